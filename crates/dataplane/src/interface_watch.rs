@@ -1,4 +1,4 @@
-//! Watches the two interfaces of a link end, and tells the loop about changes.
+//! Watches the interfaces of a link end, and tells the loop about changes.
 //!
 //! The kernel announces every change of an interface. A separate thread waits for these announcements, so they cost the
 //! loop nothing. Traffic alone would reveal most changes late, and some never.
@@ -24,7 +24,7 @@ impl InterfaceWatch {
     /// Watches the interfaces with these indices. `tell` is called with their state now and after every change, `None`
     /// for an interface that is gone; it returns whether anybody still listens.
     pub(crate) fn start(
-        indices: [u32; 2],
+        indices: Vec<u32>,
         tell: impl Fn(u32, Option<InterfaceFacts>) -> bool + Send + 'static,
     ) -> io::Result<InterfaceWatch> {
         let announcements = Announcements::listen()?;
@@ -37,7 +37,7 @@ impl InterfaceWatch {
         let thread = std::thread::Builder::new().name("interfaces".to_owned());
         let thread = thread.spawn(move || {
             if indices.iter().all(|index| tell(*index)) {
-                listen(announcements, &woken, indices, tell);
+                listen(announcements, &woken, &indices, tell);
             }
         })?;
         Ok(InterfaceWatch { wake, thread: Some(thread) })
@@ -53,12 +53,7 @@ impl Drop for InterfaceWatch {
     }
 }
 
-fn listen(
-    mut announcements: Announcements,
-    woken: &UnixStream,
-    indices: [u32; 2],
-    tell: impl Fn(u32) -> bool,
-) {
+fn listen(mut announcements: Announcements, woken: &UnixStream, indices: &[u32], tell: impl Fn(u32) -> bool) {
     loop {
         let mut ready = [
             PollFd::new(announcements.as_fd(), PollFlags::POLLIN),
@@ -71,7 +66,7 @@ fn listen(
             return;
         }
         let Ok(changed) = announcements.read() else { return };
-        if indices.into_iter().any(|index| changed.includes(index) && !tell(index)) {
+        if indices.iter().any(|&index| changed.includes(index) && !tell(index)) {
             return;
         }
     }

@@ -105,6 +105,20 @@ impl PortPair {
         [&mut self.inner, &mut self.link].into_iter().chain(&mut self.backup)
     }
 
+    /// Transmissions that the kernel has not finished, in chunks.
+    pub fn in_flight(&self) -> usize {
+        self.ports().map(Port::in_flight).sum()
+    }
+
+    /// The port of one of the links, to be used.
+    #[inline]
+    pub fn on_mut(&mut self, path: Path) -> &mut Port {
+        match (path, &mut self.backup) {
+            (Path::Backup, Some(backup)) => backup,
+            _ => &mut self.link,
+        }
+    }
+
     /// The port of one of the links; that of the first where there is one link.
     #[inline]
     pub fn on(&self, path: Path) -> &Port {

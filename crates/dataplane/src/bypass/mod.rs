@@ -346,6 +346,11 @@ impl Bypass {
         (self.inner.mode, self.link.mode)
     }
 
+    /// How the programs run; the same on all ports.
+    pub fn xdp_mode(&self) -> XdpMode {
+        self.inner.mode
+    }
+
     /// Who has set which processors receive the frames that arrive at the inner port, if anybody has.
     pub fn steering(&self) -> Option<Steering> {
         self.steering

@@ -20,6 +20,7 @@ pub fn line(frame: &CapturedFrame) -> String {
     let port = match frame.port {
         CapturePort::Inner => "inner",
         CapturePort::Link => "link ",
+        CapturePort::Backup => "backup",
     };
     let way = match frame.direction {
         Direction::Inbound => "in ",

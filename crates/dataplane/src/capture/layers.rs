@@ -40,7 +40,7 @@ pub struct Layers {
 impl Layers {
     /// Takes apart a frame that was seen on `port`. Parts that are cut off or make no sense are absent.
     pub fn parse(port: CapturePort, frame: &[u8]) -> Layers {
-        let link = (port == CapturePort::Link).then(|| wire::parse(frame));
+        let link = port.is_on_link().then(|| wire::parse(frame));
         let mut layers = Layers {
             link,
             macs: macs(frame),

@@ -34,6 +34,15 @@ pub enum CapturePort {
     Inner,
     /// The port that faces the corrupting link
     Link,
+    /// The port that faces the second link
+    Backup,
+}
+
+impl CapturePort {
+    /// Whether frames with Linkmend's headers pass here.
+    pub fn is_on_link(self) -> bool {
+        self != CapturePort::Inner
+    }
 }
 
 /// The direction of a frame at its port.

@@ -14,6 +14,8 @@ const PROGRESS: u8 = 2;
 const LINK: u8 = 1 << 0;
 const OUTBOUND: u8 = 1 << 1;
 const CORRUPTED: u8 = 1 << 2;
+/// Beside `LINK`: at the port of the second link.
+const BACKUP: u8 = 1 << 3;
 const FRAME_HEADER_BYTES: usize = 18;
 const PROGRESS_BYTES: usize = 10;
 /// Upper bound for the length of a frame (the largest MTU of Ethernet devices is 65,535).
@@ -37,7 +39,11 @@ impl Record {
     pub fn write(&self, out: &mut Vec<u8>) {
         match self {
             Record::Frame(frame) => {
-                let link = if frame.port == CapturePort::Link { LINK } else { 0 };
+                let link = match frame.port {
+                    CapturePort::Inner => 0,
+                    CapturePort::Link => LINK,
+                    CapturePort::Backup => LINK | BACKUP,
+                };
                 let outbound = if frame.direction == Direction::Outbound { OUTBOUND } else { 0 };
                 let corrupted = if frame.corrupted { CORRUPTED } else { 0 };
                 out.extend([FRAME, link | outbound | corrupted]);
@@ -75,13 +81,19 @@ fn read_frame(bytes: &[u8]) -> Result<Option<(Record, usize)>, BadRecord> {
         return Ok(None);
     };
     let end = FRAME_HEADER_BYTES + kept as usize;
-    if flags > (LINK | OUTBOUND | CORRUPTED) || kept as usize > FRAME_BYTES_MAX || kept > length {
+    let port = match (flags & LINK != 0, flags & BACKUP != 0) {
+        (false, false) => CapturePort::Inner,
+        (true, false) => CapturePort::Link,
+        (true, true) => CapturePort::Backup,
+        (false, true) => return Err(BadRecord(FRAME)),
+    };
+    if flags > (LINK | OUTBOUND | CORRUPTED | BACKUP) || kept as usize > FRAME_BYTES_MAX || kept > length {
         return Err(BadRecord(FRAME));
     }
     let Some(frame) = bytes.get(FRAME_HEADER_BYTES..end) else { return Ok(None) };
     let frame = CapturedFrame {
         at_ns,
-        port: if flags & LINK != 0 { CapturePort::Link } else { CapturePort::Inner },
+        port,
         direction: if flags & OUTBOUND != 0 { Direction::Outbound } else { Direction::Inbound },
         corrupted: flags & CORRUPTED != 0,
         length,

@@ -160,9 +160,15 @@ impl Taps {
 
     /// Offers a frame from the link to all captures; injected corruption then drops it if `corrupted`.
     #[inline]
-    pub(crate) fn show_from_link(&mut self, corrupted: bool, frame: FrameHandle, pool: &FramePool) {
+    pub(crate) fn show_from_link(
+        &mut self,
+        port: CapturePort,
+        corrupted: bool,
+        frame: FrameHandle,
+        pool: &FramePool,
+    ) {
         if !self.0.is_empty() {
-            self.show_all(CapturePort::Link, Direction::Inbound, corrupted, frame, pool);
+            self.show_all(port, Direction::Inbound, corrupted, frame, pool);
         }
     }
 

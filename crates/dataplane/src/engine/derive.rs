@@ -5,6 +5,7 @@ use super::shortfall;
 use super::{CHUNK_BYTES, Engine};
 use crate::port_pair::LENT_CHUNKS_MAX;
 use crate::settings::Overrides;
+use linkmend_protocol::paths::Path;
 use linkmend_protocol::{
     Config, FallbackConfig, Format, LinkConditions, RoundTrips, Tick, Ticks, WINDOW_MAX, wire,
 };
@@ -108,10 +109,17 @@ impl Engine {
             return;
         }
         self.derived.round_trips = Some(measured);
-        let rate = self.settings.rate_bps.unwrap_or(RATE_ASSUMED_BPS);
+        let configured = match (self.active, &self.settings.backup) {
+            (Path::Backup, Some(backup)) => backup.rate_bps,
+            _ => self.settings.rate_bps,
+        };
+        let rate = configured.unwrap_or(RATE_ASSUMED_BPS);
         let config = for_link(*self.end.config(), &self.settings.overrides, measured, rate);
         let outcome = self.end.reconfigure(config);
-        self.warn_of_shortfalls(measured, rate);
+        self.warn_of_shortfalls(measured, rate, configured.is_none());
+        if let Some(rate) = configured {
+            self.warn_of_long_detection(rate);
+        }
         match outcome {
             Ok(()) => tracing::info!(
                 link = %self.settings.name,
@@ -132,9 +140,9 @@ impl Engine {
 
     /// Logs, once for each activation, which parameters are too small for this link. The shortest round trip is the
     /// link's own; the length of frames is the mean of those sent so far, or else the longest possible one.
-    fn warn_of_shortfalls(&self, measured: RoundTrips, rate_bps: u64) {
+    fn warn_of_shortfalls(&self, measured: RoundTrips, rate_bps: u64, is_assumed: bool) {
         let (status, stats) = (self.end.status(), self.end.stats());
-        let longest = u64::from(self.ports.link.mtu());
+        let longest = u64::from(self.ports.on(self.active).mtu());
         let mean = stats.protected_bytes.checked_div(stats.protected_frames).unwrap_or(longest);
         let frame_bytes = if stats.protected_frames < MEAN_FRAMES_MIN { longest } else { mean };
         let link = LinkConditions {
@@ -145,7 +153,7 @@ impl Engine {
             frame_time: frame_time(frame_bytes, rate_bps),
             mode: self.protection.classifier.default_mode(),
         };
-        let rate = shortfall::Rate { bps: rate_bps, is_assumed: self.settings.rate_bps.is_none() };
+        let rate = shortfall::Rate { bps: rate_bps, is_assumed };
         for text in shortfall::texts(self.end.config(), &self.settings.overrides, &link, rate) {
             tracing::warn!(link = %self.settings.name, "{text}");
         }

@@ -4,46 +4,73 @@ use super::{BATCH, Engine, INNER_STUCK_NS};
 use crate::capture::{CapturePort, Direction};
 use crate::clock;
 use crate::port::QueueFull;
+use crate::port_pair::PortPair;
+use linkmend_protocol::paths::Path;
 use linkmend_protocol::trace::{CorruptedFrame, Step};
 use linkmend_protocol::wire::{self, ADDRESSES_BYTES, Decapsulation, LinkFrame};
-use linkmend_protocol::{DataHeader, Format, FrameHandle, Instant, ReceiveState, Reception};
+use linkmend_protocol::{Control, DataHeader, Format, FrameHandle, Instant, ReceiveState, Reception};
 
 impl Engine {
     /// Takes a batch from the link port, but not more than the inner port can take; the rest waits in the link port's
     /// ring. Returns the number, whether there may be more, and the time, which was read after the ring: a loop that is
     /// interrupted in between would otherwise date frames before they arrived, and measure round trips as too short.
     pub(super) fn take_from_link(&mut self, now: u64) -> (usize, bool, u64) {
-        let room = self.inner_frames_room();
-        if room > 0 {
+        if self.inner_frames_room() > 0 {
             self.inner_open_ns = now;
         }
+        let (mut taken, mut more, mut read_at) = self.take_from(Path::Primary, now);
+        if self.ports.backup.is_some() {
+            let (from_backup, more_there, now) = self.take_from(Path::Backup, now);
+            (taken, more, read_at) = (taken + from_backup, more | more_there, now);
+        }
+        (taken, more, read_at)
+    }
+
+    /// Takes a batch from the port of one link.
+    fn take_from(&mut self, path: Path, now: u64) -> (usize, bool, u64) {
         let stuck = now.saturating_sub(self.inner_open_ns) >= INNER_STUCK_NS;
-        let budget = if stuck { BATCH } else { BATCH.min(room) };
+        let budget = if stuck { BATCH } else { BATCH.min(self.inner_frames_room()) };
         let mut batch = std::mem::take(&mut self.batch);
         batch.clear();
-        self.ports.link.receive(&mut self.ports.pool, &mut batch, budget);
+        let PortPair { link, backup, pool, .. } = &mut self.ports;
+        let port = if path == Path::Backup { backup.as_mut().unwrap_or(link) } else { link };
+        port.receive(pool, &mut batch, budget);
         let now = clock::now_ns();
         self.batch_left = batch.len();
+        let mut whole = 0;
         for &frame in &batch {
             self.batch_left -= 1;
-            let parse = || wire::parse(self.ports.pool.head(frame));
-            let corrupted = self.corruption.as_mut().is_some_and(|losses| {
-                let bytes = self.ports.pool.frame_length(frame) + wire::FCS_BYTES;
-                losses.corrupts(bytes as u32, parse)
-            });
-            self.taps.show_from_link(corrupted, frame, &self.ports.pool);
-            if corrupted {
-                self.counters.corrupted_frames += 1;
-                let step = || Step::Corrupted { frame: CorruptedFrame::from(&parse()) };
-                self.end.note(Instant(now), step);
+            if self.is_corrupted(now, path, frame) {
                 self.ports.pool.release(frame);
             } else {
-                self.handle_link_frame(now, frame);
+                whole += 1;
+                self.handle_link_frame(now, path, frame);
             }
+        }
+        if whole > 0 {
+            self.heard(now, path);
         }
         let count = batch.len();
         self.batch = batch;
         (count, count == budget && count > 0, now)
+    }
+
+    /// Whether an arriving frame is lost on purpose.
+    #[inline]
+    fn is_corrupted(&mut self, now: u64, path: Path, frame: FrameHandle) -> bool {
+        let parse = || wire::parse(self.ports.pool.head(frame));
+        let corrupted = self.corruption[path as usize].as_mut().is_some_and(|losses| {
+            let bytes = self.ports.pool.frame_length(frame) + wire::FCS_BYTES;
+            losses.corrupts(bytes as u32, parse)
+        });
+        let port = if path == Path::Backup { CapturePort::Backup } else { CapturePort::Link };
+        self.taps.show_from_link(port, corrupted, frame, &self.ports.pool);
+        if corrupted {
+            self.counters.corrupted_frames += 1;
+            let step = || Step::Corrupted { frame: CorruptedFrame::from(&parse()) };
+            self.end.note(Instant(now), step);
+        }
+        corrupted
     }
 
     /// How many frames of the greatest length the inner port has room for.
@@ -63,17 +90,24 @@ impl Engine {
         count
     }
 
-    fn handle_link_frame(&mut self, now: u64, frame: FrameHandle) {
+    fn handle_link_frame(&mut self, now: u64, path: Path, frame: FrameHandle) {
         let head = self.ports.pool.head(frame);
         let believed = self.believes(head);
         match wire::parse(head) {
             LinkFrame::Foreign => self.handle_foreign(now, frame),
             LinkFrame::Data { .. } if !believed => self.deliver_in_turn(frame),
+            // The peer has left this link, and sends it again on the other.
+            LinkFrame::Data { .. } if !self.takes(path) => self.ports.pool.release(frame),
             LinkFrame::Data { header, decapsulation } => self.handle_data(now, frame, &header, decapsulation),
             LinkFrame::Control(control) if !control.has_magic() && !believed => {
                 // This is a host's frame that happens to have the authors' EtherType.
                 self.deliver_in_turn(frame);
             }
+            LinkFrame::Control(Control::Probe(probe)) => {
+                self.handle_probe(now, path, &probe);
+                self.ports.pool.release(frame);
+            }
+            LinkFrame::Control(_) if !self.takes(path) => self.ports.pool.release(frame),
             LinkFrame::Control(control) => {
                 self.end.handle_control(Instant(now), &control);
                 self.ports.pool.release(frame);
@@ -83,7 +117,9 @@ impl Engine {
                 self.deliver_in_turn(frame);
             }
             LinkFrame::Acknowledging { ack, decapsulation } if believed => {
-                self.end.handle_ack(Instant(now), ack);
+                if self.takes(path) {
+                    self.end.handle_ack(Instant(now), ack);
+                }
                 self.restore(frame, decapsulation);
                 self.deliver_in_turn(frame);
             }

@@ -1,29 +1,41 @@
 //! Changes of the ports' interfaces while the link runs.
 
 use super::Engine;
+use crate::clock;
 use crate::interface_watch::InterfaceState;
 use crate::port::Port;
+use crate::port_pair::PortPair;
 use linkmend_linux::route::InterfaceFacts;
+use linkmend_protocol::paths::Path;
 use linkmend_protocol::wire::ETHERNET_HEADER_BYTES;
 use linkmend_protocol::wire::HEADER_GROWTH_MAX;
 
-/// The current state of the two interfaces. A [`Port`] only knows the state when it was opened.
+/// The current state of the interfaces. A [`Port`] only knows the state when it was opened.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Interfaces {
     pub(super) inner: InterfaceState,
     pub(super) link: InterfaceState,
+    pub(super) backup: Option<InterfaceState>,
 }
 
 impl Interfaces {
-    pub(super) fn at_start(inner: &Port, link: &Port) -> Interfaces {
+    pub(super) fn at_start(ports: &PortPair) -> Interfaces {
         // A port opens only on an interface that is up; the watch reports at once what is different.
         let state = |port: &Port| InterfaceState { mtu: port.mtu(), up: true, carrier: true };
-        Interfaces { inner: state(inner), link: state(link) }
+        Interfaces {
+            inner: state(&ports.inner),
+            link: state(&ports.link),
+            backup: ports.backup.as_ref().map(state),
+        }
     }
 
-    /// The longest frame that the link certainly takes, without frame check sequence.
+    /// The longest frame that the link certainly takes, or each of two, without frame check sequence.
     pub(super) fn link_frame_bytes(&self) -> usize {
-        self.link.mtu as usize + ETHERNET_HEADER_BYTES
+        self.link_mtu() as usize + ETHERNET_HEADER_BYTES
+    }
+
+    fn link_mtu(&self) -> u32 {
+        self.link.mtu.min(self.backup.map_or(u32::MAX, |backup| backup.mtu))
     }
 }
 
@@ -31,15 +43,27 @@ impl Engine {
     /// Handles a change of an interface; `None` when it is gone.
     pub(super) fn handle_interface(&mut self, index: u32, facts: Option<&InterfaceFacts>) {
         let link = &self.settings.name;
-        let is_inner = index == self.ports.inner.ifindex();
-        let port = if is_inner { &self.ports.inner } else { &self.ports.link };
+        let (port, path) = match index {
+            _ if index == self.ports.inner.ifindex() => (&self.ports.inner, None),
+            _ if index == self.ports.link.ifindex() => (&self.ports.link, Some(Path::Primary)),
+            _ => (self.ports.on(Path::Backup), Some(Path::Backup)),
+        };
         let Some(facts) = facts else {
+            if path.is_some_and(|path| self.handle_gone(clock::now_ns(), path)) {
+                return;
+            }
+            let (link, port) =
+                (&self.settings.name, path.map_or(&self.ports.inner, |path| self.ports.on(path)));
             tracing::error!(%link, port = port.name(), "the interface is gone; the loop ends");
             self.lost_interface = Some(port.name().to_owned());
             return;
         };
         let state = InterfaceState::from(facts);
-        let known = if is_inner { &mut self.interfaces.inner } else { &mut self.interfaces.link };
+        let known = match (path, &mut self.interfaces.backup) {
+            (None, _) => &mut self.interfaces.inner,
+            (Some(Path::Backup), Some(backup)) => backup,
+            (Some(_), _) => &mut self.interfaces.link,
+        };
         let before = std::mem::replace(known, state);
         if before.up != state.up {
             let now = if state.up { "up again" } else { "down; frames are lost there until it is up" };
@@ -54,14 +78,16 @@ impl Engine {
             tracing::info!(%link, port = port.name(), before = before.mtu, mtu = state.mtu, "the MTU has changed");
             self.log_mtus();
         }
+        if let Some(path) = path {
+            self.handle_carrier(clock::now_ns(), path, state);
+        }
     }
 
     /// Logs what new MTUs mean for the longest frames.
     fn log_mtus(&self) {
         let link = &self.settings.name;
-        let Interfaces { inner: InterfaceState { mtu: inner_mtu, .. }, link: InterfaceState { mtu, .. } } =
-            self.interfaces;
-        let opened_mtu = self.ports.inner.mtu().max(self.ports.link.mtu());
+        let (inner_mtu, mtu) = (self.interfaces.inner.mtu, self.interfaces.link_mtu());
+        let opened_mtu = self.ports.ports().map(Port::mtu).fold(0, u32::max);
         if inner_mtu.max(mtu) > opened_mtu {
             tracing::warn!(%link, opened_mtu, "longer frames than at the start may be lost until the next start");
         }

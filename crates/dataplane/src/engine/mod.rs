@@ -8,6 +8,7 @@
 pub mod bench;
 pub(crate) mod derive;
 mod ecn;
+mod failover;
 mod from_inner;
 mod from_link;
 mod interfaces;
@@ -27,10 +28,12 @@ use crate::capture::Taps;
 use crate::clock;
 use crate::loss_script::LossInjector;
 use crate::port::{Port, PortError};
-use crate::port_pair::{PortPair, PortPairOptions};
+use crate::port_pair::{BACKUP_CHUNKS_MAX, PortPair, PortPairOptions};
 use crate::protocol_log::ProtocolLog;
 use crate::settings::{LinkSettings, ProtectionSettings};
+use failover::Failover;
 use interfaces::Interfaces;
+use linkmend_protocol::paths::Path;
 use linkmend_protocol::schedule::ClassQueues;
 use linkmend_protocol::trace::TracedLinkEnd;
 use linkmend_protocol::{Event, FrameHandle, Instant, LinkEnd, Mode, ReceiveState, TransmitState};
@@ -104,8 +107,13 @@ pub(crate) struct Engine {
     end: TracedLinkEnd<Box<ProtocolLog>>,
     protection: ProtectionSettings,
     queues: ClassQueues<FrameHandle>,
-    shaper: Shaper,
-    corruption: Option<LossInjector>,
+    /// By link.
+    shapers: [Shaper; 2],
+    /// By link.
+    corruption: [Option<LossInjector>; 2],
+    /// The link in use; the first where there is one.
+    active: Path,
+    failover: Option<Box<Failover>>,
     seed: u64,
     requests: Receiver<Request>,
     wake: Arc<EventFd>,
@@ -140,10 +148,12 @@ impl Engine {
         Self::over(settings, requests, wake, |settings| {
             let options = PortPairOptions {
                 choice: settings.ports,
-                chunks: settings.pool_chunks,
+                // The pool's parts are as large as with one link.
+                chunks: settings.pool_chunks + settings.backup.as_ref().map_or(0, |_| BACKUP_CHUNKS_MAX),
                 ..PortPairOptions::default()
             };
-            PortPair::open(&settings.inner, &settings.link, &options)
+            let backup = settings.backup.as_ref().map(|backup| backup.interface.as_str());
+            PortPair::open_all(&settings.inner, &settings.link, backup, &options)
         })
     }
 
@@ -162,6 +172,7 @@ impl Engine {
             .and_then(|()| takeover::validate(&config))
             .map_err(|error| StartError::Parameter { link: link(), error })?;
         let seed = settings.seed.unwrap_or_else(clock::random_seed);
+        let failover = start::failover(&settings, seed)?;
         let log = start::protocol_log(&settings, seed, config)?;
         let ports = open_ports(&settings).map_err(|source| StartError::Port { link: link(), source })?;
         let end =
@@ -170,18 +181,24 @@ impl Engine {
         tracing::info!(link = %settings.name, inner = ports.inner.description(), link_port = ports.link.description(), seed, "ports are open");
         start::warn_without_bypass(&settings.name, &ports);
         let now = clock::now_ns();
-        let longest = ports.inner.interface().frame_bytes().max(ports.link.interface().frame_bytes());
+        if let Some(backup) = &ports.backup {
+            tracing::info!(link = %settings.name, backup = backup.description(), "the port of the second link is open");
+        }
+        let longest = ports.ports().map(|port| port.interface().frame_bytes()).fold(0, usize::max);
         let chunks_per_frame = ports.pool.chunks_for(longest);
         let protection = settings.protection.clone();
         let mut engine = Engine {
             queues: from_inner::queues(&settings),
-            shaper: Shaper::new(settings.rate_bps),
+            shapers: [settings.rate_bps, settings.backup.as_ref().and_then(|backup| backup.rate_bps)]
+                .map(Shaper::new),
             protection: protection.clone().unwrap_or_else(|| ProtectionSettings::new(Mode::Ordered)),
             settings,
-            interfaces: Interfaces::at_start(&ports.inner, &ports.link),
+            interfaces: Interfaces::at_start(&ports),
             ports,
             end,
-            corruption: None,
+            corruption: [None, None],
+            active: Path::Primary,
+            failover,
             seed,
             requests,
             wake,
@@ -209,9 +226,9 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Kernel indices of the inner and the link port.
-    pub(crate) fn interface_indices(&self) -> [u32; 2] {
-        [self.ports.inner.ifindex(), self.ports.link.ifindex()]
+    /// Kernel indices of the ports.
+    pub(crate) fn interface_indices(&self) -> Vec<u32> {
+        self.ports.ports().map(Port::ifindex).collect()
     }
 
     /// Runs until a request stops it, then ends the session if possible and hands the link to the kernel.
@@ -220,7 +237,8 @@ impl Engine {
         loop {
             let now = clock::now_ns();
             self.beat(now);
-            if stop_at.is_none() && self.handle_requests(now) {
+            let is_back = self.failover.as_ref().is_some_and(|failover| failover.is_back);
+            if stop_at.is_none() && (self.handle_requests(now) || is_back) {
                 self.end.unprotect(Instant(now));
                 stop_at = Some(now + STOP_DRAIN_NS);
             }
@@ -251,15 +269,17 @@ impl Engine {
             self.set_kernel_mode(BypassMode::Dormant);
             return false;
         }
-        !busy && self.queues.is_empty() && self.ports.inner.in_flight() + self.ports.link.in_flight() == 0
+        !busy && self.queues.is_empty() && self.ports.in_flight() == 0
     }
 
     /// Runs one round, which began at `began`. Returns whether there was anything to do, and the time after the link port
     /// was read.
     fn round(&mut self, began: u64) -> (bool, u64) {
         // The link comes first, because what it brings frees frames.
-        self.ports.link.reclaim(&mut self.ports.pool);
-        self.ports.inner.reclaim(&mut self.ports.pool);
+        let PortPair { inner, link, backup, pool, .. } = &mut self.ports;
+        for port in [link].into_iter().chain(backup).chain([inner]) {
+            port.reclaim(pool);
+        }
         let (from_link, more, now) = self.take_from_link(began);
         let received = from_link + self.take_from_inner(now);
         // Arrivals go before deadlines: the copy that is waited for may be in the ring. So only what was due before the
@@ -269,6 +289,7 @@ impl Engine {
         if all_taken && self.end.next_timeout().is_some_and(|at| at.0 <= began) {
             self.end.handle_timeout(Instant(began));
         }
+        let probes = self.service_paths(began, now, all_taken);
         let delivered = self.deliver_buffered();
         let sent = self.send_to_link(now);
         while let Some(frame) = self.end.poll_release() {
@@ -278,15 +299,26 @@ impl Engine {
             self.handle_event(now, event);
         }
         self.flush();
-        (received + delivered + sent > 0, now)
+        (received + delivered + sent + probes > 0, now)
     }
 
     fn flush(&mut self) {
-        for port in [&mut self.ports.inner, &mut self.ports.link] {
+        for path in [None, Some(Path::Primary), Some(Path::Backup)] {
+            let port = match path {
+                None => &mut self.ports.inner,
+                Some(Path::Primary) => &mut self.ports.link,
+                Some(Path::Backup) => match &mut self.ports.backup {
+                    Some(backup) => backup,
+                    None => return,
+                },
+            };
             let Err(error) = port.flush(&mut self.ports.pool) else { continue };
             if matches!(error.errno(), Some(libc::ENXIO | libc::ENODEV)) {
+                if path.is_some_and(|path| self.handle_gone(clock::now_ns(), path)) {
+                    continue;
+                }
                 tracing::error!(link = %self.settings.name, %error, "an interface is gone; the loop ends");
-                self.lost_interface = Some(port.name().to_owned());
+                self.lost_interface = Some(error.interface().to_owned());
             } else {
                 // The interface is down. Frames are lost meanwhile, as on any such port, but it may come up again.
                 tracing::debug!(link = %self.settings.name, %error, "flush failed");
@@ -334,7 +366,7 @@ impl Engine {
         let status = self.end.status();
         matches!(status.transmit, TransmitState::Active | TransmitState::Draining)
             || status.receive == ReceiveState::Active
-            || self.corruption.is_some()
+            || self.corruption.iter().any(Option::is_some)
     }
 
     /// Hands the link to the kernel or takes it back, as the state requires.
@@ -344,7 +376,7 @@ impl Engine {
             self.set_kernel_mode(BypassMode::Active);
             return;
         }
-        let under_way = self.ports.inner.in_flight() + self.ports.link.in_flight();
+        let under_way = self.ports.in_flight();
         if self.kernel_mode == BypassMode::Dormant || !self.queues.is_empty() || under_way > 0 {
             return;
         }
@@ -390,15 +422,15 @@ impl Engine {
             BypassMode::Active => ACTIVE_WAIT_MAX_NS,
         };
         let mut until = now + limit;
-        let opens_at = self.shaper.opens_at(now).unwrap_or(now);
+        let opens_at = self.shapers[self.active as usize].opens_at(now).unwrap_or(now);
         // Work for an idle link also waits for the shaper.
         let idle = self.end.next_timeout().map(|at| at.0.max(opens_at));
         let urgent = self.end.next_urgent_timeout().map(|at| at.0);
-        for at in [idle, urgent].into_iter().flatten() {
+        for at in [idle, urgent, self.paths_timeout()].into_iter().flatten() {
             // Still due after this round means that it could not be served.
             until = until.min(if at <= now { now + UNSERVED_WAIT_NS } else { at });
         }
-        if self.ports.inner.in_flight() + self.ports.link.in_flight() > 0 {
+        if self.ports.in_flight() > 0 {
             until = until.min(now + IN_FLIGHT_WAIT_MAX_NS);
         }
         if self.kernel_mode == BypassMode::Active && !self.needs_every_frame() {
@@ -411,16 +443,27 @@ impl Engine {
         let timeout = TimeSpec::from_duration(Duration::from_nanos(sleep_ns));
         // While the inner port takes nothing, frames on the link port must not wake the loop.
         let link_events = if self.inner_frames_room() > 0 { PollFlags::POLLIN } else { PollFlags::empty() };
+        let wake = self.wake.as_fd();
+        // A port that there is not is not waited for; its place is taken by what is waited for in any case.
+        let on = |path: Path| {
+            let gone = self.failover.as_ref().is_some_and(|failover| failover.is_gone(path));
+            let absent = path == Path::Backup && self.ports.backup.is_none();
+            match gone || absent {
+                true => PollFd::new(wake, PollFlags::POLLIN),
+                false => PollFd::new(self.ports.on(path).as_fd(), link_events),
+            }
+        };
         let mut fds = [
             PollFd::new(self.ports.inner.as_fd(), PollFlags::POLLIN),
-            PollFd::new(self.ports.link.as_fd(), link_events),
-            PollFd::new(self.wake.as_fd(), PollFlags::POLLIN),
+            on(Path::Primary),
+            PollFd::new(wake, PollFlags::POLLIN),
+            on(Path::Backup),
         ];
         // A signal ends the sleep early, which does no harm.
         let woken = ppoll(&mut fds, Some(timeout), None);
         let asked = woken.is_ok_and(|count| count > 0)
             && fds[2].revents().is_some_and(|events| events.contains(PollFlags::POLLIN));
-        let failed = fds[..2].iter().any(|fd| fd.revents().is_some_and(|e| e.contains(PollFlags::POLLERR)));
+        let failed = fds.iter().any(|fd| fd.revents().is_some_and(|e| e.contains(PollFlags::POLLERR)));
         if asked {
             let _ = self.wake.read();
         }
@@ -433,7 +476,7 @@ impl Engine {
     /// poll.
     fn clear_port_errors(&self) {
         use nix::sys::socket::{getsockopt, sockopt::SocketError};
-        for port in [&self.ports.inner, &self.ports.link] {
+        for port in self.ports.ports() {
             match getsockopt(&port.as_fd(), SocketError) {
                 Ok(0) | Err(_) => {}
                 Ok(errno) => {

@@ -1,7 +1,7 @@
 //! Requests to the loop, and the report that answers each of them.
 
-use super::{Engine, log_texts};
-use crate::bypass::{BypassCounters, KernelDrops};
+use super::{Engine, failover, log_texts};
+use crate::bypass::{BypassCounters, KernelDrops, Side};
 use crate::capture::Tap;
 use crate::command::{Command, CommandError, CommandResult};
 use crate::corruption::{CorruptionModel, DrawnLosses};
@@ -9,11 +9,12 @@ use crate::interface_watch::InterfaceState;
 use crate::loss_script::LossInjector;
 use crate::port::Port;
 use crate::report::{
-    BufferReport, CountersReport, DaemonReport, HistogramReport, LinkReport, Mode, ParametersReport,
+    self, BufferReport, CountersReport, DaemonReport, HistogramReport, LinkReport, Mode, ParametersReport,
     PortReport,
 };
 use crate::settings::ProtectionSettings;
 use linkmend_linux::route::{InterfaceFacts, XdpMode};
+use linkmend_protocol::paths::Path;
 use linkmend_protocol::{BufferStats, Format, Histogram, Instant, Protection, Stats};
 use std::sync::mpsc::SyncSender;
 
@@ -73,17 +74,25 @@ impl Engine {
                 tracing::info!(link = %self.settings.name, "protection is switched off");
                 self.end.unprotect(Instant(now));
             }
-            Command::Corrupt(_) | Command::CorruptByScript(_) if !self.settings.allow_corruption => {
+            Command::Corrupt(_) | Command::CorruptPath(..) | Command::CorruptByScript(_)
+                if !self.settings.allow_corruption =>
+            {
                 return Err(CommandError::CorruptionNotAllowed { link: link() });
             }
-            Command::Corrupt(model) => self.corrupt(model)?,
+            Command::Corrupt(model) => {
+                for path in self.links() {
+                    self.corrupt(path, model)?;
+                }
+            }
             Command::CorruptByScript(script) => {
                 tracing::info!(link = %self.settings.name, originals = script.originals.len(), copies = script.copies.len(), "injected corruption by a script");
-                self.corruption = Some(LossInjector::scripted(script));
+                self.corruption[Path::Primary as usize] = Some(LossInjector::scripted(script));
             }
-            Command::CorruptPath(..) | Command::Prefer(_) => {
+            Command::CorruptPath(..) | Command::Prefer(_) if self.failover.is_none() => {
                 return Err(CommandError::NoBackup { link: link() });
             }
+            Command::CorruptPath(path, model) => self.corrupt(path_of(path), model)?,
+            Command::Prefer(path) => self.prefer(now, path_of(path)),
             Command::ResetExtremes => {
                 self.end.reset_buffer_extremes();
                 self.queues.reset_extremes();
@@ -106,13 +115,19 @@ impl Engine {
         self.protection = protection;
     }
 
-    fn corrupt(&mut self, model: Option<CorruptionModel>) -> Result<(), CommandError> {
+    /// The links that there are.
+    fn links(&self) -> impl Iterator<Item = Path> + use<> {
+        let count = 1 + usize::from(self.failover.is_some());
+        Path::ALL.into_iter().take(count)
+    }
+
+    fn corrupt(&mut self, path: Path, model: Option<CorruptionModel>) -> Result<(), CommandError> {
         // Each activation draws its own losses, so that repeating a model gives another sample; the same commands after
         // the same start still draw the same losses.
         let (seed, sample) = (self.seed, self.corruptions);
         self.corruptions += 1;
-        tracing::info!(link = %self.settings.name, corruption = log_texts::corruption(model), seed, sample, "injected corruption");
-        self.corruption = match model {
+        tracing::info!(link = %self.settings.name, corruption = log_texts::corruption(model), on = %path, seed, sample, "injected corruption");
+        self.corruption[path as usize] = match model {
             Some(model) => Some(
                 DrawnLosses::new(model, seed, sample)
                     .map(LossInjector::Drawn)
@@ -126,9 +141,6 @@ impl Engine {
     pub(super) fn report(&mut self, now: u64) -> LinkReport {
         let status = self.end.status();
         let stats = self.end.stats();
-        let bypassed = self.ports.bypass.as_ref().map(|bypass| bypass.counters()).unwrap_or_default();
-        let xdp_modes = self.ports.bypass.as_ref().map(|bypass| bypass.xdp_modes());
-        let kernel_drops = self.ports.bypass.as_ref().map(|bypass| bypass.kernel_drops()).unwrap_or_default();
         let [ordered, non_blocking] = stats.tx_buffer.0.map(buffer);
         LinkReport {
             name: self.settings.name.clone(),
@@ -137,20 +149,10 @@ impl Engine {
             uptime_s: (now - self.started_ns) as f64 / 1e9,
             inner: PortReport {
                 steering: self.ports.bypass.as_ref().and_then(|bypass| bypass.steering()),
-                ..port(
-                    &mut self.ports.inner,
-                    self.interfaces.inner,
-                    (bypassed.0, kernel_drops.0),
-                    xdp_modes.map(|modes| modes.0),
-                )
+                ..self.port_report(Side::Inner)
             },
-            link: port(
-                &mut self.ports.link,
-                self.interfaces.link,
-                (bypassed.1, kernel_drops.1),
-                xdp_modes.map(|modes| modes.1),
-            ),
-            failover: None,
+            link: self.port_report(Side::Link),
+            failover: self.failover_report(now),
             transmit_state: status.transmit.into(),
             receive_state: status.receive.into(),
             protection_requested: status.protection_requested,
@@ -163,10 +165,7 @@ impl Engine {
             peer_known: self.end.peer_known(),
             mismatched_format: status.mismatched_format.map(Into::into),
             paused: status.paused,
-            corruption: match &self.corruption {
-                Some(LossInjector::Drawn(losses)) => Some(losses.model()),
-                Some(LossInjector::Scripted(_)) | None => None,
-            },
+            corruption: failover::model(self.corruption[Path::Primary as usize].as_ref()),
             parameters: self.parameters(),
             counters: self.counters_report(&stats),
             // The extremes of the lanes need not coincide, so their sum only bounds the true extreme.
@@ -182,6 +181,21 @@ impl Engine {
             // Whoever holds the daemon's links knows this, and whether protection was set at run time.
             daemon: DaemonReport::default(),
         }
+    }
+
+    /// The report of one of the ports; an empty one if there is no such port.
+    pub(super) fn port_report(&mut self, side: Side) -> PortReport {
+        let bypass = self.ports.bypass.as_ref();
+        let (bypassed, dropped) =
+            bypass.map(|bypass| (bypass.counters_at(side), bypass.kernel_drops_at(side))).unwrap_or_default();
+        let xdp_mode = bypass.map(|bypass| bypass.xdp_mode());
+        let (of, state) = match (side, &mut self.ports.backup, self.interfaces.backup) {
+            (Side::Inner, ..) => (&mut self.ports.inner, self.interfaces.inner),
+            (Side::Link, ..) => (&mut self.ports.link, self.interfaces.link),
+            (Side::Backup, Some(backup), Some(state)) => (backup, state),
+            (Side::Backup, ..) => return PortReport::default(),
+        };
+        port(of, state, (bypassed, dropped), xdp_mode)
     }
 
     fn parameters(&self) -> ParametersReport {
@@ -279,6 +293,10 @@ fn port(
         kernel_queue_drops: kernel.queued,
         bypass_failed_redirects: kernel.failed_redirects,
     }
+}
+
+fn path_of(path: report::Path) -> Path {
+    if path == report::Path::Backup { Path::Backup } else { Path::Primary }
 }
 
 fn buffer(stats: BufferStats) -> BufferReport {

@@ -1,10 +1,12 @@
 //! What a link end needs at its start besides its ports, and what may prevent it from starting.
 
+use super::failover::Failover;
 use crate::port::PortError;
 use crate::port_pair::PortPair;
 use crate::protocol_log::ProtocolLog;
 use crate::settings::LinkSettings;
 use linkmend_diagnose::Diagnose;
+use linkmend_protocol::paths::Paths;
 use linkmend_protocol::trace::LogHeader;
 use linkmend_protocol::{Config, ConfigError};
 use std::path::PathBuf;
@@ -66,6 +68,17 @@ pub(super) fn warn_without_bypass(link: &str, ports: &PortPair) {
             "no in-kernel bypass on AF_PACKET: a dormant link is forwarded by this process, and nothing forwards when it ends"
         );
     }
+}
+
+/// The state of two links, if there are two.
+pub(super) fn failover(settings: &LinkSettings, seed: u64) -> Result<Option<Box<Failover>>, StartError> {
+    let Some(backup) = &settings.backup else { return Ok(None) };
+    // The ends must differ, also those of one experiment with one seed, so the name is part of it.
+    let name = settings.name.bytes().fold(0_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    let own = (seed ^ name.wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 16;
+    Paths::new(backup.paths(), own as u32)
+        .map(|paths| Some(Box::new(Failover::new(paths))))
+        .map_err(|error| StartError::Parameter { link: settings.name.clone(), error })
 }
 
 /// Opens the protocol log, if one is configured.

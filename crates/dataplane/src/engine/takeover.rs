@@ -4,7 +4,7 @@
 //! learns what happened to the frames it did not see from the kernel's counters, not from a clock.
 
 use super::Engine;
-use crate::bypass::BypassMode;
+use crate::bypass::{BypassMode, Side};
 use linkmend_protocol::{Config, ConfigError, Format, Instant, Tick};
 
 /// Age of the heartbeat at which the kernel takes over. The heartbeat is renewed more often than that.
@@ -62,10 +62,11 @@ impl Engine {
         bypass.heartbeat(now);
         let by_configuration = self.settings.format == Format::Linkguardian;
         bypass.set_peer_known(self.end.peer_known() || by_configuration);
-        let (from_inner, from_link) = bypass.counters();
+        let [inner, link, backup] =
+            [Side::Inner, Side::Link, Side::Backup].map(|side| bypass.counters_at(side));
         let work = KernelWork {
-            forwarded: from_inner.bypassed_frames + from_link.bypassed_frames,
-            decapsulated: from_link.decapsulated,
+            forwarded: inner.bypassed_frames + link.bypassed_frames + backup.bypassed_frames,
+            decapsulated: link.decapsulated + backup.decapsulated,
         };
         let before = std::mem::replace(&mut self.kernel_work, work);
         let gap = now - std::mem::replace(&mut self.beat_ns, now);

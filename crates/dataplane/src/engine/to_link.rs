@@ -2,6 +2,8 @@
 
 use super::Engine;
 use crate::capture::{CapturePort, Direction};
+use crate::port_pair::PortPair;
+use linkmend_protocol::paths::Path;
 use linkmend_protocol::schedule::{Next, PortRoom, Round, Waiting};
 use linkmend_protocol::wire::{
     self, ADDRESSES_BYTES, CONTROL_FRAME_MAX, Encapsulation, HEADER_GROWTH_MAX, VLAN_TAG_BYTES, VLAN_TAGS_MAX,
@@ -9,7 +11,7 @@ use linkmend_protocol::wire::{
 use linkmend_protocol::{Admission, Control, Format, FrameHandle, Instant, Transmit};
 
 /// Room on the link port that is kept free of normal frames, for urgent ones.
-const URGENT_ROOM: usize = 64;
+pub(super) const URGENT_ROOM: usize = 64;
 
 impl Engine {
     pub(super) fn send_to_link(&mut self, now: u64) -> usize {
@@ -35,10 +37,10 @@ impl Engine {
 
     /// What the link port can take. A closed shaper makes the link count as busy; urgent frames do not wait for it.
     fn link_room(&self, now: u64) -> PortRoom {
-        match self.ports.link.transmit_room() {
+        match self.ports.on(self.active).transmit_room() {
             0 => PortRoom::None,
             1..=URGENT_ROOM => PortRoom::Urgent,
-            _ if !self.shaper.is_open(now) => PortRoom::Urgent,
+            _ if !self.shapers[self.active as usize].is_open(now) => PortRoom::Urgent,
             _ => PortRoom::All,
         }
     }
@@ -96,11 +98,15 @@ impl Engine {
     }
 
     fn send_control(&mut self, now: u64, control: &Control) {
+        self.send_control_on(now, self.active, control);
+    }
+
+    pub(super) fn send_control_on(&mut self, now: u64, path: Path, control: &Control) {
         let mut buffer = [0; CONTROL_FRAME_MAX];
-        let length = wire::emit_control(control, self.ports.link.mac(), &mut buffer);
+        let length = wire::emit_control(control, self.ports.on(path).mac(), &mut buffer);
         match self.ports.pool.copy_in(&buffer[..length]) {
             Some(frame) => {
-                self.post(now, frame);
+                self.post_on(now, path, frame);
                 self.ports.pool.release(frame);
             }
             // If this control frame is lost, the protocol repeats it.
@@ -118,11 +124,21 @@ impl Engine {
 
     /// Puts a frame on the link port, which the caller has checked for room.
     fn post(&mut self, now: u64, frame: FrameHandle) {
-        self.shaper.take(now, self.ports.pool.frame_length(frame) as u64);
+        self.post_on(now, self.active, frame);
+    }
+
+    #[inline]
+    fn post_on(&mut self, now: u64, path: Path, frame: FrameHandle) {
+        self.shapers[path as usize].take(now, self.ports.pool.frame_length(frame) as u64);
+        let PortPair { link, backup, pool, .. } = &mut self.ports;
+        let (port, shown) = match (path, backup) {
+            (Path::Backup, Some(backup)) => (backup, CapturePort::Backup),
+            _ => (link, CapturePort::Link),
+        };
         // A frame of several chunks may still not fit; it then counts as lost on the link, and the protocol recovers
         // it.
-        if self.ports.link.send(&mut self.ports.pool, frame).is_ok() {
-            self.taps.show(CapturePort::Link, Direction::Outbound, frame, &self.ports.pool);
+        if port.send(pool, frame).is_ok() {
+            self.taps.show(shown, Direction::Outbound, frame, pool);
         }
     }
 }

@@ -17,7 +17,7 @@ const LATENCY_EXPONENTS: std::ops::RangeInclusive<u32> = 10..=34;
 const LENGTH_EXPONENTS: std::ops::RangeInclusive<u32> = 1..=15;
 const NS_PER_S: f64 = 1e9;
 
-type Label = (&'static str, String);
+pub(super) type Label = (&'static str, String);
 
 /// Writes the reports of the links that answered; `silent` are the names of those that did not.
 pub fn encode(reports: Vec<LinkReport>, silent: Vec<String>) -> String {
@@ -41,6 +41,7 @@ impl Collector for Links {
         self.encode_counters(&mut encoder)?;
         self.encode_ports(&mut encoder)?;
         self.encode_interfaces(&mut encoder)?;
+        super::failover::encode(&self.reports, &mut encoder)?;
         self.encode_daemon(&mut encoder)?;
         self.encode_states(&mut encoder)?;
         self.encode_gauges(&mut encoder)?;
@@ -90,7 +91,7 @@ impl Links {
             let name = format!("port_{}", counter.name);
             let mut family = encoder.encode_descriptor(&name, counter.help, None, MetricType::Counter)?;
             for report in &self.reports {
-                for (port, side) in [(&report.inner, "inner"), (&report.link, "link")] {
+                for (port, side) in ports(report) {
                     count(&mut family, &port_labels(report, port, side), (counter.value)(port))?;
                 }
             }
@@ -109,7 +110,7 @@ impl Links {
         for (name, help, value) in gauges {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             for report in &self.reports {
-                for (port, side) in [(&report.inner, "inner"), (&report.link, "link")] {
+                for (port, side) in ports(report) {
                     family.encode_family(&port_labels(report, port, side))?.encode_gauge(&value(port))?;
                 }
             }
@@ -259,11 +260,17 @@ fn fixed_buckets(
     buckets
 }
 
-fn count(family: &mut MetricEncoder<'_>, labels: &[Label], value: u64) -> fmt::Result {
+pub(super) fn count(family: &mut MetricEncoder<'_>, labels: &[Label], value: u64) -> fmt::Result {
     family.encode_family(&labels)?.encode_counter::<[Label; 0], u64, f64>(&value, None)
 }
 
-fn label(link: &str) -> Label {
+/// The ports of a link end, with what they are called.
+fn ports(report: &LinkReport) -> impl Iterator<Item = (&PortReport, &'static str)> {
+    let backup = report.failover.as_ref().map(|failover| (&failover.backup, "backup"));
+    [(&report.inner, "inner"), (&report.link, "link")].into_iter().chain(backup)
+}
+
+pub(super) fn label(link: &str) -> Label {
     ("link", link.to_owned())
 }
 

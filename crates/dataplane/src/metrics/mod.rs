@@ -6,6 +6,7 @@
 
 mod counters;
 mod encode;
+mod failover;
 mod http;
 #[cfg(test)]
 mod lint;

@@ -82,6 +82,14 @@ impl PortError {
         move |source| PortError::System { interface: interface.to_owned(), step, source }
     }
 
+    /// The interface that it is about; empty if it is about none.
+    pub fn interface(&self) -> &str {
+        match self {
+            PortError::System { interface, .. } => interface,
+            _ => "",
+        }
+    }
+
     /// The system's error number behind this error, if there is one.
     pub fn errno(&self) -> Option<i32> {
         match self {

@@ -163,7 +163,7 @@ impl Run<'_> {
 /// The destination of captured frames.
 enum Sink {
     Lines(Lines),
-    File { writer: PcapngWriter<Box<dyn Write>>, inner: PortId, link: PortId },
+    File { writer: PcapngWriter<Box<dyn Write>>, inner: PortId, link: PortId, backup: PortId },
 }
 
 impl Sink {
@@ -189,15 +189,21 @@ impl Sink {
         let mut port =
             |name: &str| writer.add_port(&PortOptions { name, tick_exponent: NANOSECONDS, speed: None });
         let (inner, link) = (port(&report.inner.interface)?, port(&report.link.interface)?);
+        let backup = report.failover.as_ref().map(|failover| port(&failover.backup.interface)).transpose()?;
+        let backup = backup.unwrap_or(link);
         writer.flush()?;
-        Ok(Sink::File { writer, inner, link })
+        Ok(Sink::File { writer, inner, link, backup })
     }
 
     fn write(&mut self, frame: &CapturedFrame) -> Result<()> {
         match self {
             Sink::Lines(lines) => lines.write(frame)?,
-            Sink::File { writer, inner, link } => writer.write(&Packet {
-                port: if frame.port == CapturePort::Link { *link } else { *inner },
+            Sink::File { writer, inner, link, backup } => writer.write(&Packet {
+                port: match frame.port {
+                    CapturePort::Inner => *inner,
+                    CapturePort::Link => *link,
+                    CapturePort::Backup => *backup,
+                },
                 at_ticks: frame.at_ns,
                 direction: match frame.direction {
                     Direction::Inbound => linkmend_pcapng::Direction::Inbound,

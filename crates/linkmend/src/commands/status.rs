@@ -6,7 +6,8 @@ use crate::output::print;
 use linkmend_dataplane::bypass::Steering;
 use linkmend_dataplane::health::BACKLOG_HINT;
 use linkmend_dataplane::report::{
-    BufferReport, CountersReport, DaemonReport, FallbackLevel, Format, PortReport, PortState, TransmitState,
+    BufferReport, CountersReport, DaemonReport, FailoverReport, FallbackLevel, Format, Path, PortReport,
+    PortState, TransmitState,
 };
 use linkmend_dataplane::{CorruptionModel, LinkReport};
 use linkmend_report::quantity::{bytes, count, duration, loss_rate};
@@ -62,7 +63,7 @@ pub fn describe(report: &LinkReport) -> String {
         text,
         "{name}: {} <-> {}, pid {pid}, up {}",
         inner.interface,
-        link.interface,
+        link_names(report),
         duration(report.uptime_s)
     );
     let mut line = |label: &str, value: &str| {
@@ -75,9 +76,17 @@ pub fn describe(report: &LinkReport) -> String {
     }
     line("receiving", &receiving(report));
     line("peer", &peer(report));
+    if let Some(failover) = &report.failover {
+        for (label, text) in failover_lines(failover) {
+            line(label, &text);
+        }
+    }
     if let Some(corruption) = report.corruption {
         let dropped = count(counters.corrupted_frames as f64);
         line("corruption", &format!("on purpose: {}; {dropped} frames dropped", model(corruption)));
+    }
+    if let Some(corruption) = report.failover.as_ref().and_then(|failover| failover.backup_corruption) {
+        line("", &format!("on purpose on the backup: {}", model(corruption)));
     }
     line("loss before", &loss(counters.lost_frames, counters));
     line("loss after", &loss(counters.given_up_frames(), counters));
@@ -96,7 +105,8 @@ pub fn describe(report: &LinkReport) -> String {
     ] {
         line(label, &fill(buffer, bound));
     }
-    for (label, side) in [("inner port", inner), ("link port", link)] {
+    let backup = report.failover.as_ref().map(|failover| ("backup port", &failover.backup));
+    for (label, side) in [("inner port", inner), ("link port", link)].into_iter().chain(backup) {
         line(label, &port(side));
         let mode = side.xdp_mode.as_ref().map(|mode| format!("{mode} XDP"));
         let how =
@@ -113,6 +123,41 @@ pub fn describe(report: &LinkReport) -> String {
         line("attention", &trouble);
     }
     text
+}
+
+/// The interfaces that face the other end.
+fn link_names(report: &LinkReport) -> String {
+    match &report.failover {
+        Some(failover) => format!("{} and {}", report.link.interface, failover.backup.interface),
+        None => report.link.interface.clone(),
+    }
+}
+
+/// Of a link end with two links: which of them is in use, how the other one is, and what the last change has cost.
+pub fn failover_lines(failover: &FailoverReport) -> Vec<(&'static str, String)> {
+    let FailoverReport { active, preferred, heard, .. } = failover;
+    let wish = if active == preferred { "preferred" } else { "while the preferred one is not" };
+    let (other, index) = if *active == Path::Backup { (Path::Primary, 0) } else { (Path::Backup, 1) };
+    let state = match (failover.peer_watches, heard[index]) {
+        (true, true) => "is ready",
+        (true, false) => "is NOT READY: the peer is not heard there",
+        (false, _) => "is not watched by the peer",
+    };
+    let mut lines = vec![("links", format!("the {active} is in use, {wish}; the {other} {state}"))];
+    if failover.crossed {
+        lines.push(("", "the CABLES ARE EXCHANGED at one end, or --link and --backup are".to_owned()));
+    }
+    if let Some(last) = &failover.last {
+        let gap = last.gap_ns.map_or("not over yet".to_owned(), |gap| format!("gap {}", time(gap)));
+        let frames = count(last.resent_frames as f64);
+        let (to, reason) = (last.to, last.reason);
+        let ago = duration(last.ago_s);
+        lines.push((
+            "last change",
+            format!("to the {to} {ago} ago ({reason}): {frames} frames sent again, {gap}"),
+        ));
+    }
+    lines
 }
 
 fn steering_text(steering: Steering) -> &'static str {

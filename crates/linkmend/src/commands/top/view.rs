@@ -2,6 +2,7 @@
 
 use super::App;
 use super::history::History;
+use crate::commands::status::failover_lines;
 use linkmend_dataplane::report::{BufferReport, FallbackLevel, Mode, TransmitState};
 use linkmend_report::quantity::{bytes, count, duration, loss_rate, rate};
 use ratatui::Frame;
@@ -10,17 +11,19 @@ use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Cell, Paragraph, Row, Sparkline, Table, TableState};
 
-/// Lines of the details, their frame included.
+/// Lines of the details of a link end with one link, their frame included.
 const DETAIL_LINES: u16 = 9;
 /// Lines of the plot of losses, its frame included.
 const PLOT_LINES: u16 = 6;
 
 /// Draws the links, their history and the help line.
 pub fn draw(frame: &mut Frame<'_>, app: &App) {
+    let of_links = app.links.get(app.selected).map_or(0, |link| links_of(link).len());
+    let of_links = u16::try_from(of_links).unwrap_or(0);
     let [head, links, detail, plot, foot] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Min(3),
-        Constraint::Length(DETAIL_LINES),
+        Constraint::Length(DETAIL_LINES + of_links),
         Constraint::Length(PLOT_LINES),
         Constraint::Length(1),
     ])
@@ -121,7 +124,7 @@ fn draw_detail(frame: &mut Frame<'_>, area: Rect, link: &History) {
             format!("receiving {}, peer {peer}, fallback {}", report.receive_state, report.fallback_level)
         }
     };
-    let lines = vec![
+    let mut lines = vec![
         field("state", &state),
         field(
             "frames",
@@ -157,8 +160,16 @@ fn draw_detail(frame: &mut Frame<'_>, area: Rect, link: &History) {
             &format!("{}, {} dropped", fill(report.queue, None), count(counters.queue_drops as f64)),
         ),
     ];
+    for (label, text) in links_of(link) {
+        lines.push(field(label, &text));
+    }
     let title = format!(" {}: {} <-> {} ", report.name, report.inner.interface, report.link.interface);
     frame.render_widget(Paragraph::new(lines).block(Block::bordered().title(title)), area);
+}
+
+/// What there is to say of two links.
+fn links_of(link: &History) -> Vec<(&'static str, String)> {
+    link.report.failover.as_ref().map(failover_lines).unwrap_or_default()
 }
 
 fn draw_plot(frame: &mut Frame<'_>, area: Rect, link: &History, interval_s: f64) {

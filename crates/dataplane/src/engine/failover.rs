@@ -1,0 +1,257 @@
+//! Two links: which of them is in use, what it takes to change them, and what a change has cost.
+//!
+//! The protocol decides ([`Paths`]); the loop tells it what it hears and the carriers, sends its probes ahead of all else, and
+//! posts what goes out again.
+
+use super::{Engine, to_link};
+use crate::bypass::Side;
+use crate::corruption::CorruptionModel;
+use crate::interface_watch::InterfaceState;
+use crate::loss_script::LossInjector;
+use crate::report::{FailoverReport, LastChangeReport};
+use linkmend_protocol::paths::{ChangeReason, Failover as LastChange, Path, PathChange, Paths, Probe};
+use linkmend_protocol::{Control, Instant};
+
+/// How often to look whether an interface that was removed is back.
+const LOOK_FOR_GONE_NS: u64 = 1_000_000_000;
+
+/// Both links of a link end that has two.
+#[derive(Debug)]
+pub(super) struct Failover {
+    pub(super) paths: Paths,
+    /// Whether the log has what the last change cost.
+    cost_is_logged: bool,
+    /// The link whose interface was removed, and when to look for it next.
+    gone: Option<(Path, u64)>,
+    /// Whether that interface is back, which takes a new start of the link end.
+    pub(super) is_back: bool,
+}
+
+impl Failover {
+    pub(super) fn new(paths: Paths) -> Failover {
+        Failover { paths, cost_is_logged: true, gone: None, is_back: false }
+    }
+
+    pub(super) fn is_gone(&self, path: Path) -> bool {
+        self.gone.is_some_and(|(gone, _)| gone == path)
+    }
+}
+
+impl Engine {
+    /// Whether numbered and control frames of a link are to be taken.
+    #[inline]
+    pub(super) fn takes(&mut self, path: Path) -> bool {
+        self.failover.as_mut().is_none_or(|failover| failover.paths.takes(path))
+    }
+
+    /// Notes that something arrived whole on a link.
+    pub(super) fn heard(&mut self, now: u64, path: Path) {
+        if let Some(failover) = &mut self.failover {
+            failover.paths.heard(Instant(now), path);
+        }
+    }
+
+    pub(super) fn handle_probe(&mut self, now: u64, path: Path, probe: &Probe) {
+        if let Some(failover) = &mut self.failover {
+            let was_crossed = failover.paths.is_crossed(path);
+            failover.paths.handle_probe(Instant(now), path, probe);
+            if failover.paths.is_crossed(path) && !was_crossed {
+                tracing::warn!(
+                    link = %self.settings.name, on = %path, from = %probe.path,
+                    "probes of one link arrive on the other; hint: exchange --link and --backup at one end, or the cables"
+                );
+            }
+        }
+        // It shows that the peer speaks Linkmend.
+        self.end.handle_control(Instant(now), &Control::Probe(*probe));
+    }
+
+    /// Changes the link in use if that is due, and sends probes that are. `timeouts`: everything that arrived before `began`
+    /// was handled, so that silence is silence.
+    pub(super) fn service_paths(&mut self, began: u64, now: u64, timeouts: bool) -> usize {
+        if self.failover.is_none() {
+            return 0;
+        }
+        let dormant = !self.needs_every_frame();
+        let Some(failover) = &mut self.failover else { return 0 };
+        failover.paths.set_dormant(Instant(began), dormant);
+        if timeouts && failover.paths.next_timeout().0 <= began {
+            failover.paths.handle_timeout(Instant(began));
+        }
+        if let Some(change) = failover.paths.poll_change() {
+            self.change_path(now, change);
+        }
+        self.log_cost();
+        let mut sent = 0;
+        for path in Path::ALL {
+            while let Some(probe) =
+                self.failover.as_mut().and_then(|failover| failover.paths.poll_probe(Instant(now), path))
+            {
+                self.send_probe(now, path, &probe);
+                sent += 1;
+            }
+        }
+        self.look_for_gone(now);
+        sent
+    }
+
+    fn send_probe(&mut self, now: u64, path: Path, probe: &Probe) {
+        // A port that is full carries frames, which say as much.
+        if self.ports.on(path).transmit_room() > 0 {
+            self.send_control_on(now, path, &Control::Probe(*probe));
+        }
+    }
+
+    fn change_path(&mut self, now: u64, change: PathChange) {
+        self.active = change.to;
+        if let Some(bypass) = &self.ports.bypass {
+            bypass.set_path(change.to == Path::Backup);
+        }
+        let resent = self.end.change_path(Instant(now));
+        // The other link may be longer.
+        self.derived = super::derive::Derived::default();
+        let Some(failover) = &mut self.failover else { return };
+        failover.paths.note_resent(resent);
+        failover.cost_is_logged = false;
+        let (link, to) = (&self.settings.name, change.to);
+        let silence_us = change.silence.map_or(0, |silence| silence.0 / 1_000);
+        match change.reason {
+            ChangeReason::NoCarrier => {
+                tracing::warn!(%link, %to, resent, "the link in use has no carrier; the other one is used");
+            }
+            ChangeReason::Silence => {
+                tracing::warn!(%link, %to, resent, silence_us, "the link in use has failed: the peer is silent there, and not on the other; that one is used");
+            }
+            ChangeReason::Return => {
+                tracing::info!(%link, %to, resent, "the preferred link has been up for long enough and is used again");
+            }
+            ChangeReason::Request => tracing::info!(%link, %to, resent, "the other link is used, as asked"),
+            ChangeReason::Peer => {
+                tracing::info!(%link, %to, resent, "the peer has changed to the other link")
+            }
+        }
+    }
+
+    /// Logs what a change has cost, once that is known.
+    fn log_cost(&mut self) {
+        let Some(failover) = &mut self.failover else { return };
+        let Some(LastChange { resent_frames, gap: Some(gap), to, .. }) = failover.paths.last_failover()
+        else {
+            return;
+        };
+        if !std::mem::replace(&mut failover.cost_is_logged, true) {
+            let gap_us = gap.0 / 1_000;
+            tracing::info!(link = %self.settings.name, %to, resent_frames, gap_us, "the change of links is complete");
+        }
+    }
+
+    /// Uses one of the links while both are up.
+    pub(super) fn prefer(&mut self, now: u64, path: Path) {
+        let Some(failover) = &mut self.failover else { return };
+        let usable = failover.paths.prefer(Instant(now), path);
+        tracing::info!(link = %self.settings.name, preferred = %path, usable, "another link is preferred, as asked");
+        if let Some(change) = failover.paths.poll_change() {
+            self.change_path(now, change);
+        }
+    }
+
+    /// Tells the protocol about a carrier.
+    pub(super) fn handle_carrier(&mut self, now: u64, path: Path, state: InterfaceState) {
+        if let Some(failover) = &mut self.failover {
+            failover.paths.handle_carrier(Instant(now), path, state.up && state.carrier);
+        }
+    }
+
+    /// An interface of one of the links was removed. `true` if the other one goes on.
+    pub(super) fn handle_gone(&mut self, now: u64, path: Path) -> bool {
+        let Some(failover) = &mut self.failover else { return false };
+        if failover.gone.is_some() {
+            return failover.is_gone(path);
+        }
+        failover.gone = Some((path, now + LOOK_FOR_GONE_NS));
+        failover.paths.handle_carrier(Instant(now), path, false);
+        let (port, link) = (self.ports.on(path).name(), &self.settings.name);
+        tracing::error!(%link, port, "the interface of the {path} link is gone; the other link goes on alone");
+        true
+    }
+
+    /// Looks whether an interface that was removed is back.
+    fn look_for_gone(&mut self, now: u64) {
+        let Some(failover) = &mut self.failover else { return };
+        let Failover { gone: Some((path, at)), is_back, .. } = &mut **failover else { return };
+        if now < *at || *is_back {
+            return;
+        }
+        *at = now + LOOK_FOR_GONE_NS;
+        let port = self.ports.on(*path).name();
+        if linkmend_linux::route::interface(port).is_ok_and(|facts| facts.is_some_and(|facts| facts.up)) {
+            tracing::info!(link = %self.settings.name, port, "the interface is back; the link end starts again");
+            *is_back = true;
+        }
+    }
+
+    /// When something is to be done about the links.
+    pub(super) fn paths_timeout(&self) -> Option<u64> {
+        let failover = self.failover.as_ref()?;
+        let look_at = failover.gone.map_or(u64::MAX, |(_, at)| at);
+        Some(failover.paths.next_timeout().0.min(look_at))
+    }
+
+    pub(super) fn failover_report(&mut self, now: u64) -> Option<FailoverReport> {
+        let backup = self.port_report(Side::Backup);
+        let failover = self.failover.as_ref()?;
+        let (paths, bypass) = (&failover.paths, self.ports.bypass.as_ref());
+        let stats = paths.stats();
+        let last = paths.last_failover().map(|last| LastChangeReport {
+            ago_s: now.saturating_sub(last.at.0) as f64 / 1e9,
+            to: last.to.into(),
+            reason: last.reason.into(),
+            resent_frames: last.resent_frames,
+            gap_ns: last.gap.map(|gap| gap.0),
+        });
+        Some(FailoverReport {
+            active: paths.active().into(),
+            preferred: paths.preferred().into(),
+            backup,
+            backup_corruption: model(self.corruption[Path::Backup as usize].as_ref()),
+            peer_watches: paths.peer_watches(),
+            heard: Path::ALL.map(|path| paths.is_heard(path)),
+            crossed: Path::ALL.iter().any(|&path| paths.is_crossed(path)),
+            kernel_follows_carriers: bypass.is_some_and(|bypass| bypass.follows_carriers()),
+            detection_ns: paths.config().detection.0,
+            failovers: stats.failovers,
+            moves: stats.moves,
+            resent_frames: stats.resent_frames,
+            late_frames: stats.late_frames,
+            probes_sent: stats.probes_sent,
+            probes_received: stats.probes_received,
+            probes_lost: stats.probes_lost,
+            last,
+        })
+    }
+
+    /// Logs, when a session opens, what a failure that only silence reveals may cost on this link.
+    pub(super) fn warn_of_long_detection(&self, rate_bps: u64) {
+        let Some(failover) = &self.failover else { return };
+        let detection = failover.paths.config().detection;
+        let needed = (u128::from(rate_bps / 8) * u128::from(detection.0) / 1_000_000_000) as u64;
+        let room = self.end.config().window_bytes + self.settings.queue_bytes;
+        if needed > room {
+            tracing::warn!(
+                link = %self.settings.name, needed, room,
+                "a link that fails silently is noticed so late that at full rate more arrives than Tx buffer and queue hold, and is \
+                 dropped; hint: a shorter --failure-detection, or a larger --pool"
+            );
+        }
+    }
+}
+
+/// The model by which frames are corrupted, if it is one that can be said.
+pub(super) fn model(injector: Option<&LossInjector>) -> Option<CorruptionModel> {
+    match injector {
+        Some(LossInjector::Drawn(losses)) => Some(losses.model()),
+        Some(LossInjector::Scripted(_)) | None => None,
+    }
+}
+
+const _: () = assert!(to_link::URGENT_ROOM > 8, "probes of both links find room beside copies");

@@ -1,0 +1,158 @@
+//! The metrics of link ends with two links.
+
+use super::encode::{Label, count, label};
+use crate::report::{FailoverReport, LinkReport, Path};
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::metrics::MetricType;
+use std::fmt;
+
+const NS_PER_S: f64 = 1e9;
+
+struct Counter {
+    name: &'static str,
+    help: &'static str,
+    value: fn(&FailoverReport) -> u64,
+}
+
+const COUNTERS: &[Counter] = &[
+    Counter {
+        name: "failovers",
+        help: "Changes to the other link because the one in use had failed",
+        value: |failover| failover.failovers,
+    },
+    Counter {
+        name: "path_moves",
+        help: "All other changes to the other link",
+        value: |failover| failover.moves,
+    },
+    Counter {
+        name: "resent_frames",
+        help: "Frames that went out again because of a change to the other link",
+        value: |failover| failover.resent_frames,
+    },
+    Counter {
+        name: "late_frames",
+        help: "Frames dropped because they arrived on a link that the peer had left",
+        value: |failover| failover.late_frames,
+    },
+    Counter {
+        name: "probes_sent",
+        help: "Probes sent on both links",
+        value: |failover| failover.probes_sent,
+    },
+];
+
+type Gauge = (&'static str, &'static str, fn(&FailoverReport, Path) -> bool);
+
+/// Of each of the two links.
+const GAUGES: &[Gauge] = &[
+    ("path_active", "Whether this one of two links is in use", |failover, path| failover.active == path),
+    ("path_preferred", "Whether this one of two links is used while both are up", |failover, path| {
+        failover.preferred == path
+    }),
+    ("path_heard", "Whether the peer is heard on this one of two links", |failover, path| {
+        failover.heard[usize::from(path == Path::Backup)]
+    }),
+];
+
+/// Writes them, if any link end has two links.
+pub(super) fn encode(reports: &[LinkReport], encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let with_two: Vec<(&str, &FailoverReport)> =
+        reports.iter().filter_map(|report| Some((report.name.as_str(), report.failover.as_ref()?))).collect();
+    if with_two.is_empty() {
+        return Ok(());
+    }
+    for counter in COUNTERS {
+        let mut family = encoder.encode_descriptor(counter.name, counter.help, None, MetricType::Counter)?;
+        for (name, failover) in &with_two {
+            count(&mut family, &[label(name)], (counter.value)(failover))?;
+        }
+    }
+    type ByPath = fn(&FailoverReport) -> [u64; 2];
+    let by_path: [(&str, &str, ByPath); 2] = [
+        ("probes_received", "Probes of the peer that arrived on this one of two links", |failover| {
+            failover.probes_received
+        }),
+        ("probes_lost", "Probes of the peer that did not arrive on this one of two links", |failover| {
+            failover.probes_lost
+        }),
+    ];
+    for (name, help, values) in by_path {
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for (link, failover) in &with_two {
+            for (path, value) in Path::ALL.iter().zip(values(failover)) {
+                count(&mut family, &labels(link, *path), value)?;
+            }
+        }
+    }
+    for (name, help, holds) in GAUGES {
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for (link, failover) in &with_two {
+            for path in Path::ALL {
+                let value = i64::from(holds(failover, *path));
+                family.encode_family(&labels(link, *path))?.encode_gauge(&value)?;
+            }
+        }
+    }
+    let help = "From the peer's last sign on the link before the last change to its first frame on the other";
+    let mut family = encoder.encode_descriptor("last_change_gap_seconds", help, None, MetricType::Gauge)?;
+    for (link, failover) in &with_two {
+        if let Some(gap_ns) = failover.last.as_ref().and_then(|last| last.gap_ns) {
+            family.encode_family(&[label(link)])?.encode_gauge(&(gap_ns as f64 / NS_PER_S))?;
+        }
+    }
+    let help = "Frames that went out again with the last change";
+    let mut family = encoder.encode_descriptor("last_change_resent_frames", help, None, MetricType::Gauge)?;
+    for (link, failover) in &with_two {
+        if let Some(last) = &failover.last {
+            let resent = i64::try_from(last.resent_frames).unwrap_or(i64::MAX);
+            family.encode_family(&[label(link)])?.encode_gauge(&resent)?;
+        }
+    }
+    Ok(())
+}
+
+fn labels(link: &str, path: Path) -> [Label; 2] {
+    [label(link), ("path", path.to_string())]
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::report::{FailoverReport, LastChangeReport, LinkReport, Path};
+
+    #[test]
+    fn the_page_of_two_links_has_what_one_has_not() {
+        let mut report = LinkReport { name: "uplink".to_owned(), ..LinkReport::default() };
+        let alone = super::super::encode::encode(vec![report.clone()], Vec::new());
+        assert!(!alone.contains("failovers"));
+        let mut failover = FailoverReport {
+            active: Path::Backup,
+            preferred: Path::Primary,
+            heard: [false, true],
+            failovers: 3,
+            probes_lost: [4, 5],
+            last: Some(LastChangeReport {
+                resent_frames: 17,
+                gap_ns: Some(12_500_000),
+                ..LastChangeReport::default()
+            }),
+            ..FailoverReport::default()
+        };
+        failover.backup.interface = "eth3".to_owned();
+        report.failover = Some(failover);
+        let page = super::super::encode::encode(vec![report], Vec::new());
+        for line in [
+            "linkmend_failovers_total{link=\"uplink\"} 3",
+            "linkmend_path_active{link=\"uplink\",path=\"primary\"} 0",
+            "linkmend_path_active{link=\"uplink\",path=\"backup\"} 1",
+            "linkmend_path_preferred{link=\"uplink\",path=\"primary\"} 1",
+            "linkmend_path_heard{link=\"uplink\",path=\"backup\"} 1",
+            "linkmend_probes_lost_total{link=\"uplink\",path=\"backup\"} 5",
+            "linkmend_last_change_gap_seconds{link=\"uplink\"} 0.0125",
+            "linkmend_last_change_resent_frames{link=\"uplink\"} 17",
+            "linkmend_port_mtu_bytes{link=\"uplink\",port=\"backup\",interface=\"eth3\"} 0",
+        ] {
+            assert!(page.contains(&format!("{line}\n")), "{line}\n{page}");
+        }
+    }
+}
