@@ -214,6 +214,7 @@ impl Engine {
             preferred: paths.preferred().into(),
             backup,
             backup_corruption: model(self.corruption[Path::Backup as usize].as_ref()),
+            corrupted_frames: self.counters.corrupted_frames,
             peer_watches: paths.peer_watches(),
             heard: Path::ALL.map(|path| paths.is_heard(path)),
             crossed: Path::ALL.iter().any(|&path| paths.is_crossed(path)),

@@ -66,7 +66,7 @@ impl Engine {
         let port = if path == Path::Backup { CapturePort::Backup } else { CapturePort::Link };
         self.taps.show_from_link(port, corrupted, frame, &self.ports.pool);
         if corrupted {
-            self.counters.corrupted_frames += 1;
+            self.counters.corrupted_frames[path as usize] += 1;
             let step = || Step::Corrupted { frame: CorruptedFrame::from(&parse()) };
             self.end.note(Instant(now), step);
         }

@@ -95,7 +95,8 @@ struct Counters {
     queue_drops: u64,
     ecn_marked_frames: u64,
     inner_port_drops: u64,
-    corrupted_frames: u64,
+    /// By link.
+    corrupted_frames: [u64; 2],
     stalls: u64,
     pool_exhausted: u64,
 }

@@ -252,7 +252,7 @@ impl Engine {
             queue_drops: self.counters.queue_drops,
             ecn_marked_frames: self.counters.ecn_marked_frames,
             inner_port_drops: self.counters.inner_port_drops,
-            corrupted_frames: self.counters.corrupted_frames,
+            corrupted_frames: self.counters.corrupted_frames.iter().sum(),
             stalls: self.counters.stalls,
             pool_exhausted: self.counters.pool_exhausted,
         }

@@ -15,6 +15,9 @@ pub struct FailoverReport {
     pub backup: PortReport,
     /// Corruption injected at the second link's port, if any.
     pub backup_corruption: Option<CorruptionModel>,
+    /// Frames dropped on purpose, by link.
+    #[serde(default)]
+    pub corrupted_frames: [u64; 2],
     /// Whether the peer says that it watches both links.
     pub peer_watches: bool,
     /// Whether the peer is heard on the first link, and on the second.

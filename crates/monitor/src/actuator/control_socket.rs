@@ -1,25 +1,29 @@
 //! Linkmend's own dataplane, by its control socket.
 
 use super::Actuator;
+use super::better_link::BetterLinks;
 use crate::exchange::{Effect, Protection, Request};
+use crate::source::backup_port;
 use linkmend_dataplane::LinkReport;
 use linkmend_dataplane::config::ProtectConfig;
 use linkmend_dataplane::control::{Client, sockets};
-use linkmend_dataplane::report::TransmitState;
+use linkmend_dataplane::report::{FailoverReport, Path, TransmitState};
 use linkmend_quantity::LossRate;
 use std::path::PathBuf;
 
-/// Protects links of the daemons on this machine. A port has the name of its link, or of the interface of its link port.
+/// Protects links of the daemons on this machine. A port has the name of its link, or of the interface of its link port. Of a link
+/// end with two links, the one that corrupts less is preferred.
 #[derive(Debug, Default)]
 pub struct ControlSocket {
     /// The daemons' sockets; empty for all that are in the usual folder.
     paths: Vec<PathBuf>,
+    better: BetterLinks,
 }
 
 impl ControlSocket {
     /// Acts on the daemons at these sockets, or on all those in the usual folder if there are none.
     pub fn new(paths: Vec<PathBuf>) -> ControlSocket {
-        ControlSocket { paths }
+        ControlSocket { paths, better: BetterLinks::default() }
     }
 
     /// The link of a port, and the daemon that serves it. A link whose name is the port's comes before one whose link port
@@ -43,10 +47,10 @@ impl ControlSocket {
                 }
             };
             for report in reports {
-                if report.name == port {
+                if report.name == port || port == backup_port(&report.name) {
                     return alive(client, report);
                 }
-                if report.link.interface == port && report.gone.is_none() {
+                if serves(&report, port) && report.gone.is_none() {
                     by_interface = Some((path, report));
                 }
             }
@@ -58,6 +62,18 @@ impl ControlSocket {
             })),
         }
     }
+}
+
+/// Whether one of the link end's links is at this interface.
+fn serves(report: &LinkReport, interface: &str) -> bool {
+    let backup = report.failover.as_ref().map(|failover| failover.backup.interface.as_str());
+    report.link.interface == interface || backup == Some(interface)
+}
+
+/// The link of a link end with two that a port belongs to.
+fn path_of(report: &LinkReport, failover: &FailoverReport, port: &str) -> Path {
+    let is_backup = port == backup_port(&report.name) || port == failover.backup.interface;
+    if is_backup { Path::Backup } else { Path::Primary }
 }
 
 fn alive(client: Client, report: LinkReport) -> Result<(Client, LinkReport), String> {
@@ -74,13 +90,24 @@ impl Actuator for ControlSocket {
 
     fn apply(&mut self, sender: &str, request: &Request, again: bool) -> Result<Effect, String> {
         let (mut client, report) = self.report(sender)?;
+        if let Some(failover) = &report.failover {
+            let rate = request.protection.map_or(0.0, |protection| protection.loss_rate);
+            let path = path_of(&report, failover, sender);
+            if let Some(better) = self.better.note(&report.name, path, rate, failover.preferred) {
+                tracing::info!(
+                    link = %report.name, prefer = %better, sender, rate,
+                    "the better one of two links is preferred"
+                );
+                client.prefer(&report.name, better).map_err(|error| error.to_string())?;
+            }
+        }
         let report = match request.protection {
             Some(_) if again && report.protection_requested => report,
             Some(protection) => {
                 client.protect(&report.name, &config(protection)).map_err(|error| error.to_string())?
             }
             // What somebody has protected since is not ours to end.
-            None if again || !report.protection_requested => report,
+            None if again || !report.protection_requested || self.better.any_corrupts(&report.name) => report,
             None => client.unprotect(&report.name).map_err(|error| error.to_string())?,
         };
         Ok(effect(&report))

@@ -1,5 +1,6 @@
 //! What carries out requests at a port of this machine.
 
+mod better_link;
 mod control_socket;
 mod dry_run;
 mod hook;

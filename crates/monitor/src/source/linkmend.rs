@@ -1,9 +1,12 @@
 //! The link ports of Linkmend's own daemons on this machine.
+//!
+//! A port has the name of its link end. That of a second link (`--backup`) has `:backup` behind it.
 
 use super::{Source, SourceError};
 use crate::counters::Reading;
 use linkmend_dataplane::LinkReport;
 use linkmend_dataplane::control::{Client, sockets};
+use linkmend_dataplane::report::PortReport;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -71,7 +74,7 @@ impl Source for LinkmendSource {
         let mut failure = None;
         for path in &paths {
             match self.reports(path) {
-                Ok(reports) => readings.extend(reports.iter().filter_map(reading)),
+                Ok(reports) => readings.extend(reports.iter().flat_map(readings_of)),
                 Err(error) => failure = Some(error),
             }
         }
@@ -87,19 +90,32 @@ impl Source for LinkmendSource {
     }
 }
 
-/// What a link's report says of its link port; `None` while the link does not run.
-fn reading(report: &LinkReport) -> Option<(String, Reading)> {
+/// What a link's report says of its link ports; nothing while the link does not run.
+fn readings_of(report: &LinkReport) -> Vec<(String, Reading)> {
     if report.gone.is_some() {
-        return None;
+        return Vec::new();
     }
-    let injected = report.counters.corrupted_frames;
-    let arrived = report.link.rx_frames.saturating_add(report.link.bypassed_frames);
-    let reading = Reading {
-        good_frames: arrived.saturating_sub(injected),
-        corrupted_frames: Some(injected.saturating_add(report.link.kernel_rx_crc_errors)),
-        // Counters of a daemon begin again with it.
-        epoch: Some(u64::from(report.pid)),
-        ..Reading::default()
+    let reading = |port: &PortReport, injected: u64| {
+        let arrived = port.rx_frames.saturating_add(port.bypassed_frames);
+        Reading {
+            good_frames: arrived.saturating_sub(injected),
+            corrupted_frames: Some(injected.saturating_add(port.kernel_rx_crc_errors)),
+            // Counters of a daemon begin again with it.
+            epoch: Some(u64::from(report.pid)),
+            ..Reading::default()
+        }
     };
-    Some((report.name.clone(), reading))
+    let Some(failover) = &report.failover else {
+        return vec![(report.name.clone(), reading(&report.link, report.counters.corrupted_frames))];
+    };
+    let [first, second] = failover.corrupted_frames;
+    vec![
+        (report.name.clone(), reading(&report.link, first)),
+        (backup_port(&report.name), reading(&failover.backup, second)),
+    ]
+}
+
+/// What the port of a second link is called.
+pub(crate) fn backup_port(link_end: &str) -> String {
+    format!("{link_end}:backup")
 }

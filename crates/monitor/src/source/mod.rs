@@ -7,6 +7,7 @@ mod prometheus;
 mod sonic;
 
 pub use linkmend::LinkmendSource;
+pub(crate) use linkmend::backup_port;
 pub use linux::{CounterNames, DriverNames, LinuxSource};
 pub use prometheus::{PrometheusSettings, PrometheusSource, QuerySet};
 pub use sonic::{SonicSettings, SonicSource};

@@ -263,12 +263,10 @@ impl Paths {
         self.change.take()
     }
 
-    /// Notes how many frames go out again because of the latest failover.
+    /// Notes how many frames go out again because of the change that was carried out.
     pub fn note_resent(&mut self, frames: u64) {
         self.stats.resent_frames += frames;
-        if let Some(failover) = &mut self.last_failover
-            && failover.gap.is_none()
-        {
+        if let Some(failover) = &mut self.last_failover {
             failover.resent_frames += frames;
         }
     }
