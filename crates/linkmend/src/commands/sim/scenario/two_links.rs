@@ -10,11 +10,11 @@ use linkmend_report::{Cell, Column, Table, Unit};
 use linkmend_sim::experiment::StressParameters;
 use linkmend_sim::flows::Detection;
 use linkmend_sim::link::LinkConfig;
-use linkmend_sim::link::config::Buffering;
+use linkmend_sim::link::config::{Buffering, RATE_REQUIREMENT};
 use linkmend_sim::scenario::two_links::{self, Cut, Noticed, TwoLinksConfig, TwoLinksReport, TwoLinksRow};
 use linkmend_sim::scenario::{ParameterError, Progress};
 use linkmend_sim::stress::StressConfig;
-use linkmend_sim::time::Time;
+use linkmend_sim::time::{Rate, Time};
 use std::time::Duration;
 
 /// Frames follow from the load and the failures; buffers are direct, because a session over two ports has one.
@@ -158,6 +158,9 @@ impl TwoLinksArgs {
         let mut seed = 1;
         protected_link(&self.parameters, &WITHOUT)?;
         for speed in &self.speeds {
+            if Rate::from_bits_per_second(speed.0).is_none() {
+                return Err(UsageError::new(format!("--speeds {speed}: {RATE_REQUIREMENT}")).into());
+            }
             let mut parameters = StressParameters { speed: Some(*speed), ..self.parameters.clone() };
             let loss = *parameters.loss.get_or_insert(LossRate(1e-3));
             parameters.reverse_loss.get_or_insert(loss);
