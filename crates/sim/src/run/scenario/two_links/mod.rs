@@ -5,10 +5,10 @@
 //! out by the silence. Beside them, on request, SQR as published ([`HandOff::Sqr`](crate::network::HandOff)) meets the same failures with the
 //! same frames.
 //!
-//! - [`config`]: what may be chosen, and the failures that follow;
-//! - [`wire`], [`end`] and [`world`]: links, ends, and the loop that runs them;
-//! - [`sqr`]: the same with SQR;
-//! - [`tally`] and [`report`]: what is measured.
+//! - `config`: what may be chosen, and the failures that follow;
+//! - `wire`, `end` and `world`: links, ends, and the loop that runs them;
+//! - `sqr`: the same with SQR;
+//! - `tally` and `report`: what is measured.
 
 mod config;
 mod end;
