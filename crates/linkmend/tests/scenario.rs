@@ -124,7 +124,7 @@ fn impossible_scenarios_are_refused_by_the_name_of_the_flag() {
         (&["two-links", "--down-for", "30us"], "error: --down-for 30 us: must be longer than detection"),
         (
             &["two-links", "--noticed", "silence", "--detection", "squelch"],
-            "error: --detection 2.755us: must be at least 20 us",
+            "error: --detection 2755ns: must be at least 20 us",
         ),
         (&["two-links", "--silence", "1us"], "error: --silence 1us: must be at least 20 us"),
         (
