@@ -29,7 +29,7 @@ pub(super) struct Source {
     pub(super) frames: u64,
 }
 
-/// One end.
+/// A link end over two links, with its frames and its driver.
 #[derive(Debug)]
 pub(super) struct End {
     pub(super) end: LinkEnd,

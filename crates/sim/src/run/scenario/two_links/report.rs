@@ -28,12 +28,11 @@ pub struct Delivered {
     pub frames_reordered: u64,
 }
 
-/// One failure.
+/// What one failure of a link cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct CutRow {
     /// When the link failed, since the traffic began, us.
     pub at_us: f64,
-    /// Which link.
     pub link: Path,
     /// Whether frames took it.
     pub in_use: bool,
@@ -48,7 +47,7 @@ pub struct CutRow {
     pub recovery_us: Option<f64>,
 }
 
-/// One run.
+/// What a run with one link, detection time and scheme measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TwoLinksRow {
     /// `linkguardian` or `sqr`.
