@@ -87,7 +87,6 @@ pub struct TwoLinksRow {
     pub drained: bool,
     /// Whether the run was ended early.
     pub interrupted: bool,
-    /// Each failure.
     pub cuts: Vec<CutRow>,
 }
 
