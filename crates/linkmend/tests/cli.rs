@@ -63,6 +63,7 @@ fn help_is_the_golden_one() {
         "sim scenario classes",
         "sim scenario fallback",
         "sim scenario bursts",
+        "sim scenario two-links",
         "rdma",
         "rdma model",
         "rdma plan",

@@ -25,13 +25,17 @@ fn log(name: &str) -> String {
 }
 
 /// Each scenario in a small size, and a word from its tables.
-const SCENARIOS: [(&[&str], &str); 6] = [
+const SCENARIOS: [(&[&str], &str); 7] = [
     (&["scenario", "shared-port", "--frames", "3k", "--links", "3", "--ports", "2"], "receiver's 2"),
     (&["scenario", "path", "--hop", "100G,1e-2", "--hop", "25G,off", "--frames", "3k"], "hop 2"),
     (&["scenario", "both-directions", "--frames", "3k", "--reverse-load", "30%"], "ACKs on data"),
     (&["scenario", "classes", "--frames", "3k", "--loss", "1%"], "non-blocking"),
     (&["scenario", "fallback", "--phase", "1ms,1e-3", "--phase", "2ms,0.2"], "level from then on"),
     (&["scenario", "bursts", "--frames", "500", "--dummies", "0,2"], "recovered"),
+    (
+        &["scenario", "two-links", "--speeds", "10G,25G", "--cuts", "5", "--loss", "1e-2", "--beside-sqr"],
+        "sqr",
+    ),
 ];
 
 #[test]
@@ -67,11 +71,19 @@ fn flags_of_a_scenario_decide_what_is_simulated() {
         (&bursts["rows"][0]["recovered_in_time"], &bursts["rows"][1]["dummy_copies"]),
         (&0.into(), &2.into())
     );
+    let two_links = json(SCENARIOS[6].0);
+    let rows = two_links["rows"].as_array().expect("a list");
+    let named = |row: &Value| (row["scheme"].as_str().map(str::to_owned), row["speed_gbps"].as_f64());
+    let expected = [("linkguardian", 10.0), ("sqr", 10.0), ("linkguardian", 25.0), ("sqr", 25.0)];
+    let expected = expected.map(|(scheme, speed)| (Some(scheme.to_owned()), Some(speed)));
+    assert_eq!(rows.iter().map(named).collect::<Vec<_>>(), expected);
+    assert_eq!(rows[0]["cuts"].as_array().map(Vec::len), Some(5), "a line for each failure");
+    assert_eq!(rows[0]["forward"]["frames_lost"], 0);
 }
 
 #[test]
 fn impossible_scenarios_are_refused_by_the_name_of_the_flag() {
-    let cases: [(&[&str], &str); 23] = [
+    let cases: [(&[&str], &str); 31] = [
         (&["shared-port", "--links", "9"], "error: --links 9: must be 1 to 8"),
         (&["shared-port", "--ports", "3"], "error: --ports 3: must be 1 to the number of links, which is 2"),
         (&["shared-port", "--load", "0"], "`0` is not a load: above 0 and at most 1, like `0.4` or `40%`"),
@@ -104,6 +116,23 @@ fn impossible_scenarios_are_refused_by_the_name_of_the_flag() {
         (&["bursts", "--silence", "5us"], "error: --silence 5us: must be at least"),
         (&["bursts", "--dummies", "1,4,1"], "error: --dummies 1: is listed twice; leave one of them out"),
         (&["bursts", "--dummy-copies", "1"], "error: --dummy-copies has no meaning in this scenario"),
+        (&["two-links", "--cuts", "0"], "error: --cuts 0: must be 1 to 100000"),
+        (
+            &["two-links", "--detection", "soon"],
+            "error: --detection \"soon\": must be f10, squelch or a time",
+        ),
+        (&["two-links", "--down-for", "30us"], "error: --down-for 30 us: must be longer than detection"),
+        (
+            &["two-links", "--noticed", "silence", "--detection", "squelch"],
+            "error: --detection 2755ns: must be at least 20 us",
+        ),
+        (&["two-links", "--silence", "1us"], "error: --silence 1us: must be at least 20 us"),
+        (
+            &["two-links", "--cut", "either", "--beside-sqr"],
+            "error: --cut either: must be primary beside SQR",
+        ),
+        (&["two-links", "--speeds", "3G"], "error: --speeds 3G: must be above 0, at most 8T"),
+        (&["two-links", "--buffering", "direct"], "error: --buffering has no meaning in this scenario"),
     ];
     for (arguments, message) in cases {
         let (code, out, err) = run(&[&["scenario"], arguments].concat());

@@ -36,6 +36,7 @@ pub use crate::link::{
     WIRE_OVERHEAD_BYTES,
 };
 pub use crate::node::{Balance, Flow, NodeId};
+pub(crate) use failover::FailureTimes;
 pub use failover::{FailingLink, FailoverStats, HandOff, Recovery, SqrConfig};
 pub use fast_forward::Moment;
 pub use hosts::{Changed, Hosts, NoHosts};

@@ -16,8 +16,9 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Lets the next thing happen to a link.
     pub(super) fn change_link(&mut self, link: usize) {
         let Some(failover) = &mut self.failover else { return };
-        let Failing { config, cut_at, next, at, .. } = &mut failover.links[link];
-        let (now, change, cut) = (self.now, *next, *cut_at);
+        let Failing { config, times, left, next, at } = &mut failover.links[link];
+        let (now, change, cut) = (self.now, *next, times.at());
+        *left -= u64::from(change == Change::Cut);
         let comes_back = config.backup.is_none();
         (*next, *at) = match change {
             Change::Cut => (Change::Detected, cut + config.detection),

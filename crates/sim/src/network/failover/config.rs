@@ -17,6 +17,8 @@ pub struct FailingLink {
     /// more or less: what waits for seconds would meet every failure or none if they came like a clock.
     pub first: Time,
     pub every: Time,
+    /// How often it fails at most.
+    pub failures_max: u64,
     /// How long a failed link that has a backup stays down. One that has none comes back after detection and
     /// reconfiguration.
     pub down_for: Time,
@@ -98,7 +100,7 @@ impl FailingLink {
     }
 
     /// Most that a failure comes earlier or later than on average.
-    pub(super) fn jitter_max(&self) -> Time {
+    pub(crate) fn jitter_max(&self) -> Time {
         Time(self.every.0 / 8).min(Time(self.every.0.saturating_sub(self.outage().0)))
     }
 

@@ -18,14 +18,15 @@ mod guard;
 mod load;
 mod ring;
 mod stats;
+mod times;
 
 pub use config::{FailingLink, HandOff, SqrConfig};
 pub use stats::{FailoverStats, Recovery};
+pub(crate) use times::FailureTimes;
 
 use super::Network;
 use super::hosts::Hosts;
 use crate::link::{Frame, Observer, PortId, Scheme};
-use crate::random::Random;
 use crate::time::Time;
 use guard::Guard;
 pub(super) use guard::Latencies;
@@ -63,9 +64,10 @@ struct CachingQueue {
 #[derive(Debug)]
 struct Failing {
     config: FailingLink,
-    random: Random,
     /// When it fails, or did.
-    cut_at: Time,
+    times: FailureTimes,
+    /// How often it will still fail.
+    left: u64,
     next: Change,
     at: Time,
 }
@@ -73,12 +75,9 @@ struct Failing {
 impl Failing {
     /// Sets when it fails next.
     fn set_cut(&mut self, now: Time) {
-        let jitter = self.config.jitter_max();
-        while self.cut_at <= now {
-            let later = (2.0 * jitter.0 as f64 * self.random.uniform()) as u64;
-            self.cut_at += self.config.every - jitter + Time(later);
-        }
-        (self.next, self.at) = (Change::Cut, self.cut_at);
+        self.times.skip_to(now);
+        let at = if self.left > 0 { self.times.at() } else { Time::NEVER };
+        (self.next, self.at) = (Change::Cut, at);
     }
 }
 
@@ -122,9 +121,11 @@ impl Failover {
                 failover.stopped.push(VecDeque::new());
                 failover.guards.push(Guard::new(&config, port, latencies(port)));
             }
-            let random = Random::new(seed, &format!("failures of link {}", config.link.0));
             let at = config.first;
-            failover.links.push(Failing { config, random, cut_at: at, next: Change::Cut, at });
+            let times = FailureTimes::new(seed, config.link.0, at, config.every, config.jitter_max());
+            let left = config.failures_max;
+            let at = if left > 0 { at } else { Time::NEVER };
+            failover.links.push(Failing { config, times, left, next: Change::Cut, at });
         }
         Some(failover)
     }

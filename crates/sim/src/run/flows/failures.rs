@@ -226,6 +226,7 @@ impl FailureSetup {
                 backup: has_backup.then(|| LinkId(first_backup + number as u32)),
                 first: every + Time(every.0 / 50 * number as u64),
                 every,
+                failures_max: u64::MAX,
                 down_for: self.down_for,
                 detection: self.detection.time(),
                 reconfiguration: self.reroute.time(),

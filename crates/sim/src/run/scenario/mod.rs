@@ -6,6 +6,7 @@
 //! - [`classes`]: ordered and non-blocking traffic on one link.
 //! - [`fallback`]: a loss rate that changes, and the automatic fallback that follows it.
 //! - [`bursts`]: a lost tail whose dummies are lost with it.
+//! - [`two_links`]: two links between the same ends, of which one fails again and again; beyond the paper.
 //!
 //! Each has a configuration, a `run`, and a report that can be serialised; the same configuration gives the same
 //! report. `frames` are those of each traffic source, which are as long as the link's description says.
@@ -19,6 +20,7 @@ pub mod fallback;
 mod link;
 pub mod path;
 pub mod shared_port;
+pub mod two_links;
 
 use crate::link::LinkConfig;
 pub use crate::link::config::ParameterError;

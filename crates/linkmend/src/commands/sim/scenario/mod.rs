@@ -13,6 +13,7 @@ mod path;
 mod runner;
 mod shared_port;
 mod tables;
+mod two_links;
 
 use crate::failure::Result;
 use clap::{Args, Subcommand};
@@ -68,6 +69,11 @@ enum ScenarioCommand {
     /// time. The share of lost tails whose dummies are lost with them falls with the number of dummies; a queue that
     /// replenishes itself goes on until one passes (section 5, "Handling bursty losses").
     Bursts(Box<bursts::BurstsArgs>),
+    /// Two links between the same ends, of which one fails again and again
+    ///
+    /// The ends send what a failed link had on the other one, and return. Nothing may be lost, delivered twice or, in
+    /// ordered mode, reordered. SQR (ICNP 2019) may meet the same failures beside them.
+    TwoLinks(Box<two_links::TwoLinksArgs>),
 }
 
 /// Executes the command.
@@ -79,5 +85,6 @@ pub fn execute(arguments: &ScenarioArgs) -> Result<()> {
         ScenarioCommand::Classes(arguments) => arguments.execute(),
         ScenarioCommand::Fallback(arguments) => arguments.execute(),
         ScenarioCommand::Bursts(arguments) => arguments.execute(),
+        ScenarioCommand::TwoLinks(arguments) => arguments.execute(),
     }
 }

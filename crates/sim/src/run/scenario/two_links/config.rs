@@ -1,0 +1,225 @@
+//! What may be chosen, and the failures that follow.
+
+use crate::flows::Detection;
+use crate::link::config::{Buffering, of_protocol};
+use crate::link::{LinkConfig, LinkId};
+use crate::network::{FailingLink, FailureTimes, HandOff, SqrConfig};
+use crate::scenario::{ParameterError, check, check_lasts, check_link, link};
+use crate::time::{TICK, Time};
+use linkmend_protocol::paths::PathsConfig;
+use linkmend_protocol::{Config, Format};
+
+/// Most failures of a run: each has a line in the report.
+const CUTS_MAX: u64 = 100_000;
+/// Most frames of a run. Of each is known whether it has arrived.
+const FRAMES_MAX: u64 = 1_000_000_000;
+/// Rounds of retransmission, as the daemon has them: a frame is not given up because a link fails.
+const ROUNDS: u8 = 32;
+
+/// How the ends learn that a link has failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Noticed {
+    /// Both ports lose their carrier after the detection time.
+    Carrier,
+    /// Nothing is heard on it for the detection time. The carrier stays.
+    Silence,
+}
+
+/// Which link fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// The one that is used unless it has failed.
+    Primary,
+    /// One of them, by chance each time.
+    Either,
+}
+
+/// Two links between two ends.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TwoLinksConfig {
+    /// Seed of everything random.
+    pub seed: u64,
+    /// A run for each. Both links between the ends are like it, and the frames are as long as it says, in the mode of its protection.
+    pub links: Vec<LinkConfig>,
+    /// From the failure until the ends learn of it; a run for each.
+    pub detections: Vec<Detection>,
+    /// How they do.
+    pub noticed: Noticed,
+    /// Share of a link that the traffic takes, above 0 and at most 1.
+    pub load: f64,
+    /// The same of traffic in the other direction, or 0.
+    pub reverse_load: f64,
+    /// Failures of a run, 1 to 100,000.
+    pub cuts: u64,
+    /// Which link fails.
+    pub cut: Cut,
+    /// From one failure to the next on average; by chance up to an eighth more or less.
+    pub every: Time,
+    /// How long a link stays down; shorter than `every`.
+    pub down_for: Time,
+    /// The silence that counts as a failure where the carrier tells of one: a quarter of it is between two probes. At least 20 us.
+    pub silence: Time,
+    /// How long the primary link must have been up before it is used again.
+    pub return_after: Time,
+    /// Whether SQR meets the same failures.
+    pub beside_sqr: bool,
+}
+
+impl TwoLinksConfig {
+    /// Two of these links at four fifths of their rate. The primary one fails 50 times, every 2 ms for 500 us.
+    pub fn over(link: LinkConfig) -> TwoLinksConfig {
+        let us = |us: u64| Time::from_nanos(us * 1_000);
+        TwoLinksConfig {
+            seed: 1,
+            links: vec![link],
+            detections: vec![Detection::F10],
+            noticed: Noticed::Carrier,
+            load: 0.8,
+            reverse_load: 0.0,
+            cuts: 50,
+            cut: Cut::Primary,
+            every: us(2_000),
+            down_for: us(500),
+            silence: us(200),
+            return_after: us(200),
+            beside_sqr: false,
+        }
+    }
+
+    /// # Errors
+    /// The first parameter that cannot be used.
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        check((1..=CUTS_MAX).contains(&self.cuts), "cuts", self.cuts, "must be 1 to 100000")?;
+        check(!self.links.is_empty(), "speeds", "", "must name one at least")?;
+        check(!self.detections.is_empty(), "detection", "", "must name one at least")?;
+        let loads = [("load", self.load, self.load > 0.0), ("reverse-load", self.reverse_load, true)];
+        for (name, load, holds) in loads {
+            let requirement = "must be above 0 and at most 1";
+            check(holds && (0.0..=1.0).contains(&load), name, load, requirement)?;
+        }
+        let both = self.beside_sqr && self.cut == Cut::Either;
+        check(
+            !both,
+            "cut",
+            "either",
+            "must be primary beside SQR, whose switches fail over to a link that stands by",
+        )?;
+        self.settings().try_for_each(|setting| setting.validate())
+    }
+
+    /// A setting for each run, or for two if SQR has one as well.
+    pub(super) fn settings(&self) -> impl Iterator<Item = Setting<'_>> {
+        self.links.iter().flat_map(move |link| {
+            let link = link.clone().buffered(Buffering::Direct);
+            self.detections.iter().map(move |detection| Setting {
+                config: self,
+                link: link.clone(),
+                detection: *detection,
+            })
+        })
+    }
+}
+
+/// One link with one detection time.
+#[derive(Debug, Clone)]
+pub(super) struct Setting<'a> {
+    pub(super) config: &'a TwoLinksConfig,
+    pub(super) link: LinkConfig,
+    pub(super) detection: Detection,
+}
+
+impl Setting<'_> {
+    fn validate(&self) -> Result<(), ParameterError> {
+        check_link(&self.link, 1)?;
+        check(
+            self.link.protection.is_some(),
+            "protection",
+            "off",
+            "both links are those of one protected session",
+        )?;
+        self.failing(LinkId(0)).validate()?;
+        let last = self.lasts();
+        check_lasts("cuts", self.config.cuts, 1, last.0 as f64)?;
+        let requirement = "must be fewer: not more than 1000000000 frames can be followed";
+        check(self.frames() <= FRAMES_MAX, "cuts", self.config.cuts, requirement)?;
+        let named = |parameter| move |error| ParameterError { parameter, ..of_protocol(error) };
+        let silence = PathsConfig { detection: self.config.silence.ticks(), ..self.paths() };
+        silence.validate().map_err(named("silence")).map_err(|error| written(error, self.config.silence))?;
+        let detection = self.detection.time();
+        self.paths().validate().map_err(named("detection")).map_err(|error| written(error, detection))?;
+        self.protocol().validate().map_err(of_protocol)
+    }
+
+    /// A failing link, for its checks, its moments, and SQR.
+    pub(super) fn failing(&self, link: LinkId) -> FailingLink {
+        let TwoLinksConfig { every, down_for, .. } = *self.config;
+        FailingLink {
+            link,
+            backup: Some(LinkId(link.0 + 1)),
+            first: every,
+            every,
+            failures_max: self.config.cuts,
+            down_for,
+            detection: self.detection.time(),
+            reconfiguration: Time::ZERO,
+            hand_off: HandOff::Sqr(SqrConfig::published()),
+        }
+    }
+
+    /// When links fail, if the traffic begins at `began`.
+    pub(super) fn failures(&self, link: LinkId, began: Time) -> FailureTimes {
+        let failing = self.failing(link);
+        let first = began + failing.first;
+        FailureTimes::new(self.config.seed, link.0, first, failing.every, failing.jitter_max())
+    }
+
+    /// How long the traffic lasts: until a while after the last failure.
+    pub(super) fn lasts(&self) -> Time {
+        Time(self.config.every.0.saturating_mul(self.config.cuts.saturating_add(1)))
+    }
+
+    /// Time between two frames at this load.
+    pub(super) fn interval(&self, load: f64) -> Time {
+        Time((link::frame_time(&self.link).0 as f64 / load).ceil() as u64)
+    }
+
+    /// How many frames are sent.
+    pub(super) fn frames(&self) -> u64 {
+        self.lasts().0 / self.interval(self.config.load).0.max(1)
+    }
+
+    /// Parameters of the paths.
+    pub(super) fn paths(&self) -> PathsConfig {
+        let TwoLinksConfig { noticed, silence, return_after, .. } = *self.config;
+        let detection = match noticed {
+            Noticed::Carrier => silence,
+            Noticed::Silence => self.detection.time(),
+        };
+        PathsConfig {
+            detection: detection.ticks(),
+            return_after: return_after.ticks(),
+            ..PathsConfig::new(TICK)
+        }
+    }
+
+    /// Parameters of the link ends: those of the link, in the format that may change its path, and without giving up by the clock.
+    pub(super) fn protocol(&self) -> Config {
+        let config = self.link.protocol_config().unwrap_or(Config::new(TICK));
+        let repeat = crate::link::config::REPEAT;
+        Config {
+            format: Format::Transparent,
+            max_rounds: ROUNDS,
+            give_up_by_clock: false,
+            // Whatever the link corrupts, what it had is lost when it fails.
+            ack_interval: repeat,
+            keepalive: repeat * 10,
+            ..config
+        }
+    }
+}
+
+/// The error with its value as people write it.
+fn written(error: ParameterError, time: Time) -> ParameterError {
+    let span = linkmend_quantity::Span(std::time::Duration::from_nanos(time.0 / 1_000));
+    ParameterError { value: span.to_string(), ..error }
+}
