@@ -177,9 +177,9 @@ fn every_bad_value_of_a_link_is_named_with_its_line() {
         ("ecn = 1000", "`off` or a size with its unit, in quotes, like \"100kB\"".to_owned()),
         ("pool = 7", "link eth2: pool: 7: must be from 4096 to 1048576".to_owned()),
         ("ports = \"dpdk\"", "unknown variant `dpdk`, expected one of `auto`, `xdp`, `packet`".to_owned()),
-        ("speed = \"25G\"", "unknown field `speed`, expected one of `name`, `inner`, `link`, `ports`, `format`, \
+        ("speed = \"25G\"", "unknown field `speed`, expected one of `name`, `inner`, `link`, `backup`, `ports`, `format`, \
           `rate`, `queue`, `ecn`, `pool`, `busy-poll`, `allow-oversize`, `allow-corruption`, `detach-on-stop`, \
-          `seed`, `protocol-log`, `protect`, `parameters`, `fallback`".to_owned()),
+          `seed`, `protocol-log`, `protect`, `failover`, `parameters`, `fallback`".to_owned()),
     ];
     demand_named(&cases);
 }
@@ -244,12 +244,66 @@ fn every_bad_value_of_its_protection_is_named_with_its_line() {
 }
 
 #[test]
+fn every_bad_value_of_a_second_link_is_named_with_its_line() {
+    let cases = [
+        (
+            "backup = \"eth2\"",
+            "link eth2: backup: `eth2` is also another port of this link; the three ports must differ".to_owned(),
+        ),
+        (
+            "backup = \"eth1\"",
+            "link eth2: backup: `eth1` is also another port of this link; the three ports must differ".to_owned(),
+        ),
+        (
+            "backup = \"a/b\"",
+            "link eth2: backup: `a/b` is not an interface name: 1 to 15 characters, no `/`, `:`, white space or \
+             control characters"
+                .to_owned(),
+        ),
+        (
+            "format = \"compact\"\nbackup = \"eth3\"",
+            "link eth2: backup: a second link needs the transparent format, and this one is compact".to_owned(),
+        ),
+        (
+            "failover.return-after = \"2s\"",
+            "link eth2: failover.return-after: has no meaning without `backup`, the interface of a second link; \
+             add it, or remove this"
+                .to_owned(),
+        ),
+        (
+            "backup = \"eth3\"\nfailover.detection = \"999us\"",
+            "link eth2: failover.detection: 999us: must be from 1ms, below which probes cost more than they tell, to \
+             150ms, or sessions end before a failure is noticed"
+                .to_owned(),
+        ),
+        (
+            "backup = \"eth3\"\nfailover.return-after = \"9ms\"",
+            "link eth2: failover.return-after: 9ms: must be at least the detection time, and at most 24h".to_owned(),
+        ),
+        (
+            "backup = \"eth3\"\nfailover.backup-rate = \"1k\"",
+            "link eth2: failover.backup-rate: 1k: must be from 100k to 1T".to_owned(),
+        ),
+        (
+            "backup = \"eth3\"\n[[link]]\ninner = \"a\"\nlink = \"eth3\"",
+            "link eth3: link: `eth3` is already a port of link eth2".to_owned(),
+        ),
+    ];
+    demand_named(&cases);
+}
+
+#[test]
 fn on_the_command_line_the_option_is_named() {
     let mut link = LinkConfig::new("eth1".to_owned().into(), "eth2");
     link.fallback.return_factor = 2.0;
     let error = DaemonConfig::default().with_link(link.clone()).expect_err("impossible").to_string();
     assert_eq!(error, "--fallback-return-factor 2: must lie strictly between 0 and 1, or the level swings");
     link.link = "eth1".to_owned();
+    let mut backed = LinkConfig::new("eth1".to_owned().into(), "eth2");
+    backed.backup = Some("eth3".to_owned());
+    backed.failover.detection = Span(std::time::Duration::from_secs(1));
+    let error = DaemonConfig::default().with_link(backed).expect_err("impossible").to_string();
+    assert!(error.starts_with("--failure-detection 1s: must be from 1ms"), "{error}");
     let error = DaemonConfig::default().with_link(link).expect_err("impossible").to_string();
     assert_eq!(error, "--link `eth1` is also the inner port of this link; the two ports must differ");
 }

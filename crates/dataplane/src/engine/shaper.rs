@@ -5,6 +5,10 @@ use linkmend_protocol::wire;
 /// How far the shaper may lag behind before it forgets; this absorbs scheduling delays of the loop.
 const CREDIT_NS: u64 = 200_000;
 
+/// How many bytes urgent frames, which do not wait for the shaper, may be ahead of the rate. A few copies and control frames are
+/// less; what goes out again on a slow backup is not, and would be lost in a queue farther on.
+const URGENT_BYTES: u64 = 32 << 10;
+
 /// A token bucket in units of time: a frame may leave once the last bit of its predecessor has left.
 #[derive(Debug)]
 pub(super) struct Shaper {
@@ -20,6 +24,14 @@ impl Shaper {
     /// Whether a frame may leave now.
     pub(super) fn is_open(&self, now_ns: u64) -> bool {
         self.rate_bps.is_none() || now_ns >= self.free_at_ns
+    }
+
+    /// Whether urgent frames are so far ahead of the rate that they must wait, too.
+    pub(super) fn is_overdrawn(&self, now_ns: u64) -> bool {
+        self.rate_bps.is_some_and(|rate_bps| {
+            let ahead_ns = u128::from(self.free_at_ns.saturating_sub(now_ns));
+            ahead_ns * u128::from(rate_bps) > u128::from(URGENT_BYTES) * 8 * 1_000_000_000
+        })
     }
 
     /// Accounts for a frame of `bytes` that leaves now.
@@ -57,9 +69,23 @@ mod tests {
     }
 
     #[test]
+    fn urgent_frames_may_be_a_little_ahead() {
+        let mut shaper = Shaper::new(Some(100_000_000));
+        let now = 1_000_000_000;
+        let mut sent = 0;
+        while !shaper.is_overdrawn(now) {
+            shaper.take(now, 1476);
+            sent += 1;
+        }
+        // 32 KiB, and 200 us of credit.
+        assert!((22..=25).contains(&sent), "{sent}");
+        assert!(!shaper.is_open(now) && !shaper.is_overdrawn(now + 1_000_000));
+    }
+
+    #[test]
     fn without_a_rate_it_is_always_open() {
         let mut shaper = Shaper::new(None);
         shaper.take(0, 1500);
-        assert!(shaper.is_open(0) && shaper.opens_at(0).is_none());
+        assert!(shaper.is_open(0) && shaper.opens_at(0).is_none() && !shaper.is_overdrawn(0));
     }
 }

@@ -35,10 +35,11 @@ impl Engine {
         }
     }
 
-    /// What the link port can take. A closed shaper makes the link count as busy; urgent frames do not wait for it.
+    /// What the link port can take. A closed shaper makes the link count as busy; urgent frames wait for it only if they are many.
     fn link_room(&self, now: u64) -> PortRoom {
         match self.ports.on(self.active).transmit_room() {
             0 => PortRoom::None,
+            _ if self.shapers[self.active as usize].is_overdrawn(now) => PortRoom::None,
             1..=URGENT_ROOM => PortRoom::Urgent,
             _ if !self.shapers[self.active as usize].is_open(now) => PortRoom::Urgent,
             _ => PortRoom::All,

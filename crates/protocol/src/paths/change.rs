@@ -24,7 +24,6 @@ pub enum ChangeReason {
 pub struct PathChange {
     /// The path in use from now on.
     pub to: Path,
-    /// Why.
     pub reason: ChangeReason,
     /// How long the peer had not been heard on the path before; `None` if it never was.
     pub silence: Option<Ticks>,
@@ -37,7 +36,6 @@ pub struct Failover {
     pub at: Instant,
     /// The path in use since.
     pub to: Path,
-    /// Why.
     pub reason: ChangeReason,
     /// When the peer was last heard on the path before.
     pub(super) heard_at: Instant,

@@ -125,12 +125,12 @@ impl Paths {
         self.last_failover.as_ref()
     }
 
-    /// Counters.
+    /// What was counted since this end began.
     pub const fn stats(&self) -> &PathStats {
         &self.stats
     }
 
-    /// The parameters.
+    /// The times and the preference that this end began with.
     pub const fn config(&self) -> &PathsConfig {
         &self.config
     }

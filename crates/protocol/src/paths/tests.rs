@@ -1,3 +1,5 @@
+//! Two ends that watch two paths: who decides what, and when.
+
 use super::*;
 use crate::time::Tick;
 
