@@ -51,7 +51,7 @@ pub struct LinkSettings {
 /// A second link, and when it is used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BackupSettings {
-    /// Its interface.
+    /// Interface that faces it.
     pub interface: String,
     /// Its rate in bit/s, if it is slower than its port.
     pub rate_bps: Option<u64>,

@@ -16,6 +16,7 @@ mod program;
 mod queue;
 mod steering;
 mod target;
+pub(crate) mod words;
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -25,8 +26,8 @@ use crate::sys::bpf::{LoadError, Program, ProgramKind, SharedWords, XskMap};
 use linkmend_linux::ethtool;
 use linkmend_linux::route::XdpMode;
 use linkmend_linux::xdp_features::xdp_features;
+use program::Parameters;
 pub use program::Side;
-use program::{Parameters, words};
 pub use queue::KernelDrops;
 pub use steering::Steering;
 use target::{DeviceLayout, Target};

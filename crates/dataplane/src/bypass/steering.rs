@@ -19,8 +19,7 @@ use std::sync::atomic::Ordering;
 use nix::unistd::{SysconfVar, sysconf};
 use serde::{Deserialize, Serialize};
 
-use super::program::words;
-use super::{CONFIG_NAME, attach};
+use super::{CONFIG_NAME, attach, words};
 use crate::port::Interface;
 use crate::sys::bpf::{self, SharedWords};
 use linkmend_linux::sysfs;

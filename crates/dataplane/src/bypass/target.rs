@@ -8,7 +8,7 @@
 
 use super::assembler::Register::{R0, R1, R2, R3, R6, R8, R9, R10};
 use super::assembler::{AssembleError, Assembler, Condition, Operation, Width};
-use super::program::words;
+use super::words;
 use crate::sys::bpf::{Instruction, Program, ProgramKind, SharedWords};
 use linkmend_linux::kernel_types::KernelTypes;
 use std::io;

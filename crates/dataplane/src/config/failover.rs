@@ -1,7 +1,7 @@
 //! The second link between the same two ends.
 
+use super::bounds::RATE_BPS;
 use super::error::Problem;
-use super::validate::RATE_BPS;
 use crate::settings::BackupSettings;
 use linkmend_quantity::{BitRate, Span};
 use serde::{Deserialize, Serialize};

@@ -8,6 +8,7 @@
 //! 4. [`HostPort::make`] creates the veth pair of an `inner = "create:NAME"`; [`LinkConfig::settings`] returns what the
 //!    link end is started with.
 
+mod bounds;
 mod class_field;
 mod daemon;
 mod devices;

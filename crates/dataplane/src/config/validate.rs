@@ -1,5 +1,6 @@
 //! Checks everything that can be checked without a device.
 
+use super::bounds::RATE_BPS;
 use super::daemon::DaemonConfig;
 use super::error::{Place, Problem};
 use super::interface_name::{HOST_PORT_NAME_BYTES_MAX, INTERFACE_NAME_BYTES_MAX};
@@ -16,8 +17,6 @@ const LINK_NAME_BYTES_MAX: usize = 32;
 const QUEUE_BYTES_MIN: u64 = 64 * 1024;
 /// The largest bound of the queue: half a second at 16 Gbit/s.
 const QUEUE_BYTES_MAX: u64 = 1 << 30;
-/// The rates that the shaper can keep to.
-pub(super) const RATE_BPS: std::ops::RangeInclusive<u64> = 100_000..=1_000_000_000_000;
 /// With fewer chunks, all would be in the kernel's rings; more would take over 4 GiB.
 const POOL_CHUNKS: std::ops::RangeInclusive<u32> = 4_096..=1_048_576;
 

@@ -19,6 +19,7 @@ mod shortfall;
 mod start;
 pub(crate) mod takeover;
 mod to_link;
+mod wait;
 
 pub(crate) use requests::Request;
 pub use start::StartError;
@@ -37,17 +38,12 @@ use linkmend_protocol::paths::Path;
 use linkmend_protocol::schedule::ClassQueues;
 use linkmend_protocol::trace::TracedLinkEnd;
 use linkmend_protocol::{Event, FrameHandle, Instant, LinkEnd, Mode, ReceiveState, TransmitState};
-use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::EventFd;
-use nix::sys::time::TimeSpec;
 use shaper::Shaper;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
-use takeover::{
-    ACTIVE_STALL_AFTER_NS, ACTIVE_WAIT_MAX_NS, DORMANT_STALL_AFTER_NS, DORMANT_WAIT_MAX_NS, KernelWork,
-};
+use takeover::{ACTIVE_STALL_AFTER_NS, DORMANT_STALL_AFTER_NS, KernelWork};
 
 /// Bytes of a frame that fit one chunk at least.
 const CHUNK_BYTES: u64 = 2048;
@@ -95,7 +91,7 @@ struct Counters {
     queue_drops: u64,
     ecn_marked_frames: u64,
     inner_port_drops: u64,
-    /// By link.
+    /// Dropped on purpose as they arrived, by link.
     corrupted_frames: [u64; 2],
     stalls: u64,
     pool_exhausted: u64,
@@ -108,9 +104,8 @@ pub(crate) struct Engine {
     end: TracedLinkEnd<Box<ProtocolLog>>,
     protection: ProtectionSettings,
     queues: ClassQueues<FrameHandle>,
-    /// By link.
+    /// Of the first and of the second link, as the next.
     shapers: [Shaper; 2],
-    /// By link.
     corruption: [Option<LossInjector>; 2],
     /// The link in use; the first where there is one.
     active: Path,
@@ -303,30 +298,6 @@ impl Engine {
         (received + delivered + sent + probes > 0, now)
     }
 
-    fn flush(&mut self) {
-        for path in [None, Some(Path::Primary), Some(Path::Backup)] {
-            let port = match path {
-                None => &mut self.ports.inner,
-                Some(Path::Primary) => &mut self.ports.link,
-                Some(Path::Backup) => match &mut self.ports.backup {
-                    Some(backup) => backup,
-                    None => return,
-                },
-            };
-            let Err(error) = port.flush(&mut self.ports.pool) else { continue };
-            if matches!(error.errno(), Some(libc::ENXIO | libc::ENODEV)) {
-                if path.is_some_and(|path| self.handle_gone(clock::now_ns(), path)) {
-                    continue;
-                }
-                tracing::error!(link = %self.settings.name, %error, "an interface is gone; the loop ends");
-                self.lost_interface = Some(error.interface().to_owned());
-            } else {
-                // The interface is down. Frames are lost meanwhile, as on any such port, but it may come up again.
-                tracing::debug!(link = %self.settings.name, %error, "flush failed");
-            }
-        }
-    }
-
     fn handle_event(&mut self, now: u64, event: Event) {
         let link = &self.settings.name;
         match event {
@@ -414,79 +385,6 @@ impl Engine {
         if !bypass.wait_for_queues(KERNEL_QUEUES_PATIENCE) {
             tracing::debug!(link = %self.settings.name, "the ports' queues did not run empty; frames in them are overtaken");
         }
-    }
-
-    /// Sleeps until there may be something to do.
-    fn wait(&mut self, now: u64) {
-        let limit = match self.kernel_mode {
-            BypassMode::Dormant => DORMANT_WAIT_MAX_NS,
-            BypassMode::Active => ACTIVE_WAIT_MAX_NS,
-        };
-        let mut until = now + limit;
-        let opens_at = self.shapers[self.active as usize].opens_at(now).unwrap_or(now);
-        // Work for an idle link also waits for the shaper.
-        let idle = self.end.next_timeout().map(|at| at.0.max(opens_at));
-        let urgent = self.end.next_urgent_timeout().map(|at| at.0);
-        for at in [idle, urgent, self.paths_timeout()].into_iter().flatten() {
-            // Still due after this round means that it could not be served.
-            until = until.min(if at <= now { now + UNSERVED_WAIT_NS } else { at });
-        }
-        if self.ports.in_flight() > 0 {
-            until = until.min(now + IN_FLIGHT_WAIT_MAX_NS);
-        }
-        if self.kernel_mode == BypassMode::Active && !self.needs_every_frame() {
-            until = until.min(now + QUIET_BEFORE_DORMANT_NS);
-        }
-        if !self.queues.is_empty() && opens_at > now {
-            until = until.min(opens_at);
-        }
-        let sleep_ns = if self.settings.busy_poll { 0 } else { until.saturating_sub(now) };
-        let timeout = TimeSpec::from_duration(Duration::from_nanos(sleep_ns));
-        // While the inner port takes nothing, frames on the link port must not wake the loop.
-        let link_events = if self.inner_frames_room() > 0 { PollFlags::POLLIN } else { PollFlags::empty() };
-        let wake = self.wake.as_fd();
-        // A port that there is not is not waited for; its place is taken by what is waited for in any case.
-        let on = |path: Path| {
-            let gone = self.failover.as_ref().is_some_and(|failover| failover.is_gone(path));
-            let absent = path == Path::Backup && self.ports.backup.is_none();
-            match gone || absent {
-                true => PollFd::new(wake, PollFlags::POLLIN),
-                false => PollFd::new(self.ports.on(path).as_fd(), link_events),
-            }
-        };
-        let mut fds = [
-            PollFd::new(self.ports.inner.as_fd(), PollFlags::POLLIN),
-            on(Path::Primary),
-            PollFd::new(wake, PollFlags::POLLIN),
-            on(Path::Backup),
-        ];
-        // A signal ends the sleep early, which does no harm.
-        let woken = ppoll(&mut fds, Some(timeout), None);
-        let asked = woken.is_ok_and(|count| count > 0)
-            && fds[2].revents().is_some_and(|events| events.contains(PollFlags::POLLIN));
-        let failed = fds.iter().any(|fd| fd.revents().is_some_and(|e| e.contains(PollFlags::POLLERR)));
-        if asked {
-            let _ = self.wake.read();
-        }
-        if failed {
-            self.clear_port_errors();
-        }
-    }
-
-    /// Reads the error that an interface leaves on a packet socket when it goes down, because until then it wakes every
-    /// poll.
-    fn clear_port_errors(&self) {
-        use nix::sys::socket::{getsockopt, sockopt::SocketError};
-        for port in self.ports.ports() {
-            match getsockopt(&port.as_fd(), SocketError) {
-                Ok(0) | Err(_) => {}
-                Ok(errno) => {
-                    let error = std::io::Error::from_raw_os_error(errno);
-                    tracing::warn!(link = %self.settings.name, port = port.name(), %error, "port error");
-                }
-            }
-        }
-        std::thread::sleep(Duration::from_nanos(UNSERVED_WAIT_NS));
     }
 
     /// Delivers the frames that still wait, and hands the link to the kernel.

@@ -49,7 +49,7 @@ pub struct FailoverReport {
 /// The last change from one link to the other, and its cost.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct LastChangeReport {
-    /// Seconds since.
+    /// How long ago it was.
     pub ago_s: f64,
     /// The link in use since.
     pub to: Path,

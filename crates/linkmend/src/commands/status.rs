@@ -105,24 +105,34 @@ pub fn describe(report: &LinkReport) -> String {
     ] {
         line(label, &fill(buffer, bound));
     }
-    let backup = report.failover.as_ref().map(|failover| ("backup port", &failover.backup));
-    for (label, side) in [("inner port", inner), ("link port", link)].into_iter().chain(backup) {
-        line(label, &port(side));
-        let mode = side.xdp_mode.as_ref().map(|mode| format!("{mode} XDP"));
-        let how =
-            [Some(side.description.clone()), mode].into_iter().flatten().filter(|text| !text.is_empty());
-        let how: Vec<String> = how.collect();
-        if !how.is_empty() {
-            line("", &how.join(", "));
-        }
-        if let Some(steering) = side.steering {
-            line("", steering_text(steering));
-        }
+    for (label, text) in port_lines(report) {
+        line(label, &text);
     }
     for trouble in troubles(counters).into_iter().chain(daemon_troubles(&report.daemon)) {
         line("attention", &trouble);
     }
     text
+}
+
+/// The ports: what passed them, and of what kind they are.
+fn port_lines(report: &LinkReport) -> Vec<(&'static str, String)> {
+    let backup = report.failover.as_ref().map(|failover| ("backup port", &failover.backup));
+    let ports = [("inner port", &report.inner), ("link port", &report.link)].into_iter().chain(backup);
+    let mut lines = Vec::new();
+    for (label, side) in ports {
+        lines.push((label, port(side)));
+        let mode = side.xdp_mode.as_ref().map(|mode| format!("{mode} XDP"));
+        let how =
+            [Some(side.description.clone()), mode].into_iter().flatten().filter(|text| !text.is_empty());
+        let how: Vec<String> = how.collect();
+        if !how.is_empty() {
+            lines.push(("", how.join(", ")));
+        }
+        if let Some(steering) = side.steering {
+            lines.push(("", steering_text(steering).to_owned()));
+        }
+    }
+    lines
 }
 
 /// The interfaces that face the other end.

@@ -1,0 +1,33 @@
+//! Words of the configuration that the programs share with the daemon, of 64 bits each, and their positions.
+
+/// Not 0 if the daemon wants every frame.
+pub(crate) const ACTIVE: usize = 0;
+/// CLOCK_MONOTONIC of the daemon's last sign of life, nanoseconds.
+pub(crate) const HEARTBEAT: usize = 1;
+/// Age of the heartbeat, nanoseconds, at which the daemon counts as stalled.
+pub(crate) const STALL_AFTER: usize = 2;
+/// Not 0 if the other end of the link speaks Linkmend.
+pub(crate) const PEER_KNOWN: usize = 3;
+/// Not 0 if frames from the inner port, from the link port and from that of a second link, respectively, leave through
+/// the other port's queue.
+pub(crate) const QUEUED: [usize; 3] = [4, 5, 32];
+/// Receive queues whose steering the daemon has set: a bit for each of the first 32, and in the upper half the
+/// interface that they belong to. The programs do not read it; it is a note for whoever removes them.
+pub(crate) const STEERED_QUEUES: usize = 6;
+/// The value to which the steering was set: a bit for each of the first 64 processors.
+pub(crate) const STEERED_TO: usize = 7;
+/// Counters of frames from each of the ports, each on its own cache line, because the two directions usually run on
+/// different processors.
+pub(crate) const COUNTERS: [usize; 3] = [8, 16, 24];
+/// Position within a direction's counters.
+pub(crate) const BYPASSED_FRAMES: usize = 0;
+pub(crate) const BYPASSED_BYTES: usize = 1;
+/// Only the protected originals among the frames that lost their header.
+pub(crate) const DECAPSULATED: usize = 2;
+pub(crate) const DROPPED: usize = 3;
+pub(crate) const FAILED_REDIRECTS: usize = 4;
+/// The one of two links to which frames go while both have a carrier: 0 for the first.
+pub(crate) const PATH: usize = 33;
+/// Where the kernel describes the devices of two links.
+pub(crate) const DEVICES: [usize; 2] = [34, 35];
+pub(crate) const COUNT: usize = 40;

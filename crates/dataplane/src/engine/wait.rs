@@ -1,0 +1,110 @@
+//! The end of a round: frames go to the kernel, and the loop sleeps until there is something to do.
+
+use super::takeover::{ACTIVE_WAIT_MAX_NS, DORMANT_WAIT_MAX_NS};
+use super::{Engine, IN_FLIGHT_WAIT_MAX_NS, QUIET_BEFORE_DORMANT_NS, UNSERVED_WAIT_NS};
+use crate::bypass::BypassMode;
+use crate::clock;
+use linkmend_protocol::paths::Path;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+impl Engine {
+    pub(super) fn flush(&mut self) {
+        for path in [None, Some(Path::Primary), Some(Path::Backup)] {
+            let port = match path {
+                None => &mut self.ports.inner,
+                Some(Path::Primary) => &mut self.ports.link,
+                Some(Path::Backup) => match &mut self.ports.backup {
+                    Some(backup) => backup,
+                    None => return,
+                },
+            };
+            let Err(error) = port.flush(&mut self.ports.pool) else { continue };
+            if matches!(error.errno(), Some(libc::ENXIO | libc::ENODEV)) {
+                if path.is_some_and(|path| self.handle_gone(clock::now_ns(), path)) {
+                    continue;
+                }
+                tracing::error!(link = %self.settings.name, %error, "an interface is gone; the loop ends");
+                self.lost_interface = Some(error.interface().to_owned());
+            } else {
+                // The interface is down. Frames are lost meanwhile, as on any such port, but it may come up again.
+                tracing::debug!(link = %self.settings.name, %error, "flush failed");
+            }
+        }
+    }
+
+    /// Sleeps until there may be something to do.
+    pub(super) fn wait(&mut self, now: u64) {
+        let limit = match self.kernel_mode {
+            BypassMode::Dormant => DORMANT_WAIT_MAX_NS,
+            BypassMode::Active => ACTIVE_WAIT_MAX_NS,
+        };
+        let mut until = now + limit;
+        let opens_at = self.shapers[self.active as usize].opens_at(now).unwrap_or(now);
+        // Work for an idle link also waits for the shaper.
+        let idle = self.end.next_timeout().map(|at| at.0.max(opens_at));
+        let urgent = self.end.next_urgent_timeout().map(|at| at.0);
+        for at in [idle, urgent, self.paths_timeout()].into_iter().flatten() {
+            // Still due after this round means that it could not be served.
+            until = until.min(if at <= now { now + UNSERVED_WAIT_NS } else { at });
+        }
+        if self.ports.in_flight() > 0 {
+            until = until.min(now + IN_FLIGHT_WAIT_MAX_NS);
+        }
+        if self.kernel_mode == BypassMode::Active && !self.needs_every_frame() {
+            until = until.min(now + QUIET_BEFORE_DORMANT_NS);
+        }
+        if !self.queues.is_empty() && opens_at > now {
+            until = until.min(opens_at);
+        }
+        let sleep_ns = if self.settings.busy_poll { 0 } else { until.saturating_sub(now) };
+        let timeout = TimeSpec::from_duration(Duration::from_nanos(sleep_ns));
+        // While the inner port takes nothing, frames on the link port must not wake the loop.
+        let link_events = if self.inner_frames_room() > 0 { PollFlags::POLLIN } else { PollFlags::empty() };
+        let wake = self.wake.as_fd();
+        // A port that there is not is not waited for; its place is taken by what is waited for in any case.
+        let on = |path: Path| {
+            let gone = self.failover.as_ref().is_some_and(|failover| failover.is_gone(path));
+            let absent = path == Path::Backup && self.ports.backup.is_none();
+            match gone || absent {
+                true => PollFd::new(wake, PollFlags::POLLIN),
+                false => PollFd::new(self.ports.on(path).as_fd(), link_events),
+            }
+        };
+        let mut fds = [
+            PollFd::new(self.ports.inner.as_fd(), PollFlags::POLLIN),
+            on(Path::Primary),
+            PollFd::new(wake, PollFlags::POLLIN),
+            on(Path::Backup),
+        ];
+        // A signal ends the sleep early, which does no harm.
+        let woken = ppoll(&mut fds, Some(timeout), None);
+        let asked = woken.is_ok_and(|count| count > 0)
+            && fds[2].revents().is_some_and(|events| events.contains(PollFlags::POLLIN));
+        let failed = fds.iter().any(|fd| fd.revents().is_some_and(|e| e.contains(PollFlags::POLLERR)));
+        if asked {
+            let _ = self.wake.read();
+        }
+        if failed {
+            self.clear_port_errors();
+        }
+    }
+
+    /// Reads the error that an interface leaves on a packet socket when it goes down, because until then it wakes every
+    /// poll.
+    fn clear_port_errors(&self) {
+        use nix::sys::socket::{getsockopt, sockopt::SocketError};
+        for port in self.ports.ports() {
+            match getsockopt(&port.as_fd(), SocketError) {
+                Ok(0) | Err(_) => {}
+                Ok(errno) => {
+                    let error = std::io::Error::from_raw_os_error(errno);
+                    tracing::warn!(link = %self.settings.name, port = port.name(), %error, "port error");
+                }
+            }
+        }
+        std::thread::sleep(Duration::from_nanos(UNSERVED_WAIT_NS));
+    }
+}
