@@ -1,12 +1,13 @@
 //! Writes reports as OpenMetrics text.
 
 use super::counters::{COUNTERS, PORT_COUNTERS};
+use super::labels::{Label, count, label};
 use crate::report::{
     BufferReport, FallbackLevel, HistogramReport, LinkReport, PortReport, PortState, ReceiveState,
     TransmitState,
 };
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, text};
+use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use std::fmt;
@@ -16,8 +17,6 @@ const LATENCY_EXPONENTS: std::ops::RangeInclusive<u32> = 10..=34;
 /// and of hole lengths from one frame to half the sequence space.
 const LENGTH_EXPONENTS: std::ops::RangeInclusive<u32> = 1..=15;
 const NS_PER_S: f64 = 1e9;
-
-pub(super) type Label = (&'static str, String);
 
 /// Writes the reports of the links that answered; `silent` are the names of those that did not.
 pub fn encode(reports: Vec<LinkReport>, silent: Vec<String>) -> String {
@@ -260,18 +259,10 @@ fn fixed_buckets(
     buckets
 }
 
-pub(super) fn count(family: &mut MetricEncoder<'_>, labels: &[Label], value: u64) -> fmt::Result {
-    family.encode_family(&labels)?.encode_counter::<[Label; 0], u64, f64>(&value, None)
-}
-
 /// The ports of a link end, with what they are called.
 fn ports(report: &LinkReport) -> impl Iterator<Item = (&PortReport, &'static str)> {
     let backup = report.failover.as_ref().map(|failover| (&failover.backup, "backup"));
     [(&report.inner, "inner"), (&report.link, "link")].into_iter().chain(backup)
-}
-
-pub(super) fn label(link: &str) -> Label {
-    ("link", link.to_owned())
 }
 
 fn port_labels(report: &LinkReport, port: &PortReport, side: &str) -> [Label; 3] {

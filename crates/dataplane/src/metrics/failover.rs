@@ -1,6 +1,6 @@
 //! The metrics of link ends with two links.
 
-use super::encode::{Label, count, label};
+use super::labels::{Label, count, label};
 use crate::report::{FailoverReport, LinkReport, Path};
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::MetricType;

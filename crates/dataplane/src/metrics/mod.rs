@@ -8,6 +8,7 @@ mod counters;
 mod encode;
 mod failover;
 mod http;
+mod labels;
 #[cfg(test)]
 mod lint;
 mod text_format;
