@@ -8,7 +8,8 @@
 //!   fd77::1                            link                            fd77::2
 //! ```
 //!
-//! - [`topology`] builds and removes it, and touches nothing else: [`Lab`], [`LabOptions`], [`Role`]. [`process`] ends the
+//! - [`topology`] builds and removes it, and touches nothing else: [`Lab`], [`LabOptions`], [`Role`]. With a second link
+//!   between the link ends ([`BackupLink`]), either link can be cut ([`Cut`]). [`process`] ends the
 //!   programs that it started; [`offload`] makes the ports behave like a wire.
 //! - [`impairments`] are the path's rate and delays; [`delay_line`] applies them to frames.
 //! - [`namespace`] runs closures and programs inside: [`Namespace`].
@@ -66,13 +67,14 @@ pub mod unattended;
 pub mod unprivileged;
 
 pub use delay_line::{DelayLineError, DelayLines, LineReport};
-pub use impairments::Impairments;
+pub use impairments::{BackupLink, Impairments};
 pub use link_ends::{LinkEnds, LinkEndsError};
+pub use linkmend_protocol::paths::Path;
 pub use namespace::{Namespace, NamespaceError};
 pub use packet::{FramePath, FramePort, PacketError};
 pub use stop::{Progress, RunControl, StopFlag};
 pub use summary::Summary;
-pub use topology::{DownOutcome, IpError, Lab, LabError, LabOptions, Role};
+pub use topology::{Cut, Direction, DownOutcome, IpError, Lab, LabError, LabOptions, Role};
 
 /// The release of this kernel; empty if it does not say.
 fn kernel_release() -> String {
