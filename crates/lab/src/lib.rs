@@ -18,9 +18,11 @@
 //! - [`transfers`] runs the kernel's TCP over a path with given losses, to be compared with a simulated one.
 //! - [`generator`] sends numbered frames as fast as possible and counts which are lost, duplicated, reordered or
 //!   changed.
+//! - [`datagrams`] sends numbered UDP datagrams at a steady rate, also through routers.
 //! - [`frames`] sends unusual frames and compares each with what arrives.
 //! - [`link_ends`] runs the two link ends inside this process; [`demo`] has the experiments of `linkmend demo`.
 //! - [`unattended`] shows `corruptd` at work on a link that begins to corrupt and is repaired.
+//! - [`failover`] cuts one of two links under traffic, over Linkmend and over what the kernel has for that.
 //! - [`hog`] occupies the processors for a moment.
 //! - [`stop`] ends and follows any of these; [`summary`] turns a sample into percentiles, [`statistics`] adds
 //!   intervals, and [`noise`] measures how the machine disturbed a measurement.
@@ -43,8 +45,10 @@
 
 #![deny(unsafe_code)]
 
+pub mod datagrams;
 pub mod delay_line;
 pub mod demo;
+pub mod failover;
 pub mod frames;
 pub mod generator;
 pub mod hog;

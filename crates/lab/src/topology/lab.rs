@@ -155,6 +155,22 @@ impl Lab {
         [Role::End1, Role::End2].iter().try_for_each(|role| plumbing::bridge(self.namespace(*role)))
     }
 
+    /// Runs `ip` with the words of `arguments` in the namespace of `role`.
+    pub(crate) fn ip(&self, role: Role, arguments: &str) -> Result<(), LabError> {
+        super::ip::ip_in(self.namespace(role), arguments)?;
+        Ok(())
+    }
+
+    /// Writes a kernel setting (a path below `/proc/sys`) in the namespace of `role`, if this kernel has it.
+    pub(crate) fn set(&self, role: Role, key: &str, value: &str) -> Result<(), LabError> {
+        plumbing::set_if_there(self.namespace(role), key, value)
+    }
+
+    /// Joins two interfaces of a link end by a bridge, as [`Lab::bridge`] joins its two ports.
+    pub(crate) fn join(&self, role: Role, interfaces: &[&str; 2]) -> Result<(), LabError> {
+        plumbing::join(self.namespace(role), plumbing::BRIDGE, interfaces)
+    }
+
     /// Removes the bridges that [`Lab::bridge`] created.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ use crate::namespace::Namespace;
 use crate::offload::make_wire_like;
 
 /// Name of the bridge in a link end.
-const BRIDGE: &str = "bypass";
+pub(crate) const BRIDGE: &str = "bypass";
 /// Largest frame that receive offload may assemble at a delay line. It is shorter than any frame, so nothing is merged.
 const GRO_BYTES_NONE: u32 = 1;
 const MAX_BUFFER_FLOOR_BYTES: u32 = 4096;
@@ -79,7 +79,7 @@ pub(crate) fn bridge(namespace: &Namespace) -> Result<(), LabError> {
 }
 
 /// Joins two interfaces by a bridge that forwards whatever a bridge can.
-fn join(namespace: &Namespace, bridge: &str, interfaces: &[&str; 2]) -> Result<(), LabError> {
+pub(crate) fn join(namespace: &Namespace, bridge: &str, interfaces: &[&str; 2]) -> Result<(), LabError> {
     // 65528 lets those link-local groups pass whose forwarding the kernel allows; LACP's is not one of them.
     ip_in(
         namespace,
@@ -177,7 +177,7 @@ fn prepare_settings(namespace: &Namespace, role: Option<Role>, options: &LabOpti
 }
 
 /// Writes a kernel setting inside the namespace, unless this kernel does not have it.
-fn set_if_there(namespace: &Namespace, key: &str, value: &str) -> Result<(), LabError> {
+pub(crate) fn set_if_there(namespace: &Namespace, key: &str, value: &str) -> Result<(), LabError> {
     let path = std::path::Path::new("/proc/sys").join(key);
     let written = namespace.run(|| if path.exists() { fs::write(&path, value) } else { Ok(()) })?;
     written.map_err(|source| LabError::Setting {
