@@ -1,4 +1,5 @@
-//! Impairments of a laboratory's path besides corruption: a rate, and delays in two places.
+//! Impairments of a laboratory's path besides corruption: a rate, and delays in two places. A second link between the link
+//! ends has a rate and a delay of its own.
 //!
 //! ```text
 //!   h1 <-- delay --> g1 <-- rate and link delay --> g2 <--> h2
@@ -117,6 +118,33 @@ impl Impairments {
     }
 }
 
+/// A second link between the two link ends. The default is as fast as the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BackupLink {
+    /// Its rate in each direction, bit/s, as that of the first link; `None`: as fast as the machine.
+    pub rate_bps: Option<u64>,
+    /// Its one-way delay, in each direction.
+    pub delay: Duration,
+}
+
+impl BackupLink {
+    /// Rate, delay and queue, as if it were the only link.
+    pub fn impairments(&self) -> Impairments {
+        let BackupLink { rate_bps, delay } = *self;
+        Impairments { rate_bps, link_delay: delay, ..Impairments::default() }
+    }
+
+    /// # Errors
+    /// [`ImpairmentError`] if a value is out of its range.
+    pub fn validate(&self) -> Result<(), ImpairmentError> {
+        self.impairments().validate().map_err(|error| {
+            let field = if error.field == "rate" { "backup rate" } else { "backup delay" };
+            ImpairmentError { field, ..error }
+        })
+    }
+}
+
 impl fmt::Display for Impairments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
@@ -196,5 +224,9 @@ mod tests {
         assert!(of(|i| i.link_delay = Duration::from_secs(3)).to_string().contains("link delay = 3 s"));
         assert_eq!(of(|i| i.queue_bytes = Some(100_000)).hint().as_deref(), Some("give a rate too"));
         assert_eq!(Impairments::default().validate(), Ok(()));
+        let slow = BackupLink { rate_bps: Some(1), ..BackupLink::default() };
+        assert!(slow.validate().expect_err("too slow").to_string().starts_with("backup rate = 1 bit/s"));
+        let far = BackupLink { delay: Duration::from_secs(3), ..BackupLink::default() };
+        assert!(far.validate().expect_err("too far").to_string().starts_with("backup delay = 3 s"));
     }
 }

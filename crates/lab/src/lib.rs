@@ -8,7 +8,8 @@
 //!   fd77::1                            link                            fd77::2
 //! ```
 //!
-//! - [`topology`] builds and removes it, and touches nothing else: [`Lab`], [`LabOptions`], [`Role`]. [`process`] ends the
+//! - [`topology`] builds and removes it, and touches nothing else: [`Lab`], [`LabOptions`], [`Role`]. With a second link
+//!   between the link ends ([`BackupLink`]), either link can be cut ([`Cut`]). [`process`] ends the
 //!   programs that it started; [`offload`] makes the ports behave like a wire.
 //! - [`impairments`] are the path's rate and delays; [`delay_line`] applies them to frames.
 //! - [`namespace`] runs closures and programs inside: [`Namespace`].
@@ -17,9 +18,11 @@
 //! - [`transfers`] runs the kernel's TCP over a path with given losses, to be compared with a simulated one.
 //! - [`generator`] sends numbered frames as fast as possible and counts which are lost, duplicated, reordered or
 //!   changed.
+//! - [`datagrams`] sends numbered UDP datagrams at a steady rate, also through routers.
 //! - [`frames`] sends unusual frames and compares each with what arrives.
 //! - [`link_ends`] runs the two link ends inside this process; [`demo`] has the experiments of `linkmend demo`.
 //! - [`unattended`] shows `corruptd` at work on a link that begins to corrupt and is repaired.
+//! - [`failover`] cuts one of two links under traffic, over Linkmend and over what the kernel has for that.
 //! - [`hog`] occupies the processors for a moment.
 //! - [`stop`] ends and follows any of these; [`summary`] turns a sample into percentiles, [`statistics`] adds
 //!   intervals, and [`noise`] measures how the machine disturbed a measurement.
@@ -42,8 +45,10 @@
 
 #![deny(unsafe_code)]
 
+pub mod datagrams;
 pub mod delay_line;
 pub mod demo;
+pub mod failover;
 pub mod frames;
 pub mod generator;
 pub mod hog;
@@ -66,13 +71,14 @@ pub mod unattended;
 pub mod unprivileged;
 
 pub use delay_line::{DelayLineError, DelayLines, LineReport};
-pub use impairments::Impairments;
+pub use impairments::{BackupLink, Impairments};
 pub use link_ends::{LinkEnds, LinkEndsError};
+pub use linkmend_protocol::paths::Path;
 pub use namespace::{Namespace, NamespaceError};
 pub use packet::{FramePath, FramePort, PacketError};
 pub use stop::{Progress, RunControl, StopFlag};
 pub use summary::Summary;
-pub use topology::{DownOutcome, IpError, Lab, LabError, LabOptions, Role};
+pub use topology::{Cut, Direction, DownOutcome, IpError, Lab, LabError, LabOptions, Role};
 
 /// The release of this kernel; empty if it does not say.
 fn kernel_release() -> String {

@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use linkmend_dataplane::report::TransmitState;
 use linkmend_dataplane::{
-    Command, CommandError, CorruptionModel, LinkEndHandle, LinkReport, LinkSettings, LossScript, PortChoice,
-    ProtectionSettings, StartError,
+    BackupSettings, Command, CommandError, CorruptionModel, LinkEndHandle, LinkReport, LinkSettings,
+    LossScript, PortChoice, ProtectionSettings, StartError,
 };
 use linkmend_diagnose::Diagnose;
 
 use crate::namespace::NamespaceError;
-use crate::topology::{Lab, Role};
+use crate::topology::{BACKUP_INTERFACE, Lab, Role};
 
 /// How long a change of state may take. In the worst case a peer is asked every 250 ms.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -88,6 +88,10 @@ impl LinkEnds {
             settings.queue_bytes = impairments.queue_bytes().unwrap_or(settings.queue_bytes);
             settings.ecn_threshold_bytes =
                 settings.ecn_threshold_bytes.map(|usual| impairments.ecn_threshold_bytes(usual));
+            settings.backup = lab.options().backup.as_ref().map(|backup| BackupSettings {
+                rate_bps: backup.rate_bps,
+                ..BackupSettings::new(BACKUP_INTERFACE)
+            });
             adjust(&mut settings);
             // The loop's thread inherits the namespace of the thread that starts it.
             lab.namespace(role).run(|| LinkEndHandle::start(settings))

@@ -32,7 +32,7 @@ pub struct LineReport {
     pub forwarded_frames: u64,
     /// Frames dropped because too much waited in front of the rate: congestion, as at any full queue.
     pub queue_drops: u64,
-    /// Frames lost on purpose ([`super::DelayLines::lose`]).
+    /// Frames lost on purpose ([`super::DelayLines::lose`]), or because the link is cut.
     #[serde(default)]
     pub lost_frames: u64,
     /// Frames that the kernel dropped because the line's memory was full, as this process had not run for too long.
@@ -97,10 +97,19 @@ impl Line {
         Self { schedule, waiting: VecDeque::new(), batch, counters, rounds: 0, losses: None, requests }
     }
 
-    /// Takes what has arrived at `input` and sends what is due out of `output`. Returns whether any frames still wait.
-    pub(super) fn serve(&mut self, input: &mut PacketRing, output: &PacketRing) -> io::Result<bool> {
+    /// Takes what has arrived at `input` and sends what is due out of `output`. Returns whether any frames still wait. Of a
+    /// link that is cut, everything on its way is lost.
+    pub(super) fn serve(
+        &mut self,
+        input: &mut PacketRing,
+        output: &PacketRing,
+        is_cut: bool,
+    ) -> io::Result<bool> {
         let now = monotonic_ns();
         self.take(input, now);
+        if is_cut {
+            self.lose_all();
+        }
         while let Some(first) = self.waiting.front().copied().filter(|first| first.due_ns <= now) {
             if first.dropped {
                 self.waiting.pop_front();
@@ -115,6 +124,14 @@ impl Line {
             self.counters.overflow_drops.fetch_add(input.take_drops()?, Ordering::Relaxed);
         }
         Ok(!self.waiting.is_empty())
+    }
+
+    /// Loses what is on its way. The time that it takes of the line's rate is spent.
+    fn lose_all(&mut self) {
+        for one in self.waiting.iter_mut().filter(|one| !one.dropped) {
+            one.dropped = true;
+            self.counters.lost.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     fn take(&mut self, input: &mut PacketRing, now: u64) {

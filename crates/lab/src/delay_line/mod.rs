@@ -18,6 +18,7 @@ use linkmend_diagnose::Diagnose;
 use linkmend_linux::packet_ring::PacketRing;
 use linkmend_protocol::wire::{FULL_FRAME_BYTES_IN_MEMORY, wire_bytes};
 use linkmend_random::Random;
+use nix::sys::socket::{getsockopt, sockopt};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -28,8 +29,9 @@ use std::time::Duration;
 use crate::impairments::Impairments;
 use crate::namespace::{Namespace, NamespaceError};
 use crate::stop::StopFlag;
-use crate::topology::{Lab, WireInterface};
+use crate::topology::{Cut, CutRecord, Lab, LabError, LabOptions, WireInterface};
 use line::{Counters, Line, wait_for_frames};
+use linkmend_protocol::paths::Path;
 use losses::Losses;
 use schedule::Schedule;
 
@@ -66,6 +68,9 @@ pub enum DelayLineError {
         /// The kernel's reason.
         source: io::Error,
     },
+    /// Of a laboratory with two links, it is not known which of them are cut.
+    #[error("delay lines of two links: {0}")]
+    Cuts(Box<LabError>),
     /// Losses are asked for on a link that has no line of its own.
     #[error("nothing can be lost on the link: it has neither a rate nor a delay")]
     NoLine,
@@ -79,6 +84,7 @@ impl Diagnose for DelayLineError {
         match self {
             DelayLineError::Namespace(error) => error.hint(),
             DelayLineError::System { .. } => Some("this needs CAP_NET_RAW".to_owned()),
+            DelayLineError::Cuts(error) => error.hint(),
             DelayLineError::NoLine | DelayLineError::Losses(_) => None,
         }
     }
@@ -97,6 +103,8 @@ pub struct DelayLines {
 
 /// Two interfaces and the lines that join them, in both directions.
 struct Pair {
+    /// The link that it is on.
+    link: Option<Path>,
     left: PacketRing,
     right: PacketRing,
     rightwards: Line,
@@ -104,21 +112,25 @@ struct Pair {
 }
 
 impl DelayLines {
-    /// Starts the lines of a laboratory with impairments, on one thread; `None` if there are no impairments.
+    /// Starts the lines of a laboratory on one thread; `None` if it has none, for lack of impairments.
     ///
     /// # Errors
     /// [`DelayLineError`].
     pub fn start(lab: &Lab) -> Result<Option<Self>, DelayLineError> {
         let Some(wires) = lab.wires() else { return Ok(None) };
-        let impairments = &lab.options().impairments;
+        let options = lab.options();
+        let pairs_of_lines = options.lines();
+        if pairs_of_lines.is_empty() {
+            return Ok(None);
+        }
         let mut reports = Vec::new();
         let mut pairs = Vec::new();
         let mut losses = None;
-        for [left, right] in WireInterface::pairs(impairments) {
-            let on_link = left.is_on_link();
-            let schedule = schedule(impairments, on_link);
-            let slots = slots(impairments);
-            let frame_bytes = left.mtu(lab.options().host_mtu) as usize + 14 + 8;
+        for [left, right] in pairs_of_lines {
+            let link = left.link();
+            let impairments = impairments(options, link);
+            let (schedule, slots) = (schedule(&impairments, link.is_some()), slots(&impairments));
+            let frame_bytes = left.mtu(options.host_mtu) as usize + 14 + 8;
             let open = |interface: WireInterface| open(wires, interface, frame_bytes, slots);
             let mut line = |from: WireInterface, to: WireInterface| {
                 let counters = Arc::new(Counters::default());
@@ -127,11 +139,13 @@ impl DelayLines {
                 (Line::new(schedule.clone(), counters, requests), sender)
             };
             let ((rightwards, requests), (leftwards, _)) = (line(left, right), line(right, left));
-            if on_link {
+            if link == Some(Path::Primary) {
                 losses = Some(requests);
             }
-            pairs.push(Pair { left: open(left)?, right: open(right)?, rightwards, leftwards });
+            pairs.push(Pair { link, left: open(left)?, right: open(right)?, rightwards, leftwards });
         }
+        let cuts = options.backup.is_some().then(|| CutRecord::open(&options.prefix)).transpose();
+        let cuts = cuts.map_err(|error| DelayLineError::Cuts(Box::new(error.into())))?;
         let stop = StopFlag::new();
         let failed = |action| {
             let interface = wires.name().to_owned();
@@ -145,7 +159,7 @@ impl DelayLines {
                 // Ordinary users may not do this; the lines are then only punctual while the machine is idle.
                 let _ = ready.send(linkmend_linux::thread::set_real_time(PRIORITY).is_ok());
                 let _ = nix::sys::prctl::set_timerslack(1);
-                run(&mut pairs, &seen);
+                run(&mut pairs, cuts.as_ref(), &seen);
             })
             .map_err(failed("start"))?;
         let real_time = is_real_time.recv().unwrap_or(false);
@@ -192,6 +206,12 @@ impl Drop for DelayLines {
     }
 }
 
+/// Rate, delays and queue of a link, or of the path before it.
+fn impairments(options: &LabOptions, link: Option<Path>) -> Impairments {
+    let backup = options.backup.as_ref().filter(|_| link == Some(Path::Backup));
+    backup.map_or_else(|| options.impairments.clone(), |backup| backup.impairments())
+}
+
 fn schedule(impairments: &Impairments, on_link: bool) -> Schedule {
     let nanos = |delay: Duration| u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
     if on_link {
@@ -232,12 +252,18 @@ fn open(
     })
 }
 
-fn run(pairs: &mut [Pair], stop: &StopFlag) {
+fn run(pairs: &mut [Pair], cuts: Option<&CutRecord>, stop: &StopFlag) {
     while !stop.is_stopped() {
         let mut waiting = false;
+        // A record that cannot be read is that of a laboratory that has gone.
+        let cuts = cuts.and_then(|record| record.read().ok()).unwrap_or_default();
         for pair in &mut *pairs {
-            let Pair { left, right, rightwards, leftwards } = pair;
-            for left in [rightwards.serve(left, right), leftwards.serve(right, left)] {
+            let Pair { link, left, right, rightwards, leftwards } = pair;
+            let cut = link.and_then(|link| cuts[link as usize]);
+            let swallows = cut.map_or([false; 2], Cut::swallows);
+            let served =
+                [rightwards.serve(left, right, swallows[0]), leftwards.serve(right, left, swallows[1])];
+            for left in served {
                 // The interfaces are gone together with their laboratory.
                 let Ok(left) = left else { return };
                 waiting |= left;
@@ -250,6 +276,10 @@ fn run(pairs: &mut [Pair], stop: &StopFlag) {
         } else {
             let rings: Vec<BorrowedFd<'_>> =
                 pairs.iter().flat_map(|pair| [pair.left.as_fd(), pair.right.as_fd()]).collect();
+            for ring in &rings {
+                // The kernel notes that an interface was set down as an error, and would not wait before it is taken.
+                let _ = getsockopt(ring, sockopt::SocketError);
+            }
             wait_for_frames(&rings, IDLE_WAIT_MS);
         }
     }

@@ -1,7 +1,7 @@
 //! Delay lines as a process of their own, which writes down what they do.
 
 use super::{DelayLineError, DelayLines, LineReport};
-use crate::impairments::Impairments;
+use crate::impairments::{BackupLink, Impairments};
 use crate::process::TrackedProcess;
 use crate::stop::StopFlag;
 use crate::topology::Lab;
@@ -22,6 +22,9 @@ pub struct WiresReport {
     pub process: TrackedProcess,
     /// The impairments that it applies.
     pub impairments: Impairments,
+    /// The second link, if there is one.
+    #[serde(default)]
+    pub backup: Option<BackupLink>,
     /// Whether it runs at real-time priority.
     pub real_time: bool,
     /// Counters of each direction of each line.
@@ -109,6 +112,7 @@ pub fn serve(lab: &Lab, stop: &StopFlag) -> Result<(), WiresError> {
         let report = WiresReport {
             process: process.clone(),
             impairments: lab.options().impairments.clone(),
+            backup: lab.options().backup.clone(),
             real_time: lines.is_real_time(),
             lines: lines.report(),
         };
@@ -131,7 +135,7 @@ mod tests {
         assert!(WiresReport::read(&path).expect("nothing there is no error").is_none());
         let process = TrackedProcess { pid: 1, start_ticks: 2, program: "delay lines".to_owned() };
         let impairments = Impairments { rate_bps: Some(1_000_000_000), ..Impairments::default() };
-        let report = WiresReport { process, impairments, real_time: true, lines: Vec::new() };
+        let report = WiresReport { process, impairments, backup: None, real_time: true, lines: Vec::new() };
         report.write(&path).expect("written");
         let read = WiresReport::read(&path).expect("it is a report").expect("it is there");
         assert_eq!(

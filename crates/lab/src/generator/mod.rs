@@ -16,6 +16,7 @@ use linkmend_diagnose::{Diagnose, ParameterError};
 use linkmend_protocol::wire::{FULL_FRAME_BYTES_IN_MEMORY, ethertype, is_vlan_tag};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use tracker::Tracker;
 pub use wire::{FRAME_MAX, FRAME_MIN};
 
 use crate::packet::{FramePath, PacketError, PacketSocket};

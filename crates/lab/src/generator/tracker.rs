@@ -7,24 +7,24 @@ pub(super) const REMEMBERED: u64 = 1 << 20;
 
 /// Counts of one run.
 #[derive(Clone, Debug)]
-pub(super) struct Tracker {
+pub(crate) struct Tracker {
     bits: Vec<u64>,
     /// One more than the highest number that has arrived.
-    pub(super) next: u64,
+    pub(crate) next: u64,
     /// Numbers that arrived for the first time.
-    pub(super) received: u64,
+    pub(crate) received: u64,
     /// Frames whose number had arrived before.
-    pub(super) duplicated: u64,
+    pub(crate) duplicated: u64,
     /// Frames that arrived for the first time, but after a higher number.
-    pub(super) reordered: u64,
+    pub(crate) reordered: u64,
     /// The largest distance of such a frame to the highest number before it.
-    pub(super) reordering_extent: u64,
+    pub(crate) reordering_extent: u64,
     /// Frames too far behind to tell.
-    pub(super) stale: u64,
+    pub(crate) stale: u64,
 }
 
 impl Tracker {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             bits: vec![0; (REMEMBERED / 64) as usize],
             next: 0,
@@ -37,7 +37,7 @@ impl Tracker {
     }
 
     /// Records the arrival of `number`.
-    pub(super) fn handle(&mut self, number: u64) {
+    pub(crate) fn handle(&mut self, number: u64) {
         if number >= self.next {
             self.forget(number);
             self.next = number + 1;

@@ -156,6 +156,27 @@ impl FrameBatch {
     }
 }
 
+/// Sets an interface of the calling thread's namespace up or down.
+pub(crate) fn set_interface_up(interface: &str, up: bool) -> io::Result<()> {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::DGRAM, None)?;
+    // SAFETY: all-zero is a valid ifreq.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    // The last byte stays 0.
+    let room = request.ifr_name.len() - 1;
+    for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes().take(room)) {
+        *to = from as libc::c_char;
+    }
+    // SAFETY: the kernel reads and writes one ifreq.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFFLAGS as _, &mut request) })?;
+    let flag = libc::IFF_UP as libc::c_short;
+    // SAFETY: the kernel has just filled in the flags.
+    let flags = unsafe { request.ifr_ifru.ifru_flags };
+    request.ifr_ifru.ifru_flags = if up { flags | flag } else { flags & !flag };
+    // SAFETY: as above.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as _, &mut request) })?;
+    Ok(())
+}
+
 /// Opens a handle of a process, which never refers to another process.
 pub(crate) fn pidfd_open(pid: u32) -> io::Result<OwnedFd> {
     // SAFETY: the call takes two integers.

@@ -70,6 +70,22 @@ pub enum LabError {
         /// The kernel's reason, if there is one.
         reason: String,
     },
+    /// A link was to be cut or mended where there is only one.
+    #[error("lab `{prefix}` has one link, and only one of two can be cut")]
+    OneLink {
+        /// Prefix of the laboratory.
+        prefix: String,
+    },
+    /// A link could not be set up or down.
+    #[error("cannot set `{interface}` in `{namespace}` {state}: {source}")]
+    State {
+        interface: &'static str,
+        namespace: String,
+        /// `up` or `down`.
+        state: &'static str,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
     /// See [`MarkerError`].
     #[error(transparent)]
     Marker(#[from] MarkerError),
@@ -94,13 +110,20 @@ impl Diagnose for LabError {
             LabError::InUse { .. } => {
                 Some("`linkmend lab down` ends it, or choose another prefix".to_owned())
             }
+            LabError::OneLink { prefix } => {
+                let again = if prefix == "lm" { String::new() } else { format!(" --prefix {prefix}") };
+                Some(format!("take it down, then `linkmend lab up --backup{again}` makes one with two"))
+            }
             LabError::TooManyProcesses { .. } => Some("end some first".to_owned()),
             LabError::StillRunning { .. } => Some("it may hang in the kernel".to_owned()),
             LabError::Option(error) => error.hint(),
             LabError::Marker(error) => error.hint(),
             LabError::Ip(error) => error.hint(),
             LabError::Namespace(error) => error.hint(),
-            LabError::Setting { .. } | LabError::Spawn { .. } | LabError::Offload(_) => None,
+            LabError::Setting { .. }
+            | LabError::State { .. }
+            | LabError::Spawn { .. }
+            | LabError::Offload(_) => None,
         }
     }
 }

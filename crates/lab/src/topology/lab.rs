@@ -1,14 +1,16 @@
 //! How a laboratory is put up, attached to and removed.
 
+use super::cuts::{Cut, CutRecord};
 use super::error::LabError;
 use super::ip::ip;
 use super::marker::{FolderLock, MarkedNamespace, Marker, PROCESSES_MAX, Stage};
 use super::options::LabOptions;
 use super::plumbing;
 use super::role::Role;
+use super::wires::WireInterface;
 use crate::namespace::{NAMESPACE_FOLDER, Namespace};
 use crate::process::{self, StillRunning, TrackedProcess, end_all};
-use std::path::Path;
+use linkmend_protocol::paths::Path;
 use std::process::{Child, Command};
 
 /// What [`Lab::down`] found.
@@ -103,7 +105,7 @@ impl Lab {
         &self.namespaces[role as usize]
     }
 
-    /// The namespace of the delay lines; `None` in a laboratory without impairments.
+    /// The namespace of delay lines and bridges; `None` in a laboratory without impairments and with one link.
     pub fn wires(&self) -> Option<&Namespace> {
         self.wires.as_ref()
     }
@@ -153,12 +155,79 @@ impl Lab {
         [Role::End1, Role::End2].iter().try_for_each(|role| plumbing::bridge(self.namespace(*role)))
     }
 
+    /// Runs `ip` with the words of `arguments` in the namespace of `role`.
+    pub(crate) fn ip(&self, role: Role, arguments: &str) -> Result<(), LabError> {
+        super::ip::ip_in(self.namespace(role), arguments)?;
+        Ok(())
+    }
+
+    /// Writes a kernel setting (a path below `/proc/sys`) in the namespace of `role`, if this kernel has it.
+    pub(crate) fn set(&self, role: Role, key: &str, value: &str) -> Result<(), LabError> {
+        plumbing::set_if_there(self.namespace(role), key, value)
+    }
+
+    /// Joins two interfaces of a link end by a bridge, as [`Lab::bridge`] joins its two ports.
+    pub(crate) fn join(&self, role: Role, interfaces: &[&str; 2]) -> Result<(), LabError> {
+        plumbing::join(self.namespace(role), plumbing::BRIDGE, interfaces)
+    }
+
     /// Removes the bridges that [`Lab::bridge`] created.
     ///
     /// # Errors
     /// [`LabError::Ip`] if there are no bridges.
     pub fn unbridge(&self) -> Result<(), LabError> {
         [Role::End1, Role::End2].iter().try_for_each(|role| plumbing::unbridge(self.namespace(*role)))
+    }
+
+    /// Cuts one of two links. A link that is cut already is cut differently from then on.
+    ///
+    /// # Errors
+    /// [`LabError::OneLink`] in a laboratory without a second link.
+    pub fn cut(&self, link: Path, cut: Cut) -> Result<(), LabError> {
+        self.set_cut(link, Some(cut))
+    }
+
+    /// Makes a link whole again, however it is cut. One that had no carrier and passes a bridge carries frames within a second,
+    /// when the kernel has told the bridge (`linkwatch`).
+    ///
+    /// # Errors
+    /// As [`Lab::cut`].
+    pub fn mend(&self, link: Path) -> Result<(), LabError> {
+        self.set_cut(link, None)
+    }
+
+    /// How the first and the second link are cut; `None` in a laboratory without a second link.
+    ///
+    /// # Errors
+    /// If the record of that cannot be read.
+    pub fn cuts(&self) -> Result<Option<[Option<Cut>; 2]>, LabError> {
+        let has_backup = self.options.backup.is_some();
+        let read = || CutRecord::open(&self.options.prefix)?.read();
+        Ok(has_backup.then(read).transpose()?)
+    }
+
+    fn set_cut(&self, link: Path, cut: Option<Cut>) -> Result<(), LabError> {
+        let (Some(wires), true) = (&self.wires, self.options.backup.is_some()) else {
+            return Err(LabError::OneLink { prefix: self.options.prefix.clone() });
+        };
+        let record = CutRecord::open(&self.options.prefix)?;
+        let was = record.read()?[link as usize];
+        // The delay lines swallow frames by the record, and the flooding of bridges is changed below.
+        record.write(link, cut)?;
+        let pair = WireInterface::of_link(link);
+        let swallows = |cut: Option<Cut>| cut.map_or([false; 2], Cut::swallows);
+        if !self.options.lines().contains(&pair) {
+            let [left, right] = pair;
+            let ways = [right, left].into_iter().zip(swallows(was).into_iter().zip(swallows(cut)));
+            for (outlet, (_, now)) in ways.filter(|(_, (before, now))| before != now) {
+                plumbing::flood(wires, outlet, !now)?;
+            }
+        }
+        let is_up = cut != Some(Cut::Carrier);
+        if is_up != (was != Some(Cut::Carrier)) {
+            plumbing::set_up(wires, pair, is_up)?;
+        }
+        Ok(())
     }
 
     fn open(options: LabOptions) -> Result<Self, LabError> {
@@ -185,7 +254,7 @@ fn same_build(one: &LabOptions, other: &LabOptions) -> bool {
 }
 
 fn exists(name: &str) -> bool {
-    Path::new(NAMESPACE_FOLDER).join(name).exists()
+    std::path::Path::new(NAMESPACE_FOLDER).join(name).exists()
 }
 
 fn refuse_foreign(options: &LabOptions) -> Result<(), LabError> {
@@ -245,6 +314,7 @@ fn tear_down(marker: &Marker) -> Result<Vec<TrackedProcess>, LabError> {
         }
         ip(&format!("netns del {name}"))?;
     }
+    CutRecord::remove(&marker.options.prefix)?;
     Marker::remove(&marker.options.prefix)?;
     foreign.map_or(Ok(ended), Err)
 }

@@ -1,9 +1,10 @@
 //! How a laboratory is built: names, sizes and settings of the hosts.
 
 use super::role::Role;
-use super::wires;
-use crate::impairments::{ImpairmentError, Impairments};
+use super::wires::{self, WireInterface};
+use crate::impairments::{BackupLink, ImpairmentError, Impairments};
 use linkmend_diagnose::Diagnose;
+use linkmend_protocol::paths::Path;
 use serde::{Deserialize, Serialize};
 
 /// The smallest MTU of a host, which IPv6 requires (RFC 8200, section 5).
@@ -67,6 +68,10 @@ pub struct LabOptions {
     /// Rate and delays of the path. Default none. With any, the laboratory has a fifth namespace, and nothing passes
     /// until [`crate::DelayLines`] have been started.
     pub impairments: Impairments,
+    /// A second link between the link ends, on their ports `backup`. Default none. With one, either link can be cut
+    /// ([`Lab::cut`](super::Lab::cut)), because both pass through the fifth namespace: through delay lines where they have a
+    /// rate or a delay, and through a bridge otherwise.
+    pub backup: Option<BackupLink>,
     /// Take the laboratory down when the [`Lab`](super::Lab) is dropped. Default off.
     pub remove_on_drop: bool,
 }
@@ -83,6 +88,7 @@ impl Default for LabOptions {
             tcp_buffer_max_bytes: 16 << 20,
             queue_frames: Some(1000),
             impairments: Impairments::default(),
+            backup: None,
             remove_on_drop: false,
         }
     }
@@ -94,9 +100,28 @@ impl LabOptions {
         format!("{}-{}", self.prefix, role.suffix())
     }
 
-    /// The name of the namespace of the delay lines, if there are any.
+    /// The name of the fifth namespace, if there is one.
     pub fn wires_name(&self) -> Option<String> {
-        (!self.impairments.is_none()).then(|| format!("{}-{}", self.prefix, wires::SUFFIX))
+        let is_needed = !self.impairments.is_none() || self.backup.is_some();
+        is_needed.then(|| format!("{}-{}", self.prefix, wires::SUFFIX))
+    }
+
+    /// The pairs of interfaces in the fifth namespace that delay lines join, left and right.
+    pub fn lines(&self) -> Vec<[WireInterface; 2]> {
+        let path = self.impairments.on_path().then_some(WireInterface::PATH);
+        path.into_iter().chain(self.links(true)).collect()
+    }
+
+    /// The pairs there that bridges join.
+    pub(crate) fn bridges(&self) -> Vec<[WireInterface; 2]> {
+        if self.backup.is_some() { self.links(false) } else { Vec::new() }
+    }
+
+    /// The links that have a rate or a delay, or those that have not.
+    fn links(&self, impaired: bool) -> Vec<[WireInterface; 2]> {
+        let primary = (self.impairments.on_link() == impaired).then_some(Path::Primary);
+        let backup = self.backup.as_ref().filter(|backup| backup.impairments().on_link() == impaired);
+        primary.into_iter().chain(backup.map(|_| Path::Backup)).map(WireInterface::of_link).collect()
     }
 
     /// The names of all namespaces.
@@ -107,6 +132,7 @@ impl LabOptions {
     /// Checks everything before anything is touched.
     pub(crate) fn validate(&self) -> Result<(), BadOption> {
         self.impairments.validate()?;
+        self.backup.as_ref().map_or(Ok(()), BackupLink::validate)?;
         let ok = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         let prefix = &self.prefix;
         let bad = prefix.is_empty() || prefix.len() > PREFIX_MAX || prefix.starts_with('-');
@@ -117,5 +143,36 @@ impl LabOptions {
             return Err(BadOption::Mtu { host_mtu: self.host_mtu });
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn only_what_is_impaired_has_a_line() {
+        let mut options = LabOptions::default();
+        assert!(options.lines().is_empty() && options.wires_name().is_none());
+        options.impairments.link_delay = Duration::from_micros(100);
+        assert_eq!(options.lines(), [WireInterface::of_link(Path::Primary)]);
+        options.impairments = Impairments { delay: Duration::from_millis(1), ..Impairments::default() };
+        assert_eq!(options.lines(), [WireInterface::PATH]);
+        options.impairments.rate_bps = Some(1_000_000_000);
+        assert_eq!(options.lines().len(), 2);
+        assert!(options.bridges().is_empty());
+    }
+
+    #[test]
+    fn with_a_second_link_both_pass_through_the_fifth_namespace() {
+        let [primary, backup] = [Path::Primary, Path::Backup].map(WireInterface::of_link);
+        let mut options = LabOptions { backup: Some(BackupLink::default()), ..LabOptions::default() };
+        assert!(options.wires_name().is_some());
+        assert_eq!((options.lines(), options.bridges()), (vec![], vec![primary, backup]));
+        options.backup = Some(BackupLink { rate_bps: Some(100_000_000), ..BackupLink::default() });
+        assert_eq!((options.lines(), options.bridges()), (vec![backup], vec![primary]));
+        options.impairments.link_delay = Duration::from_millis(1);
+        assert_eq!((options.lines(), options.bridges()), (vec![primary, backup], vec![]));
     }
 }

@@ -1,21 +1,24 @@
 //! The parts of a laboratory: namespaces, veth pairs, addresses, settings, bridges.
 
 use std::fs;
-use std::path::Path;
 
+use linkmend_protocol::paths::Path;
+
+use super::cuts::CutRecord;
 use super::error::LabError;
 use super::ip::{ip, ip_in, tc_in};
 use super::marker::{MarkedNamespace, Marker, Stage};
 use super::options::LabOptions;
 use super::role::{
-    HOST_INTERFACE, INNER_HEADROOM_BYTES, INNER_INTERFACE, LINK_HEADROOM_BYTES, LINK_INTERFACE, Role,
+    BACKUP_INTERFACE, HOST_INTERFACE, INNER_HEADROOM_BYTES, INNER_INTERFACE, LINK_HEADROOM_BYTES,
+    LINK_INTERFACE, Role,
 };
 use super::wires::WireInterface;
 use crate::namespace::Namespace;
 use crate::offload::make_wire_like;
 
 /// Name of the bridge in a link end.
-const BRIDGE: &str = "bypass";
+pub(crate) const BRIDGE: &str = "bypass";
 /// Largest frame that receive offload may assemble at a delay line. It is shorter than any frame, so nothing is merged.
 const GRO_BYTES_NONE: u32 = 1;
 const MAX_BUFFER_FLOOR_BYTES: u32 = 4096;
@@ -34,14 +37,15 @@ pub(crate) fn build(options: &LabOptions, marker: &mut Marker) -> Result<(), Lab
         ip_in(&namespace, "link set dev lo up")?;
         prepare_settings(&namespace, Role::ALL.get(index).copied(), options)?;
     }
-    let impairments = &options.impairments;
-    let lines = WireInterface::pairs(impairments);
-    for &wire in lines.iter().flatten() {
+    let (lines, bridges) = (options.lines(), options.bridges());
+    let wires = [lines.as_slice(), &bridges].concat();
+    for &wire in wires.iter().flatten() {
         connect(Port::wire(options, wire), Port::new(options, wire.faces()))?;
     }
+    let primary = WireInterface::of_link(Path::Primary);
     let direct = [
-        (!impairments.on_path(), (Role::Host1, HOST_INTERFACE), (Role::End1, INNER_INTERFACE)),
-        (!impairments.on_link(), (Role::End1, LINK_INTERFACE), (Role::End2, LINK_INTERFACE)),
+        (!wires.contains(&WireInterface::PATH), (Role::Host1, HOST_INTERFACE), (Role::End1, INNER_INTERFACE)),
+        (!wires.contains(&primary), (Role::End1, LINK_INTERFACE), (Role::End2, LINK_INTERFACE)),
         (true, (Role::End2, INNER_INTERFACE), (Role::Host2, HOST_INTERFACE)),
     ];
     for (_, left, right) in direct.into_iter().filter(|(joined, ..)| *joined) {
@@ -50,7 +54,13 @@ pub(crate) fn build(options: &LabOptions, marker: &mut Marker) -> Result<(), Lab
     for role in Role::ALL {
         configure(options, role)?;
     }
-    configure_wires(options, &lines)?;
+    configure_wires(options, &wires)?;
+    for (link, pair) in bridges.iter().enumerate() {
+        bridge_wires(options, &format!("wire{link}"), pair)?;
+    }
+    if options.backup.is_some() {
+        CutRecord::create(&options.prefix)?;
+    }
     if options.host_gro {
         // This must wait until both ends of each pair are up: a veth becomes a target of XDP redirects when receive
         // offload is switched on at its peer while that is up, or when it is itself brought up after that.
@@ -63,23 +73,67 @@ pub(crate) fn build(options: &LabOptions, marker: &mut Marker) -> Result<(), Lab
     Ok(())
 }
 
-/// Joins the ports of a link end by a bridge that forwards whatever a bridge can.
+/// Joins the ports of a link end by a bridge.
 pub(crate) fn bridge(namespace: &Namespace) -> Result<(), LabError> {
+    join(namespace, BRIDGE, &[INNER_INTERFACE, LINK_INTERFACE])
+}
+
+/// Joins two interfaces by a bridge that forwards whatever a bridge can.
+pub(crate) fn join(namespace: &Namespace, bridge: &str, interfaces: &[&str; 2]) -> Result<(), LabError> {
     // 65528 lets those link-local groups pass whose forwarding the kernel allows; LACP's is not one of them.
     ip_in(
         namespace,
         &format!(
-            "link add name {BRIDGE} type bridge stp_state 0 forward_delay 0 mcast_snooping 0 group_fwd_mask 65528"
+            "link add name {bridge} type bridge stp_state 0 forward_delay 0 mcast_snooping 0 group_fwd_mask 65528"
         ),
     )?;
     for hook in ["iptables", "ip6tables", "arptables"] {
         set_if_there(namespace, &format!("net/bridge/bridge-nf-call-{hook}"), "0")?;
     }
-    for interface in [INNER_INTERFACE, LINK_INTERFACE] {
-        ip_in(namespace, &format!("link set dev {interface} master {BRIDGE}"))?;
+    for interface in interfaces {
+        ip_in(namespace, &format!("link set dev {interface} master {bridge}"))?;
     }
-    ip_in(namespace, &format!("link set dev {BRIDGE} addrgenmode none up"))?;
+    ip_in(namespace, &format!("link set dev {bridge} addrgenmode none up"))?;
     Ok(())
+}
+
+/// Joins the two sides of a link without a delay line. A frame that tc redirected would not be shown to a generic XDP program
+/// at the far end of a veth, and a frame that a bridge forwards is. The bridge learns nothing, so that whether it floods a
+/// port decides whether that port's direction works.
+fn bridge_wires(options: &LabOptions, bridge: &str, pair: &[WireInterface; 2]) -> Result<(), LabError> {
+    let Some(name) = options.wires_name() else { return Ok(()) };
+    let namespace = Namespace::open(&name)?;
+    let interfaces = pair.map(WireInterface::name);
+    join(&namespace, bridge, &interfaces)?;
+    for interface in interfaces {
+        ip_in(&namespace, &format!("link set dev {interface} type bridge_slave learning off"))?;
+    }
+    Ok(())
+}
+
+/// Whether the bridge between the two sides of a link lets frames out at `outlet`.
+pub(crate) fn flood(namespace: &Namespace, outlet: WireInterface, on: bool) -> Result<(), LabError> {
+    let (interface, on) = (outlet.name(), if on { "on" } else { "off" });
+    ip_in(
+        namespace,
+        &format!("link set dev {interface} type bridge_slave flood {on} mcast_flood {on} bcast_flood {on}"),
+    )?;
+    Ok(())
+}
+
+/// Sets both interfaces of a link up or down, and with them the carriers of the link ends' ports.
+pub(crate) fn set_up(namespace: &Namespace, pair: [WireInterface; 2], up: bool) -> Result<(), LabError> {
+    let set = || {
+        pair.iter().try_for_each(|wire| {
+            crate::sys::set_interface_up(wire.name(), up).map_err(|source| LabError::State {
+                interface: wire.name(),
+                namespace: namespace.name().to_owned(),
+                state: if up { "up" } else { "down" },
+                source,
+            })
+        })
+    };
+    namespace.run(set)?
 }
 
 /// Removes the bridge.
@@ -90,8 +144,8 @@ pub(crate) fn unbridge(namespace: &Namespace) -> Result<(), LabError> {
 
 /// Removes the veth pairs at once. Otherwise a namespace in which another user's process runs would keep them.
 pub(crate) fn remove_links(namespace: &Namespace) {
-    for interface in [HOST_INTERFACE, INNER_INTERFACE, LINK_INTERFACE] {
-        // Most are not there: each namespace has one or two, and a pair disappears with either end.
+    for interface in [HOST_INTERFACE, INNER_INTERFACE, LINK_INTERFACE, BACKUP_INTERFACE] {
+        // Most are not there: each namespace has one to three, and a pair disappears with either end.
         let _ = ip_in(namespace, &format!("link del dev {interface}"));
     }
 }
@@ -123,8 +177,8 @@ fn prepare_settings(namespace: &Namespace, role: Option<Role>, options: &LabOpti
 }
 
 /// Writes a kernel setting inside the namespace, unless this kernel does not have it.
-fn set_if_there(namespace: &Namespace, key: &str, value: &str) -> Result<(), LabError> {
-    let path = Path::new("/proc/sys").join(key);
+pub(crate) fn set_if_there(namespace: &Namespace, key: &str, value: &str) -> Result<(), LabError> {
+    let path = std::path::Path::new("/proc/sys").join(key);
     let written = namespace.run(|| if path.exists() { fs::write(&path, value) } else { Ok(()) })?;
     written.map_err(|source| LabError::Setting {
         key: key.to_owned(),
@@ -171,19 +225,19 @@ fn connect(left: Port, right: Port) -> Result<(), LabError> {
 fn mtu(options: &LabOptions, interface: &str) -> u32 {
     let headroom = match interface {
         INNER_INTERFACE => INNER_HEADROOM_BYTES,
-        LINK_INTERFACE => LINK_HEADROOM_BYTES,
+        LINK_INTERFACE | BACKUP_INTERFACE => LINK_HEADROOM_BYTES,
         _ => 0,
     };
     options.host_mtu + headroom
 }
 
-/// Configures the interfaces of the delay lines. What a link end forwards in the kernel is redirected into them. This
+/// Configures the interfaces of the delay lines and bridges between link ends. What a link end forwards in the kernel is redirected into them. This
 /// needs NAPI, which a veth has only with receive offload; but a line must carry frames as they are, so nothing may be
 /// merged.
-fn configure_wires(options: &LabOptions, lines: &[[WireInterface; 2]]) -> Result<(), LabError> {
+fn configure_wires(options: &LabOptions, wires: &[[WireInterface; 2]]) -> Result<(), LabError> {
     let Some(name) = options.wires_name() else { return Ok(()) };
     let namespace = Namespace::open(&name)?;
-    for wire in lines.iter().flatten() {
+    for wire in wires.iter().flatten() {
         let interface = wire.name();
         make_wire_like(&namespace, interface, false)??;
         if let Some(frames) = options.queue_frames {
@@ -203,7 +257,8 @@ fn configure_wires(options: &LabOptions, lines: &[[WireInterface; 2]]) -> Result
 fn configure(options: &LabOptions, role: Role) -> Result<(), LabError> {
     let namespace = Namespace::open(&options.namespace_name(role))?;
     let is_host = role.ipv4().is_some();
-    for interface in role.interfaces() {
+    let backup = (options.backup.is_some() && !is_host).then_some(&BACKUP_INTERFACE);
+    for interface in role.interfaces().iter().chain(backup) {
         make_wire_like(&namespace, interface, false)??;
         if let Some(frames) = options.queue_frames {
             tc_in(&namespace, &format!("qdisc replace dev {interface} root pfifo limit {frames}"))?;
@@ -217,7 +272,7 @@ fn configure(options: &LabOptions, role: Role) -> Result<(), LabError> {
     if let Some(address) = role.ipv4() {
         ip_in(&namespace, &format!("address add {address}/24 dev {dev}"))?;
     }
-    let has_ipv6 = Path::new("/proc/sys/net/ipv6").exists();
+    let has_ipv6 = std::path::Path::new("/proc/sys/net/ipv6").exists();
     if let Some(address) = role.ipv6().filter(|_| has_ipv6) {
         ip_in(&namespace, &format!("-6 address add {address}/64 dev {dev} nodad"))?;
     }

@@ -9,6 +9,8 @@ pub const HOST_INTERFACE: &str = "eth0";
 pub const INNER_INTERFACE: &str = "inner";
 /// Name of a link end's interface that faces the corrupting link.
 pub const LINK_INTERFACE: &str = "link";
+/// Name of a link end's interface that faces the second link, if there is one.
+pub const BACKUP_INTERFACE: &str = "backup";
 /// How much larger the inner ports' MTU is than the hosts': two VLAN tags, which the hosts may add.
 pub const INNER_HEADROOM_BYTES: u32 = 8;
 /// How much larger the link ports' MTU is than the hosts': two VLAN tags, and the longest Linkmend header.
@@ -41,7 +43,7 @@ impl Role {
         }
     }
 
-    /// The interfaces of the place.
+    /// The interfaces of the place in every laboratory. With a second link, a link end also has [`BACKUP_INTERFACE`].
     pub fn interfaces(self) -> &'static [&'static str] {
         match self {
             Self::Host1 | Self::Host2 => &[HOST_INTERFACE],
@@ -54,6 +56,7 @@ impl Role {
         let port = match interface {
             INNER_INTERFACE => 1,
             LINK_INTERFACE => 2,
+            BACKUP_INTERFACE => 3,
             _ => 0,
         };
         [0x02, b'L', b'M', 0, self as u8 + 1, port]

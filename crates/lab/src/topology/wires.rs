@@ -1,14 +1,16 @@
-//! The fifth namespace of a laboratory with impairments: the interfaces that the delay lines join.
+//! The fifth namespace of a laboratory with impairments or a second link: the interfaces that are joined in pairs there, by
+//! delay lines, or by bridges where frames are not to be delayed.
 //!
 //! ```text
-//!   h1 eth0 <-> host1 ~ path's line ~ end1 <-> inner g1 link <-> link1 ~ link's line ~ link2 <-> link g2 inner <->
-//! eth0 h2
+//!   h1 eth0 <-> host1 ~ path's line ~ end1 <-> inner g1 link <-> link1 ~ link's line ~ link2 <-> link g2 inner <-> eth0 h2
+//!                                               g1 backup <-> backup1 ~ its line ~ backup2 <-> backup g2
 //! ```
 
 use super::role::{
-    HOST_INTERFACE, INNER_HEADROOM_BYTES, INNER_INTERFACE, LINK_HEADROOM_BYTES, LINK_INTERFACE, Role,
+    BACKUP_INTERFACE, HOST_INTERFACE, INNER_HEADROOM_BYTES, INNER_INTERFACE, LINK_HEADROOM_BYTES,
+    LINK_INTERFACE, Role,
 };
-use crate::impairments::Impairments;
+use linkmend_protocol::paths::Path;
 
 /// The suffix of the namespace's name.
 pub(crate) const SUFFIX: &str = "w";
@@ -24,14 +26,22 @@ pub enum WireInterface {
     Link1,
     /// Faces the right link end's link port.
     Link2,
+    /// Faces the left link end's second link port.
+    Backup1,
+    /// Faces the right link end's second link port.
+    Backup2,
 }
 
 impl WireInterface {
-    /// The pairs of interfaces that are joined, left and right, with these impairments.
-    pub fn pairs(impairments: &Impairments) -> Vec<[Self; 2]> {
-        let path = impairments.on_path().then_some([Self::Host1, Self::End1]);
-        let link = impairments.on_link().then_some([Self::Link1, Self::Link2]);
-        path.into_iter().chain(link).collect()
+    /// The two of the path between the left host and its link end.
+    pub const PATH: [Self; 2] = [Self::Host1, Self::End1];
+
+    /// The two of one of the links, left and right.
+    pub const fn of_link(link: Path) -> [Self; 2] {
+        match link {
+            Path::Primary => [Self::Link1, Self::Link2],
+            Path::Backup => [Self::Backup1, Self::Backup2],
+        }
     }
 
     /// The name of the interface in its namespace.
@@ -41,6 +51,8 @@ impl WireInterface {
             Self::End1 => "end1",
             Self::Link1 => "link1",
             Self::Link2 => "link2",
+            Self::Backup1 => "backup1",
+            Self::Backup2 => "backup2",
         }
     }
 
@@ -51,17 +63,23 @@ impl WireInterface {
             Self::End1 => (Role::End1, INNER_INTERFACE),
             Self::Link1 => (Role::End1, LINK_INTERFACE),
             Self::Link2 => (Role::End2, LINK_INTERFACE),
+            Self::Backup1 => (Role::End1, BACKUP_INTERFACE),
+            Self::Backup2 => (Role::End2, BACKUP_INTERFACE),
         }
     }
 
-    /// Whether it belongs to the corrupting link and not to the path before it.
-    pub fn is_on_link(self) -> bool {
-        matches!(self, Self::Link1 | Self::Link2)
+    /// The link that it belongs to; `None` on the path before it.
+    pub fn link(self) -> Option<Path> {
+        match self {
+            Self::Host1 | Self::End1 => None,
+            Self::Link1 | Self::Link2 => Some(Path::Primary),
+            Self::Backup1 | Self::Backup2 => Some(Path::Backup),
+        }
     }
 
     /// Its MTU in bytes: that of the ports on the same path.
     pub fn mtu(self, host_mtu: u32) -> u32 {
-        host_mtu + if self.is_on_link() { LINK_HEADROOM_BYTES } else { INNER_HEADROOM_BYTES }
+        host_mtu + if self.link().is_some() { LINK_HEADROOM_BYTES } else { INNER_HEADROOM_BYTES }
     }
 
     /// Its MAC address, the same in every lab.
@@ -73,28 +91,16 @@ impl WireInterface {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
-
-    #[test]
-    fn only_what_is_impaired_has_a_line() {
-        let mut impairments = Impairments::default();
-        assert!(WireInterface::pairs(&impairments).is_empty());
-        impairments.link_delay = Duration::from_micros(100);
-        assert_eq!(WireInterface::pairs(&impairments), [[WireInterface::Link1, WireInterface::Link2]]);
-        impairments = Impairments { delay: Duration::from_millis(1), ..Impairments::default() };
-        assert_eq!(WireInterface::pairs(&impairments), [[WireInterface::Host1, WireInterface::End1]]);
-        impairments.rate_bps = Some(1_000_000_000);
-        assert_eq!(WireInterface::pairs(&impairments).len(), 2);
-    }
 
     #[test]
     fn all_addresses_differ() {
         let macs = Role::ALL.map(|role| role.interfaces().iter().map(move |name| role.mac(name)));
         let mut macs: Vec<_> = macs.into_iter().flatten().collect();
-        use WireInterface::{End1, Host1, Link1, Link2};
-        macs.extend([Host1, End1, Link1, Link2].map(WireInterface::mac));
+        macs.extend([Role::End1, Role::End2].map(|role| role.mac(BACKUP_INTERFACE)));
+        let [primary, backup] = [Path::Primary, Path::Backup].map(WireInterface::of_link);
+        macs.extend([WireInterface::PATH, primary, backup].concat().into_iter().map(WireInterface::mac));
         macs.sort_unstable();
         macs.dedup();
-        assert_eq!(macs.len(), 10);
+        assert_eq!(macs.len(), 14);
     }
 }

@@ -1,6 +1,7 @@
 //! `linkmend demo`: runs the experiments of the laboratory and shows their results.
 
 mod corruptd;
+mod failover;
 mod html;
 mod noise;
 pub mod progress;
@@ -35,6 +36,7 @@ Examples:
   sudo linkmend demo --part fast         a link as fast as this machine can, without delay
   sudo linkmend demo --quick             less of everything: under a minute
   sudo linkmend demo --corruptd          a link that nobody attends to, found and protected
+  sudo linkmend demo --failover          one of two links is cut, without a lost frame
   sudo linkmend demo --rate 200M --delay 5ms --loss 1e-3
   linkmend demo                          as an ordinary user: AF_PACKET in a user namespace
   sudo linkmend demo --json > demo.json  all results as one object")]
@@ -45,6 +47,9 @@ pub struct DemoArgs {
     /// Show corruptd instead: a link begins to corrupt, is found and protected, is repaired, and is given back; 45 seconds
     #[arg(long, conflicts_with_all = ["part", "quick"])]
     corruptd: bool,
+    /// Show two links instead: one is cut under traffic, with Linkmend over both and with what the kernel has for that; 2 minutes
+    #[arg(long, conflicts_with_all = ["part", "quick", "corruptd", "loss"])]
+    failover: bool,
     /// Measure less of everything, in under a minute
     #[arg(long)]
     quick: bool,
@@ -138,6 +143,9 @@ pub fn execute(arguments: &DemoArgs) -> Result<()> {
     let stop = StopFlag::from_shared(raised);
     if arguments.corruptd {
         return corruptd::execute(arguments, privileges, &stop, &progress);
+    }
+    if arguments.failover {
+        return failover::execute(arguments, privileges, &stop, &progress);
     }
     let options = arguments.options(privileges)?;
     let result = run(&options, &stop, &progress);

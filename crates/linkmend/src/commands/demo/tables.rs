@@ -28,7 +28,7 @@ fn by_condition(title: String, heading: &str) -> Table {
 
 /// Formats two values with one unit if both have the same one: `71.6-73.4 Mbit/s`. If the units differ, the lower one
 /// is shortened to its prefix: `720M-1.00 Gbit/s`.
-fn span(unit: Unit, low: f64, high: f64) -> String {
+pub(super) fn span(unit: Unit, low: f64, high: f64) -> String {
     const RATE: &str = "bit/s";
     let (low, high) = (unit.format(low), unit.format(high));
     match (low.split_once(' '), high.split_once(' ')) {

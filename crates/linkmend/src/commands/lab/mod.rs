@@ -1,23 +1,26 @@
 //! `linkmend lab`: a laboratory of network namespaces that stays up, with a real daemon at each end of its link.
 
+mod cut;
 mod wires;
 
 use crate::commands::arguments::{Bursts, Daemons, RateOrOff};
 use crate::failure::{Context, Error, Hinted, Plain, Result};
 use crate::output::print;
 use clap::{Args, Subcommand};
+use cut::{CutArgs, MendArgs};
 use linkmend_dataplane::CorruptionModel;
 use linkmend_dataplane::config::{CONTROL_FOLDER, EcnThreshold, ProtectConfig};
 use linkmend_dataplane::control::{Client, ClientError};
 use linkmend_lab::delay_line::WiresReport;
 use linkmend_lab::tcp::{TrafficPath, wait_until_reachable};
+use linkmend_lab::topology::BACKUP_INTERFACE;
 use linkmend_lab::{DownOutcome, Lab, LabError, LabOptions, Role, StopFlag};
 use linkmend_quantity::{BitRate, ByteSize};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use wires::ImpairmentArgs;
+use wires::{BackupArgs, ImpairmentArgs};
 
 /// How long the daemons may take until they answer.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -35,6 +38,7 @@ Examples:
   sudo linkmend lab status
   sudo linkmend lab down
   sudo linkmend lab up --rate 1G --delay 5ms --link-delay 100us     a slower link, further away
+  sudo linkmend lab up --backup                          two links; `lab cut primary` cuts the first
 
   lm-h1 -- lm-g1 ==== corrupting link ==== lm-g2 -- lm-h2
   10.77.0.1, fd77::1                       10.77.0.2, fd77::2")]
@@ -59,6 +63,9 @@ enum LabCommand {
         /// Rate and delays.
         #[command(flatten)]
         impairments: ImpairmentArgs,
+        /// The second link.
+        #[command(flatten)]
+        backup: BackupArgs,
     },
     /// The delay lines of a laboratory that is up; `up` starts this
     #[command(hide = true)]
@@ -87,6 +94,10 @@ enum LabCommand {
     },
     /// End the protection of both directions
     Unprotect,
+    /// Cut one of two links
+    Cut(CutArgs),
+    /// Make a link that was cut whole again
+    Mend(MendArgs),
     /// Show the state of both ends
     Status {
         /// As a JSON list
@@ -107,7 +118,9 @@ pub fn execute(arguments: &LabArgs) -> Result<()> {
         .into());
     }
     match &arguments.command {
-        LabCommand::Up { mtu, packet, impairments } => up(prefix, *mtu, *packet, impairments),
+        LabCommand::Up { mtu, packet, impairments, backup } => up(prefix, *mtu, *packet, impairments, backup),
+        LabCommand::Cut(arguments) => cut::cut(&attach(prefix)?, arguments),
+        LabCommand::Mend(arguments) => cut::mend(&attach(prefix)?, arguments),
         LabCommand::Wires => wires::run(prefix),
         LabCommand::Down => down(prefix),
         LabCommand::Corrupt { rate, gilbert_elliott, reverse } => {
@@ -162,19 +175,28 @@ fn client(prefix: &str, role: Role) -> Result<Client> {
     daemons.serving(&name(prefix, role)).map_err(|error| silent(prefix, role, error))
 }
 
+/// The options that name a laboratory in a command.
+fn again(prefix: &str) -> String {
+    if prefix == "lm" { String::new() } else { format!(" --prefix {prefix}") }
+}
+
+fn attach(prefix: &str) -> Result<Lab> {
+    Lab::attach(prefix).map_err(|error| match error {
+        LabError::NotUp { .. } => Hinted {
+            message: format!("the laboratory `{prefix}` is not up"),
+            hint: format!("`linkmend lab up{}` makes one", again(prefix)),
+        }
+        .into(),
+        other => other.into(),
+    })
+}
+
 /// Why a daemon of the laboratory does not answer.
 fn silent(prefix: &str, role: Role, error: ClientError) -> Error {
-    let again = if prefix == "lm" { String::new() } else { format!(" --prefix {prefix}") };
-    if let Err(error) = Lab::attach(prefix) {
-        return match error {
-            LabError::NotUp { .. } => Hinted {
-                message: format!("the laboratory `{prefix}` is not up"),
-                hint: format!("`linkmend lab up{again}` makes one"),
-            }
-            .into(),
-            other => other.into(),
-        };
+    if let Err(error) = attach(prefix) {
+        return error;
     }
+    let again = again(prefix);
     let (name, log) = (name(prefix, role), log(prefix, role));
     Hinted {
         message: format!("the daemon of link end {name} does not answer: {error}"),
@@ -183,8 +205,8 @@ fn silent(prefix: &str, role: Role, error: ClientError) -> Error {
     .into()
 }
 
-fn up(prefix: &str, mtu: u32, packet: bool, impairments: &ImpairmentArgs) -> Result<()> {
-    let impairments = impairments.impairments()?;
+fn up(prefix: &str, mtu: u32, packet: bool, impairments: &ImpairmentArgs, backup: &BackupArgs) -> Result<()> {
+    let (impairments, backup) = (impairments.impairments()?, backup.link()?);
     // On a path of milliseconds, the hosts keep their kernel's timeouts.
     let rto_min_ms = LabOptions::default().rto_min_ms.filter(|_| impairments.is_none());
     let lab = Lab::up(LabOptions {
@@ -192,6 +214,7 @@ fn up(prefix: &str, mtu: u32, packet: bool, impairments: &ImpairmentArgs) -> Res
         host_mtu: mtu,
         rto_min_ms,
         impairments,
+        backup,
         ..LabOptions::default()
     })?;
     wires::start(&lab).inspect_err(|_| {
@@ -238,6 +261,12 @@ fn start(lab: &Lab, role: Role, packet: bool) -> Result<()> {
         if let EcnThreshold::Above(ByteSize(usual)) = EcnThreshold::default() {
             let threshold = ByteSize(impairments.ecn_threshold_bytes(usual));
             command.args(["--ecn", &threshold.to_string()]);
+        }
+    }
+    if let Some(backup) = &lab.options().backup {
+        command.args(["--backup", BACKUP_INTERFACE]);
+        if let Some(rate) = backup.rate_bps {
+            command.args(["--backup-rate", &BitRate(rate).to_string()]);
         }
     }
     command.arg("--control").arg(socket(prefix, role));
@@ -291,6 +320,7 @@ fn status(prefix: &str, json: bool) -> Result<()> {
         return Ok(print(&serde_json::to_string_pretty(&reports)?)?);
     }
     let mut blocks: Vec<String> = reports.iter().map(crate::commands::status::describe).collect();
+    blocks.extend(Some(cut::describe(&attach(prefix)?)?).filter(|cuts| !cuts.is_empty()));
     blocks.extend(WiresReport::of_lab(prefix)?.as_ref().map(wires::describe));
     Ok(print(&blocks.join("\n"))?)
 }

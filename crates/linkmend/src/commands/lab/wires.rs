@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use linkmend_dataplane::config::CONTROL_FOLDER;
 use linkmend_lab::delay_line::{WiresReport, serve};
-use linkmend_lab::{Impairments, Lab, StopFlag};
+use linkmend_lab::{BackupLink, Impairments, Lab, StopFlag};
 use linkmend_quantity::{BitRate, ByteSize, Span};
 use linkmend_report::quantity;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -54,6 +54,35 @@ impl ImpairmentArgs {
     }
 }
 
+/// The second link, as arguments of `linkmend lab up`.
+#[derive(Debug, Args)]
+pub struct BackupArgs {
+    /// A second link between the link ends; `linkmend lab cut` cuts either
+    #[arg(long)]
+    backup: bool,
+    /// Rate of the second link in each direction [default: as fast as the machine]
+    #[arg(long, value_name = "RATE", requires = "backup")]
+    backup_rate: Option<BitRate>,
+    /// One-way delay of the second link, in each direction [default: none]
+    #[arg(long, value_name = "TIME", requires = "backup")]
+    backup_delay: Option<Span>,
+}
+
+impl BackupArgs {
+    /// The second link that was requested, if one was.
+    ///
+    /// # Errors
+    /// Names the value that is out of range.
+    pub fn link(&self) -> Result<Option<BackupLink>> {
+        let link = BackupLink {
+            rate_bps: self.backup_rate.map(|rate| rate.0),
+            delay: self.backup_delay.map_or(Duration::ZERO, |Span(time)| time),
+        };
+        link.validate()?;
+        Ok(self.backup.then_some(link))
+    }
+}
+
 fn log_path(prefix: &str) -> PathBuf {
     Path::new(CONTROL_FOLDER).join(format!("{prefix}-w.log"))
 }
@@ -70,6 +99,9 @@ pub fn describe(report: &WiresReport) -> String {
         format!("; up to {queue} wait in front of the rate")
     });
     let mut text = format!("impairments: {}{}\n", report.impairments, queue.unwrap_or_default());
+    if let Some(backup) = &report.backup {
+        text.push_str(&format!("second link: {}\n", backup.impairments()));
+    }
     if !report.process.is_running() {
         text.push_str("  the process of the delay lines has ended, and nothing passes; `linkmend lab down`, then `up`\n");
     }
@@ -94,7 +126,7 @@ pub fn describe(report: &WiresReport) -> String {
 /// # Errors
 /// What the process wrote when it could not start.
 pub fn start(lab: &Lab) -> Result<()> {
-    let Some(wires) = lab.wires() else { return Ok(()) };
+    let Some(wires) = lab.wires().filter(|_| !lab.options().lines().is_empty()) else { return Ok(()) };
     let prefix = &lab.options().prefix;
     let runs =
         || WiresReport::of_lab(prefix).ok().flatten().is_some_and(|report| report.process.is_running());
