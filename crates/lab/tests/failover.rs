@@ -28,6 +28,8 @@ const CYCLE: Duration = Duration::from_millis(2_500);
 const RETURN_AFTER: Duration = Duration::from_millis(200);
 /// How long a change may take that nothing prevents: a second until the kernel tells of a carrier, the return, a busy machine.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// A silence that is shorter ends no session, also if the machine adds to it.
+const PEER_TIMEOUT_SURELY_NOT: Duration = Duration::from_millis(250);
 
 fn number<T: std::str::FromStr>(variable: &str, usual: T) -> T {
     match std::env::var(variable) {
@@ -69,6 +71,12 @@ impl Pair {
         self.ends.corrupt_reverse(model).expect("corruption is allowed");
         self.ends.protect(Some(ProtectionSettings::new(mode))).expect("it gets active");
         self.ends.protect_reverse(Some(ProtectionSettings::new(mode))).expect("it gets active");
+    }
+
+    fn corrupt(&self, rate: f64) {
+        let model = Some(CorruptionModel::Iid { rate });
+        self.ends.corrupt(model).expect("corruption is allowed");
+        self.ends.corrupt_reverse(model).expect("corruption is allowed");
     }
 
     fn reports(&self) -> [LinkReport; 2] {
@@ -212,7 +220,31 @@ fn non_blocking_frames_survive_cuts() {
     }
 }
 
-/// Cut for less than the peer timeout, and for so long that both ends give each other up.
+/// Nothing passes on either link for less than the peer timeout: what was sent meanwhile goes out again on the same link.
+#[test]
+fn a_short_silence_of_both_links_loses_nothing() {
+    if !common::privileged("a_short_silence_of_both_links_loses_nothing") {
+        return;
+    }
+    let pair = Pair::plain("fsh");
+    pair.protect(Mode::Ordered, 1e-3);
+    let before = pair.reports();
+    let (report, took) = pair.send(&frames(10_000, Some(5_000)), || {
+        std::thread::sleep(Duration::from_millis(500));
+        let begun = Instant::now();
+        pair.corrupt(1.0);
+        std::thread::sleep(Duration::from_millis(100));
+        pair.corrupt(1e-3);
+        begun.elapsed()
+    });
+    if took < PEER_TIMEOUT_SURELY_NOT {
+        pair.judge(&format!("both links silent for {took:?}"), Mode::Ordered, &before, &report);
+    } else {
+        eprintln!("\n######## NOT JUDGED: the silence took {took:?} ########\n");
+    }
+}
+
+/// Cut shortly, and for so long that both ends give each other up.
 #[test]
 fn two_links_that_are_both_down_for_a_while_come_back() {
     if !common::privileged("two_links_that_are_both_down_for_a_while_come_back") {
@@ -221,6 +253,7 @@ fn two_links_that_are_both_down_for_a_while_come_back() {
     let pair = Pair::plain("fob");
     pair.protect(Mode::Ordered, 1e-3);
     for (cut, down) in [
+        // Each silent cut takes the laboratory some time, so this is longer than the peer timeout, too.
         (Cut::Silent(Direction::Both), Duration::from_millis(100)),
         (Cut::Carrier, Duration::from_millis(100)),
         (Cut::Silent(Direction::Both), Duration::from_secs(3)),
@@ -231,8 +264,10 @@ fn two_links_that_are_both_down_for_a_while_come_back() {
             duration: Some(down + Duration::from_secs(4)),
             ..frames(u64::MAX, Some(5_000))
         };
-        let (report, ()) = pair.send(&options, || {
+        let before = pair.reports();
+        let (report, took) = pair.send(&options, || {
             std::thread::sleep(Duration::from_millis(500));
+            let begun = Instant::now();
             for link in Path::ALL {
                 pair.lab.cut(link, cut).expect("it is cut");
             }
@@ -240,9 +275,13 @@ fn two_links_that_are_both_down_for_a_while_come_back() {
             for link in Path::ALL {
                 pair.lab.mend(link).expect("it is mended");
             }
+            begun.elapsed()
         });
-        println!("{what}: sent {}, lost {}", report.sent, report.lost);
-        // Frames that come while nothing can carry them may be lost.
+        println!("{what}, {took:?} in all: sent {}, lost {}", report.sent, report.lost);
+        if took < PEER_TIMEOUT_SURELY_NOT {
+            pair.judge(&what, Mode::Ordered, &before, &report);
+        }
+        // What comes when both ends have given each other up may be lost.
         assert_eq!((report.duplicated, report.reordered, report.corrupted), (0, 0, 0), "{what}: {report:?}");
         pair.wait_for(&format!("{what}: protected again"), |pair| {
             pair.reports().iter().all(|report| report.transmit_state == TransmitState::Active)
