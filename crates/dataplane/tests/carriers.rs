@@ -42,7 +42,9 @@ fn without_a_daemon_frames_go_to_the_link_that_has_a_carrier() {
         }
         let mut arrived = |seed| sent(seed, &mut host1, [&mut first, &mut second]);
         assert_eq!(arrived(1), [true, false]);
+        assert_eq!(bypass.carriers(), Some([true, true]));
         lab.set_host2("eth0", "down");
+        assert_eq!(bypass.carriers(), Some([false, true]));
         assert_eq!(arrived(2), [false, true], "the first has no carrier");
         lab.set_host2("eth0", "up");
         assert_eq!(arrived(3), [true, false], "it is back");

@@ -30,7 +30,7 @@ use program::Parameters;
 pub use program::Side;
 pub use queue::KernelDrops;
 pub use steering::Steering;
-use target::{DeviceLayout, Target};
+use target::{CarrierReader, DeviceLayout, Target};
 
 /// The names by which our programs are recognised on an interface.
 const PROGRAM_NAME: &str = "linkmend_bypass";
@@ -96,7 +96,8 @@ pub struct Bypass {
     inner: Attached,
     link: Attached,
     backup: Option<Attached>,
-    follows_carriers: bool,
+    /// `None` if the programs do not look at carriers.
+    carriers: Option<CarrierReader>,
     steering: Option<Steering>,
 }
 
@@ -131,7 +132,7 @@ impl Bypass {
         let config = SharedWords::new(words::COUNT, CONFIG_NAME)
             .map_err(PortError::system(&inner.name, "creating the bypass configuration"))?;
         let links = backup.map(|backup| [link.index, backup.index]);
-        let layout = links.and_then(|links| find_devices(&inner.name, links, &config));
+        let (layout, carriers) = links.and_then(|links| find_devices(&inner.name, links, &config)).unzip();
         let to_link = links.map_or(Target::Interface(link.index), |links| Target::Links(links, layout));
         let to_inner = Target::Interface(inner.index);
         let loaded_inner = load(Side::Inner, inner, to_link, &config)?;
@@ -143,7 +144,7 @@ impl Bypass {
             inner: loaded_inner,
             link: loaded_link,
             backup: loaded_backup,
-            follows_carriers: layout.is_some(),
+            carriers,
             steering: None,
         };
         starting.set_stall_after(options.stall_after);
@@ -288,7 +289,12 @@ impl Bypass {
     /// Whether frames from the inner port go to the link that has a carrier, if only one of two has. `false` if there is
     /// only one link, and if the kernel does not let the program look; the log says why.
     pub fn follows_carriers(&self) -> bool {
-        self.follows_carriers
+        self.carriers.is_some()
+    }
+
+    /// Whether each of two links is up and has a carrier now. `None` as for [`Bypass::follows_carriers`]. Costs a system call.
+    pub fn carriers(&self) -> Option<[bool; 2]> {
+        self.carriers.as_ref()?.read(&self.config)
     }
 
     /// Counters of frames that came in on the inner and on the link port.
@@ -384,8 +390,11 @@ pub fn remove(interface: &Interface) -> Result<Option<XdpMode>, PortError> {
 }
 
 /// Finds the devices of two links for the program, or says why it will not look at their carriers.
-fn find_devices(inner: &str, links: [u32; 2], config: &SharedWords) -> Option<DeviceLayout> {
-    let found = DeviceLayout::read().and_then(|layout| target::find(layout, links, config).map(|()| layout));
+fn find_devices(inner: &str, links: [u32; 2], config: &SharedWords) -> Option<(DeviceLayout, CarrierReader)> {
+    let found = DeviceLayout::read().and_then(|layout| {
+        target::find(layout, links, config)?;
+        Ok((layout, CarrierReader::load(layout, links, config)?))
+    });
     found
         .inspect_err(|error| {
             tracing::warn!(

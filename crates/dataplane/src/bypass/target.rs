@@ -153,6 +153,53 @@ pub(super) fn find(layout: DeviceLayout, links: [u32; 2], config: &SharedWords) 
     Ok(())
 }
 
+/// Looks at the carriers of both links when the daemon asks. The kernel announces a lost carrier up to a second late, and a question
+/// to it may wait for somebody who configures interfaces; this does neither.
+pub(super) struct CarrierReader(Program);
+
+impl CarrierReader {
+    /// # Errors
+    /// If the kernel does not let a program look.
+    pub(super) fn load(
+        layout: DeviceLayout,
+        links: [u32; 2],
+        config: &SharedWords,
+    ) -> io::Result<CarrierReader> {
+        let code = reader(layout, links, config.as_fd()).map_err(io::Error::other)?;
+        Program::load(ProgramKind::Xdp, &code, "linkmend_look")
+            .map(CarrierReader)
+            .map_err(|error| error.source)
+    }
+
+    /// Whether each of them is up and has a carrier; `None` if the kernel would not run the program.
+    pub(super) fn read(&self, config: &SharedWords) -> Option<[bool; 2]> {
+        self.0.test_run(&[0; TRIAL_FRAME_BYTES]).ok()?;
+        Some(words::CARRIERS.map(|word| config.word(word).load(std::sync::atomic::Ordering::Relaxed) != 0))
+    }
+}
+
+fn reader(
+    layout: DeviceLayout,
+    links: [u32; 2],
+    config: BorrowedFd<'_>,
+) -> Result<Vec<Instruction>, AssembleError> {
+    let mut code = Assembler::new();
+    code.load_map_value(R9, config);
+    for (link, interface) in links.into_iter().enumerate() {
+        let (usable, written) = (code.label(), code.label());
+        layout.jump_if_usable(&mut code, link, interface, usable);
+        code.immediate(Operation::Move, R1, 0);
+        code.jump(written);
+        code.bind(usable);
+        code.immediate(Operation::Move, R1, 1);
+        code.bind(written);
+        code.store(Width::Double, R9, byte_offset(words::CARRIERS[link]), R1);
+    }
+    code.immediate(Operation::Move, R0, XDP_PASS);
+    code.exit();
+    code.finish()
+}
+
 /// A program that is run once as if a frame had arrived at a device, and writes down that device's address.
 fn finder(
     layout: DeviceLayout,

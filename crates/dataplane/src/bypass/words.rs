@@ -30,4 +30,6 @@ pub(crate) const FAILED_REDIRECTS: usize = 4;
 pub(crate) const PATH: usize = 33;
 /// Where the kernel describes the devices of two links.
 pub(crate) const DEVICES: [usize; 2] = [34, 35];
+/// Whether the devices of two links are up and have a carrier, as of the last look.
+pub(crate) const CARRIERS: [usize; 2] = [36, 37];
 pub(crate) const COUNT: usize = 40;

@@ -4,7 +4,7 @@
 //! posts what goes out again.
 
 use super::{Engine, to_link};
-use crate::bypass::Side;
+use crate::bypass::{Bypass, Side};
 use crate::corruption::CorruptionModel;
 use crate::interface_watch::InterfaceState;
 use crate::loss_script::LossInjector;
@@ -75,6 +75,14 @@ impl Engine {
         let dormant = !self.needs_every_frame();
         let Some(failover) = &mut self.failover else { return 0 };
         failover.paths.set_dormant(Instant(began), dormant);
+        // With each probe, because the kernel may announce a change late.
+        if failover.paths.next_timeout().0 <= began
+            && let Some(carriers) = self.ports.bypass.as_ref().and_then(Bypass::carriers)
+        {
+            for (path, has_carrier) in Path::ALL.into_iter().zip(carriers) {
+                failover.paths.handle_carrier(Instant(began), path, has_carrier);
+            }
+        }
         if timeouts && failover.paths.next_timeout().0 <= began {
             failover.paths.handle_timeout(Instant(began));
         }

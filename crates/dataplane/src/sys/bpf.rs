@@ -356,7 +356,6 @@ impl Program {
     }
 
     /// Runs the program once on `frame`. Returns its verdict and the resulting frame.
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests run the program without an interface"))]
     pub(crate) fn test_run(&self, frame: &[u8]) -> io::Result<(u32, Vec<u8>)> {
         self.run_once(frame, None)
     }
