@@ -47,7 +47,25 @@ impl<O> Metric<O> {
 
     /// The measurement; `None` if there was nothing to measure, such as the mean of no delays.
     pub fn value(&self, outcome: &O) -> Option<Measurement> {
-        (self.read)(outcome, self.scale)
+        let measured = (self.read)(outcome, self.scale)?;
+        Some(Measurement {
+            interval: measured.interval.map(|ends| self.possible(measured.value, ends)),
+            ..measured
+        })
+    }
+
+    /// An interval without what the quantity cannot be: Student's does not know that no time is below 0, and no share of a
+    /// whole above 1.
+    fn possible(&self, value: f64, (low, high): (f64, f64)) -> (f64, f64) {
+        let (least, most) = match self.quantity {
+            Quantity::Share | Quantity::LossRate => (0.0, 1.0),
+            Quantity::Rate | Quantity::Size | Quantity::Time | Quantity::Distance | Quantity::Count => {
+                (0.0, f64::INFINITY)
+            }
+            Quantity::Attenuation | Quantity::Plain | Quantity::Word => (f64::NEG_INFINITY, f64::INFINITY),
+        };
+        // A share of something else may be beyond 1, and a difference below 0.
+        if (least..=most).contains(&value) { (low.max(least), high.min(most)) } else { (low, high) }
     }
 }
 
@@ -61,6 +79,25 @@ impl<O> PartialEq for Metric<O> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_interval_of_a_time_or_a_share_contains_what_it_cannot_be() {
+        let interval = |quantity, values: &[f64]| {
+            let metric = Metric::<Vec<f64>> {
+                name: "some",
+                label: "",
+                quantity,
+                scale: 1.0,
+                read: |values, _| Measurement::mean(values),
+            };
+            metric.value(&values.to_vec()).and_then(|measured| measured.interval).expect("several values")
+        };
+        assert_eq!(interval(Quantity::Time, &[0.1, 3.0]).0, 0.0);
+        assert!(interval(Quantity::Time, &[0.1, 3.0]).1 > 3.0);
+        assert_eq!(interval(Quantity::Share, &[0.02, 0.94]), (0.0, 1.0));
+        assert!(interval(Quantity::Plain, &[0.1, 3.0]).0 < 0.0, "a difference may be below 0");
+        assert!(interval(Quantity::Share, &[1.1, 1.9]).1 > 1.9, "a share of something else");
+    }
 
     #[test]
     fn a_part_of_a_distribution_is_named_in_words() {

@@ -75,6 +75,21 @@ pub enum Command {
     Generate(GenerateArgs),
 }
 
+/// The command line as it is parsed. A negative number is a value that can be refused with the name of its option, not
+/// another option.
+pub fn command() -> clap::Command {
+    with_negative_numbers(Cli::command())
+}
+
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    command
+        .mut_args(|argument| {
+            let takes_values = argument.get_action().takes_values();
+            argument.allow_negative_numbers(takes_values)
+        })
+        .mut_subcommands(with_negative_numbers)
+}
+
 impl Command {
     /// Executes the command. `matches` tells which options were written and which are defaults.
     pub fn execute(self, matches: &ArgMatches) -> Result<()> {
@@ -106,6 +121,6 @@ mod tests {
 
     #[test]
     fn the_description_is_consistent() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 }

@@ -24,7 +24,7 @@ pub mod published;
 mod sizes;
 
 pub use flows::Flows;
-pub use mechanisms::Mechanisms;
+pub use mechanisms::{COPIES_MAX, Mechanisms};
 pub use model::{Chance, Chances, Costs, Kind, Model};
 pub use path::{CORRUPTION_REQUIREMENT, Path};
 pub use sizes::Sizes;

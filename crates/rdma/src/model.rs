@@ -152,14 +152,16 @@ impl Model {
         let inverse = self.flows.inverse_packets;
         let power = |base: f64, count: u8| libm::pow(base, f64::from(count));
         let Mechanisms { nak_replicas, packet_replicas, dummies, tail_replicas } = *mechanisms;
-        match kind {
+        // First-order approximations are above 1 where nearly everything is lost.
+        let probability = match kind {
             Kind::Nak => links * links * omega * omega * beta * power(ratio * beta, 1 + nak_replicas),
             Kind::Twice => links * omega * beta * power(beta, 1 + packet_replicas),
             Kind::Tail => {
                 inverse * links * omega * beta * power(ratio * beta, dummies) * power(beta, tail_replicas)
             }
             Kind::TailAck => inverse * links * omega * power(ratio * beta, 1 + dummies + tail_replicas),
-        }
+        };
+        probability.min(1.0)
     }
 
     /// The same for full packets without approximations.

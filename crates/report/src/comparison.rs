@@ -50,6 +50,8 @@ pub struct Comparison {
     interval: Option<(f64, f64)>,
     tolerance: Tolerance,
     explanation: Option<String>,
+    #[serde(skip)]
+    too_few: bool,
 }
 
 impl Tolerance {
@@ -73,8 +75,8 @@ impl Comparison {
         tolerance: Tolerance,
     ) -> Self {
         let (metric, source) = (metric.into(), source.into());
-        let (measured, interval, explanation) = (None, None, None);
-        Comparison { metric, source, unit, published, measured, interval, tolerance, explanation }
+        let (measured, interval, explanation, too_few) = (None, None, None, false);
+        Comparison { metric, source, unit, published, measured, interval, tolerance, explanation, too_few }
     }
 
     /// Sets what was measured.
@@ -92,6 +94,13 @@ impl Comparison {
         self
     }
 
+    /// Says that so few were counted that not even their interval is known.
+    #[must_use]
+    pub fn too_few(mut self) -> Self {
+        self.too_few = true;
+        self
+    }
+
     /// Sets the explanation of why the two differ, or why they need not agree.
     #[must_use]
     pub fn explain(mut self, explanation: impl Into<String>) -> Self {
@@ -106,6 +115,9 @@ impl Comparison {
         };
         if self.published.is_nan() {
             return Verdict::NotMeasured;
+        }
+        if self.too_few {
+            return Verdict::TooFewToTell;
         }
         let (low, high) = self.interval.unwrap_or((measured, measured));
         let (low, high) = (low.min(measured), high.max(measured));

@@ -20,7 +20,7 @@ fn setup(transport: TransportKind, recovery: HostRecovery, placement: PlacementK
         speed: BitRate(10_000_000_000),
         spreading: SpreadingSetup {
             queues: Some(8),
-            placement,
+            placement: Some(placement),
             reverse_delay: Time::from_nanos(5_000_000),
             ..SpreadingSetup::default()
         },
@@ -120,4 +120,26 @@ fn what_cannot_be_is_refused_by_name() {
     assert!("any".parse::<PlacementKind>().expect_err("refused").to_string().contains("hashed"));
     assert!("any".parse::<Balance>().expect_err("refused").to_string().contains("spray"));
     assert!(TrafficKind::PingPong.between().is_err());
+}
+
+/// Its timer would expire many times before the first acknowledgement if it took the way for that of the testbed.
+#[test]
+fn a_flow_without_a_handshake_knows_how_long_its_way_back_is() {
+    let setup = FlowSetup {
+        transport: TransportKind::Cubic,
+        spreading: SpreadingSetup {
+            reverse_delay: Time::from_nanos(20_000_000),
+            ..SpreadingSetup::default()
+        },
+        ..FlowSetup::default()
+    };
+    let graphs = ["line:switches=5,hosts=1", "line:switches=5,hosts=1,length=100km"];
+    for (graph, spreading) in graphs.into_iter().zip([setup.spreading, SpreadingSetup::default()]) {
+        let setup = FlowSetup { spreading, ..setup.clone() };
+        let demand = Demand::trials(30, 143).expect("a size");
+        let config = setup.config(spec::graph(graph).expect("a line"), demand).expect("valid");
+        let report =
+            flows::run(&config, 2, &AtomicBool::new(false), &|| ()).expect("it runs").expect("it ends");
+        assert_eq!((report.timeouts, report.retransmissions), (0, 0), "{graph}");
+    }
 }

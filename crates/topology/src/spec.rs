@@ -137,6 +137,14 @@ pub fn layered(spec: &str) -> Result<Topology, SpecError> {
 /// # Errors
 /// If the line is no description of a network.
 pub fn graph(spec: &str) -> Result<Graph, SpecError> {
+    graph_with_speed(spec, Cable::DEFAULT.speed)
+}
+
+/// The same with links of another speed where the line says none.
+///
+/// # Errors
+/// If the line is no description of a network.
+pub fn graph_with_speed(spec: &str, speed: BitRate) -> Result<Graph, SpecError> {
     let mut parameters = Parameters::parse(spec)?;
     let layered = Layered::take(&mut parameters)?;
     let kind = parameters.kind;
@@ -148,7 +156,7 @@ pub fn graph(spec: &str) -> Result<Graph, SpecError> {
         (None, "star") => parameters.number("hosts", 4)?,
         (None, kind) => return Err(SpecError::UnknownKind { kind: kind.to_owned(), kinds: KINDS }),
     };
-    let mut cable = Cable::DEFAULT;
+    let mut cable = Cable { speed, ..Cable::DEFAULT };
     if kind != "star" {
         cable.speed = parameters.speed("speed", cable.speed)?;
         cable.length = parameters.length("length", cable.length)?;

@@ -75,6 +75,24 @@ fn a_fat_tree_has_half_its_tor_ports_for_hosts() {
 }
 
 #[test]
+fn a_speed_from_outside_holds_where_the_line_names_none() {
+    let wanted = BitRate(10_000_000_000);
+    for (line, others) in [
+        ("fat-tree:k=4", 0),
+        ("line:switches=3,hosts=2", 0),
+        ("dumbbell", 0),
+        ("star", 0),
+        ("leaf-spine:leaves=2,spines=2,hosts=2,host-speed=25G", 4),
+        ("line:switches=3,hosts=2,speed=25G", 6),
+        ("star:hosts=3,speed=25G", 3),
+    ] {
+        let graph = spec::graph_with_speed(line, wanted).unwrap();
+        let speeds = graph.links().map(|link| graph.link(link).cable.speed);
+        assert_eq!(speeds.filter(|&speed| speed != wanted).count(), others, "{line}");
+    }
+}
+
+#[test]
 fn small_shapes_are_wired_as_they_are_called() {
     assert_eq!(
         cables(&spec::graph("dumbbell:hosts=2").unwrap()),

@@ -60,7 +60,7 @@ impl RdmaConfig {
                     return Err(ParameterError::new(
                         "rdma-verb",
                         name,
-                        "needs go-back-N: take transport rdma",
+                        "needs `host-recovery` go-back-n: a READ asks again for everything from the gap on",
                     ));
                 }
                 Transport::Roce(_) => {}

@@ -346,9 +346,10 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.ports[port.index()].transmitted
     }
 
-    /// Frames of any kind that `port` has put on the wire and that the link corrupted.
+    /// Frames of any kind that `port` has put on the wire and that the link corrupted, without those that it lost while it had
+    /// failed.
     pub fn corrupted_frames(&self, port: PortId) -> u64 {
-        self.ports[port.index()].corrupted
+        self.corrupted_before_cut(port).unwrap_or(self.ports[port.index()].corrupted)
     }
 
     /// Frames that the normal queue of `port` dropped and marked, and the largest number of bytes it held.

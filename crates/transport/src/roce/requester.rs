@@ -48,6 +48,9 @@ pub(super) struct Requester {
     reads: VecDeque<u64>,
     /// The packet of a READ's response that was missed and asked for again: that is done once.
     missed: Option<u64>,
+    /// The packet of the NAK that was last counted as a retry, unless the timer has run out since. The same NAK again is a
+    /// copy that the network made: a responder sends one for each number it expects (section 9.7.5.1).
+    counted: Option<u64>,
     /// Retries since the last progress.
     retries: u8,
     rnr_retries: u8,
@@ -198,6 +201,7 @@ impl Requester {
         self.resend_end = self.next;
         self.timer_began = now;
         self.missed = None;
+        self.counted = None;
         Ok(())
     }
 
@@ -275,10 +279,14 @@ impl Requester {
         self.counters.sequence_naks += 1;
         self.asked_for = Some(psn);
         let Some(window) = config.selective_window() else {
-            self.count_retry(config)?;
             self.resend_next = psn;
             self.resend_end = self.next;
-            self.timer_began = now;
+            // Copies are one loss, and let the timer run, so that copies without end come to an end as well.
+            if self.counted != Some(psn) {
+                self.count_retry(config)?;
+                self.counted = Some(psn);
+                self.timer_began = now;
+            }
             return Ok(());
         };
         let mut end = psn + 1;

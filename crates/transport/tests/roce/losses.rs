@@ -184,6 +184,41 @@ fn the_eighth_timeout_in_a_row_is_an_error() {
     assert_eq!(pair.ends[0].next_timeout(), None);
 }
 
+/// A switch may copy NAKs, as the mechanisms of JCST 2022 do, more often than a connection has retries. The copies tell of one
+/// loss, and what they ask for is sent again at once.
+#[test]
+fn fifteen_copies_of_a_nak_are_one_loss_and_do_not_end_the_connection() {
+    let mut pair = Pair::with_faults(config(), |sent, _| match (sent.from, sent.nth) {
+        (0, 3) => Fate::IsLost,
+        (1, 0) => Fate::ArrivesWithCopies(15),
+        _ => Fate::Arrives,
+    });
+    pair.write(24_387);
+    pair.run();
+    assert_eq!(pair.responses()[0], (NAK, 3));
+    assert_eq!(pair.completions[1].len(), 1, "the message arrives");
+    assert!(matches!(pair.completions[0][..], [(_, Completion::Sent { .. })]), "{:?}", pair.completions[0]);
+    let info = pair.ends[0].info();
+    assert_eq!((info.sequence_naks, info.timeouts), (16, 0));
+}
+
+/// Copies that never end do not keep the timer from expiring, so the connection ends as it would without them.
+#[test]
+fn copies_of_a_nak_without_end_end_with_the_eighth_timeout() {
+    let mut pair = Pair::with_faults(config(), |sent, _| match (sent.from, sent.nth) {
+        (0, nth) if nth != 1 => Fate::IsLost,
+        (1, 0) => Fate::ArrivesWithCopies(15),
+        _ => Fate::Arrives,
+    });
+    pair.write(24_387);
+    pair.run();
+    let (at, last) = pair.completions[0][0];
+    assert!(matches!(last, Completion::Failed { failure: Failure::RetriesExceeded, .. }), "{last:?}");
+    // One retry for the NAK, six for timers, and the timer that finds none left.
+    let nak = 1_122 + 1_106 + ANSWER;
+    assert_eq!(at, Instant(nak + 7 * TIMEOUT));
+}
+
 /// Section 9.9.2: the retry counter is filled again by progress. Each of 24 packets is lost four times, 96 times in all.
 #[test]
 fn progress_fills_the_retry_counter() {

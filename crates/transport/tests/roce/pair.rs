@@ -26,6 +26,8 @@ pub enum Fate {
     /// Arrives later than it should.
     IsLate(Nanos),
     ArrivesTwice,
+    /// Arrives, and this many copies behind it.
+    ArrivesWithCopies(usize),
     IsMarked,
 }
 
@@ -172,6 +174,9 @@ impl Pair {
             Fate::ArrivesTwice => {
                 self.arrive(at, from, packet);
                 self.arrive(at, from, packet);
+            }
+            Fate::ArrivesWithCopies(copies) => {
+                (0..=copies).for_each(|_| self.arrive(at, from, packet));
             }
             Fate::IsMarked => {
                 let mark = if packet.codepoint == Codepoint::Ect0 { Codepoint::Ce } else { packet.codepoint };

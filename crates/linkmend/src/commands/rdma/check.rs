@@ -11,6 +11,9 @@ use linkmend_quantity::Count;
 use linkmend_report::{Comparison, Tolerance, Unit, Verdict};
 use linkmend_sim::flows::{Check, CheckCase, RdmaMechanisms, check_cases};
 
+/// Timeouts that must be seen for their interval to mean anything: it is that of weighed counts, and normal.
+const SEEN_MIN: u64 = 5;
+
 /// Arguments of `linkmend rdma check`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -84,7 +87,8 @@ fn row(check: &Check) -> Comparison {
         plural(case.links, "link"),
     );
     let source = format!("theorems {}; {} seen", kind.theorems(), counted.seen);
-    Comparison::new(metric, source, Unit::LossRate, *expected, Tolerance::Interval)
+    let row = Comparison::new(metric, source, Unit::LossRate, *expected, Tolerance::Interval)
         .measured(counted.value)
-        .between(counted.low, counted.high)
+        .between(counted.low, counted.high);
+    if counted.seen < SEEN_MIN { row.too_few() } else { row }
 }

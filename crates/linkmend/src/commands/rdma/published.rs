@@ -28,8 +28,11 @@ pub struct PublishedArgs {
 
 /// Executes `linkmend rdma published`.
 pub fn execute(arguments: &PublishedArgs) -> Result<()> {
-    let web_search = FlowSizes::published("web-search").map_or(Vec::new(), |sizes| sizes.spread(FLOWS));
-    let rows = published::comparisons(&Flows::of_sizes(&web_search, Sizes::default().mtu));
+    let flows = |workload: &str| {
+        let sizes = FlowSizes::published(workload).map_or(Vec::new(), |sizes| sizes.spread(FLOWS));
+        Flows::of_sizes(&sizes, Sizes::default().mtu)
+    };
+    let rows = published::comparisons(&flows("web-search"), &flows("data-mining"));
     if arguments.json {
         output::print(&serde_json::to_string_pretty(&rows).context("the rows are no JSON")?)?;
     } else {

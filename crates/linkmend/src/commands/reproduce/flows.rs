@@ -82,8 +82,37 @@ fn command(point: &Point, seed: u64) -> Option<String> {
             ("load", Some(load)) => Some(load.0.to_string()),
             _ => point.value(key).map(|value| value.text),
         };
-        words.extend(value.map(|value| format!("--{key} {value}")));
+        words.extend(value.and_then(|value| match value.as_str() {
+            // Flags stand for themselves.
+            "yes" => Some(format!("--{key}")),
+            "no" => None,
+            _ => Some(format!("--{key} {value}")),
+        }));
     }
     words.push(format!("--seed {seed}"));
     Some(words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Cli;
+    use clap::Parser;
+    use linkmend_sim::experiment::flows::built_in;
+
+    #[test]
+    fn every_recorded_command_of_the_built_in_experiments_is_one() {
+        let mut commands = 0;
+        for experiment in built_in().unwrap_or_else(|error| panic!("{error}")) {
+            for point in &experiment.points {
+                let Some(command) = command(point, 7) else { continue };
+                let parsed = Cli::try_parse_from(command.split(' '));
+                if let Err(error) = parsed {
+                    panic!("{}: {command}: {error}", experiment.id);
+                }
+                commands += 1;
+            }
+        }
+        assert!(commands > 100, "{commands}");
+    }
 }

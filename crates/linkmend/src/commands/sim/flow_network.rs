@@ -5,7 +5,9 @@ use crate::failure::Result;
 use clap::Args;
 use linkmend_quantity::{ByteSize, Span};
 use linkmend_sim::flows::{FailureSetup, HostSetup, SpreadingSetup};
+use linkmend_sim::stress::ParameterError;
 use linkmend_sim::time::Time;
+use std::str::FromStr;
 
 /// How hosts differ from those of the testbed.
 #[derive(Debug, Args)]
@@ -35,62 +37,26 @@ pub(super) struct FailureArgs {
     /// Let links between switches fail, both directions at once, each time this has passed [default: none fails]
     #[arg(long, value_name = "TIME", help_heading = "Failures")]
     failure_every: Option<Span>,
-    /// Failing links: those in the middle, of the links between switches
-    #[arg(
-        long,
-        default_value_t = 1,
-        value_name = "N",
-        requires = "failure_every",
-        help_heading = "Failures"
-    )]
-    failing_links: u32,
-    /// From the failure until the switches know: f10 (30us), squelch (2.755us) or a time
-    #[arg(
-        long,
-        default_value = "f10",
-        value_name = "TIME",
-        requires = "failure_every",
-        help_heading = "Failures"
-    )]
-    detection: String,
+    /// Failing links: those in the middle, of the links between switches [default: 1]
+    #[arg(long, value_name = "N", requires = "failure_every", help_heading = "Failures")]
+    failing_links: Option<u32>,
+    /// From the failure until the switches know: f10 (30us), squelch (2.755us) or a time [default: f10]
+    #[arg(long, value_name = "TIME", requires = "failure_every", help_heading = "Failures")]
+    detection: Option<String>,
     /// What gives frames another way then: sharebackup (the link itself comes back after 730us), local (a second link, at
-    /// once), portland (the link comes back after 65ms), or a time after which it comes back
-    #[arg(
-        long,
-        default_value = "sharebackup",
-        value_name = "NAME|TIME",
-        requires = "failure_every",
-        help_heading = "Failures"
-    )]
-    reroute: String,
-    /// How long a failed link that has a backup (local) stays down
-    #[arg(
-        long,
-        default_value = "10ms",
-        value_name = "TIME",
-        requires = "failure_every",
-        help_heading = "Failures"
-    )]
-    down_for: Span,
+    /// once), portland (the link comes back after 65ms), or a time after which it comes back [default: sharebackup]
+    #[arg(long, value_name = "NAME|TIME", requires = "failure_every", help_heading = "Failures")]
+    reroute: Option<String>,
+    /// How long a failed link that has a backup (local) stays down [default: 10ms]
+    #[arg(long, value_name = "TIME", requires = "failure_every", help_heading = "Failures")]
+    down_for: Option<Span>,
     /// What switches do about frames that a failed link lost or cannot take: none; sqr, which keeps a copy of each for as
-    /// long as a failure may be unknown; or acknowledged, which keeps each until the other end has it
-    #[arg(
-        long,
-        default_value = "none",
-        value_name = "NAME",
-        requires = "failure_every",
-        help_heading = "Failures"
-    )]
-    hand_off: String,
-    /// Most that a switch keeps for one port with SQR
-    #[arg(
-        long,
-        default_value = "22MB",
-        value_name = "SIZE",
-        requires = "failure_every",
-        help_heading = "Failures"
-    )]
-    sqr_buffer: ByteSize,
+    /// long as a failure may be unknown; or acknowledged, which keeps each until the other end has it [default: none]
+    #[arg(long, value_name = "NAME", requires = "failure_every", help_heading = "Failures")]
+    hand_off: Option<String>,
+    /// Most that a switch keeps for one port with SQR [default: 22MB]
+    #[arg(long, value_name = "SIZE", requires = "failure_every", help_heading = "Failures")]
+    sqr_buffer: Option<ByteSize>,
     /// How much longer than detection takes copies are kept with SQR [default: as long as a frame is on its way; the paper's: 0s]
     #[arg(long, value_name = "TIME", requires = "failure_every", help_heading = "Failures")]
     sqr_margin: Option<Span>,
@@ -105,15 +71,20 @@ impl FailureArgs {
         Ok(FailureSetup {
             every: self.failure_every.map(time),
             links: self.failing_links,
-            down_for: time(self.down_for),
-            detection: self.detection.parse().map_err(usage)?,
-            reroute: self.reroute.parse().map_err(usage)?,
-            hand_off: self.hand_off.parse().map_err(usage)?,
+            down_for: self.down_for.map(time),
+            detection: parsed(self.detection.as_deref())?,
+            reroute: parsed(self.reroute.as_deref())?,
+            hand_off: parsed(self.hand_off.as_deref())?,
             sqr_buffer: self.sqr_buffer,
             sqr_margin: self.sqr_margin.map(time),
             sqr_one_queue: self.sqr_one_queue,
         })
     }
+}
+
+/// What a name means, if one is given.
+fn parsed<T: FromStr<Err = ParameterError>>(name: Option<&str>) -> Result<Option<T>> {
+    name.map(str::parse).transpose().map_err(usage)
 }
 
 /// Switches that may reorder.
@@ -122,15 +93,10 @@ pub(super) struct SpreadingArgs {
     /// Queues in parallel before the middle link, served in turns (a load-balanced switch)
     #[arg(long, value_name = "N", help_heading = "Reordering")]
     parallel_queues: Option<u32>,
-    /// Where frames go among them: uniform (each anywhere, which reorders) or hashed (by flow, which does not)
-    #[arg(
-        long,
-        default_value = "uniform",
-        value_name = "NAME",
-        requires = "parallel_queues",
-        help_heading = "Reordering"
-    )]
-    placement: String,
+    /// Where frames go among them: uniform (each anywhere, which reorders) or hashed (by flow, which does not) [default:
+    /// uniform]
+    #[arg(long, value_name = "NAME", requires = "parallel_queues", help_heading = "Reordering")]
+    placement: Option<String>,
     /// How much longer frames take in the other direction of the middle link
     #[arg(long, default_value = "0s", value_name = "TIME", help_heading = "Reordering")]
     reverse_delay: Span,
@@ -144,7 +110,7 @@ impl SpreadingArgs {
     pub(super) fn setup(&self) -> Result<SpreadingSetup> {
         Ok(SpreadingSetup {
             queues: self.parallel_queues,
-            placement: self.placement.parse().map_err(usage)?,
+            placement: parsed(self.placement.as_deref())?,
             reverse_delay: time(self.reverse_delay),
             balance: self.balance.parse().map_err(usage)?,
         })

@@ -96,9 +96,9 @@ struct RdmaArgs {
     /// testbed, or numbers: dummies/NAK replicas/packet replicas/tail replicas, such as 2/1/3
     #[arg(long, value_name = "NAME", default_value = "none", help_heading = "RDMA")]
     rdma_mechanisms: String,
-    /// Dummies follow a flow only if the one before it on its connection was written longer ago
-    #[arg(long, value_name = "TIME", default_value = "0s", help_heading = "RDMA")]
-    dummy_gap: Span,
+    /// Dummies follow a flow only if the one before it on its connection was written longer ago [default: 0s]
+    #[arg(long, value_name = "TIME", help_heading = "RDMA")]
+    dummy_gap: Option<Span>,
     /// How flows are transferred: write, from the source; or read, by the destination, with dummies that are read, too
     #[arg(long, value_name = "VERB", default_value = "write", help_heading = "RDMA")]
     rdma_verb: String,
@@ -119,7 +119,7 @@ impl RdmaArgs {
         Ok(RdmaSetup {
             queue_pairs: self.queue_pairs,
             mechanisms: mechanisms.0,
-            dummy_gap: time(self.dummy_gap),
+            dummy_gap: self.dummy_gap.map(time),
             verb: self.rdma_verb.parse().map_err(usage)?,
             timeout_exponent: self.timeout_exponent,
             path_mtu: self.mtu,
@@ -242,7 +242,7 @@ impl NetworkArgs {
                 let loaded = read_topology(written.as_ref(), &options)?;
                 Ok(loaded.graph(Cable { speed: self.speed, ..Cable::DEFAULT })?)
             }
-            Some(written) => Ok(spec::graph(written)?),
+            Some(written) => Ok(spec::graph_with_speed(written, self.speed)?),
         }
     }
 
@@ -263,6 +263,9 @@ impl FlowsArgs {
 /// Executes `linkmend sim flows`.
 pub fn execute(arguments: &FlowsArgs) -> Result<()> {
     let traffic: TrafficKind = arguments.traffic.parse().map_err(usage)?;
+    if arguments.incast.is_some() {
+        traffic.check_incast().map_err(usage)?;
+    }
     let demand = match arguments.load {
         Some(load) => {
             let extent = match arguments.duration {

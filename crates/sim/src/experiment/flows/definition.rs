@@ -204,7 +204,7 @@ fn config(parameters: &FlowParameters) -> Result<FlowsConfig, ParameterError> {
         failures: failures(parameters),
         spreading: SpreadingSetup {
             queues: parameters.parallel_queues,
-            placement: parameters.placement.unwrap_or_default(),
+            placement: parameters.placement,
             reverse_delay: parameters.reverse_delay.map_or(Time::ZERO, time),
             balance: parameters.balance.unwrap_or_default(),
         },
@@ -217,7 +217,7 @@ fn config(parameters: &FlowParameters) -> Result<FlowsConfig, ParameterError> {
         rdma: RdmaSetup {
             queue_pairs: parameters.queue_pairs,
             mechanisms: parameters.rdma_mechanisms.unwrap_or_default().0,
-            dummy_gap: parameters.dummy_gap.map_or(Time::ZERO, time),
+            dummy_gap: parameters.dummy_gap.map(time),
             verb: parameters.rdma_verb.unwrap_or_default(),
             timeout_exponent: parameters.timeout_exponent,
             path_mtu: parameters.mtu,
@@ -228,24 +228,23 @@ fn config(parameters: &FlowParameters) -> Result<FlowsConfig, ParameterError> {
     };
     let graph = match &parameters.topology {
         None => setup.testbed()?,
-        Some(topology) => spec::graph(topology)
+        Some(topology) => spec::graph_with_speed(topology, setup.speed)
             .map_err(|error| ParameterError::new("topology", topology, error.to_string()))?,
     };
     setup.config(graph, demand(parameters)?)
 }
 
 fn failures(parameters: &FlowParameters) -> FailureSetup {
-    let defaults = FailureSetup::default();
     FailureSetup {
         every: parameters.failure_every.map(time),
-        links: parameters.failing_links.unwrap_or(defaults.links),
-        down_for: parameters.down_for.map_or(defaults.down_for, time),
-        detection: parameters.detection.unwrap_or(defaults.detection),
-        reroute: parameters.reroute.unwrap_or(defaults.reroute),
-        hand_off: parameters.hand_off.unwrap_or(defaults.hand_off),
-        sqr_buffer: parameters.sqr_buffer.unwrap_or(defaults.sqr_buffer),
+        links: parameters.failing_links,
+        down_for: parameters.down_for.map(time),
+        detection: parameters.detection,
+        reroute: parameters.reroute,
+        hand_off: parameters.hand_off,
+        sqr_buffer: parameters.sqr_buffer,
         sqr_margin: parameters.sqr_margin.map(time),
-        sqr_one_queue: parameters.sqr_one_queue.unwrap_or(defaults.sqr_one_queue),
+        sqr_one_queue: parameters.sqr_one_queue.unwrap_or(false),
     }
 }
 
@@ -255,6 +254,9 @@ fn time(Span(duration): Span) -> Time {
 
 fn demand(parameters: &FlowParameters) -> Result<Demand, ParameterError> {
     let traffic = parameters.traffic.unwrap_or_default();
+    if parameters.incast.is_some() {
+        traffic.check_incast()?;
+    }
     let size = || parameters.size.clone().ok_or_else(|| ParameterError::new("size", "", "must be given"));
     match (parameters.trials, parameters.load, parameters.duration) {
         (Some(Count(count)), None, None) => {

@@ -25,7 +25,7 @@ macro_rules! metrics {
 
 /// All of them, in the order of tables: the parts of the distribution of flow completion times (FCT) of all runs, then means
 /// over the runs. A percentile has the interval in which the true one lies.
-pub(super) static METRICS: [Metric; 69] = metrics! {
+pub(super) static METRICS: [Metric; 71] = metrics! {
     "fct_us.min", "least FCT", Time, 1e-6, |outcome, _| exact(extremes(outcome)?.0);
     "fct_us.mean", "mean FCT", Time, 1e-6, |outcome, _| exact(moments(outcome)?.0);
     "fct_us.p50", "median FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.5);
@@ -99,6 +99,9 @@ pub(super) static METRICS: [Metric; 69] = metrics! {
     "hit_over_2ms_pct", "of flows that met a failure, longer than 2 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_longer[0] as f64 / of.hit_flows()));
     "hit_over_30ms_pct", "longer than 30 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_longer[1] as f64 / of.hit_flows()));
     "hit_over_900ms_pct", "longer than 900 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_longer[2] as f64 / of.hit_flows()));
+    "hit_30_to_900ms_pct", "longer than 30 ms, and not than 900 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some((of.hit_longer[1] - of.hit_longer[2]) as f64 / of.hit_flows()));
+    "timeouts_per_hit_flow", "timeouts of a flow that met a failure", Plain, 1.0,
+        |outcome, _| outcome.mean(|run| Some(run.report.timeouts as f64 / run.report.failover.as_ref()?.hit_flows()));
     "hit_fct_us.min", "least FCT of flows that met a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.min * scale));
     "hit_fct_us.p50", "median FCT of flows that met a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.p50 * scale));
     "hit_fct_us.p99", "99 % FCT of flows that met a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.p99 * scale));

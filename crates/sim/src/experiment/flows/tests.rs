@@ -102,6 +102,20 @@ fn what_cannot_be_is_refused_with_its_line() {
             "with TCP, go-back-n or selective-repeat",
         ),
         ("[base]\nsize = \"143B\"\ntopology = \"fat-tree:k=4,hosts=0\"\n", "must have at least 2 hosts"),
+        // As the command line does: what is nothing without another key.
+        ("[base]\nsize = \"143B\"\nhand-off = \"sqr\"\n", "hand-off = sqr: needs `failure-every`"),
+        ("[base]\nsize = \"143B\"\ndetection = \"f10\"\n", "detection = f10: needs `failure-every`"),
+        ("[base]\nsize = \"143B\"\ndown-for = \"1ms\"\n", "down-for = 1ms: needs `failure-every`"),
+        ("[base]\nsize = \"143B\"\nsqr-margin = \"1us\"\n", "sqr-margin = 1us: needs `failure-every`"),
+        ("[base]\nsize = \"143B\"\nplacement = \"hashed\"\n", "placement = hashed: needs `parallel-queues`"),
+        (
+            "[base]\nsize = \"143B\"\ntransport = \"rdma\"\ndummy-gap = \"1us\"\n",
+            "dummy-gap = 1 us: needs `rdma-m",
+        ),
+        (
+            "[base]\nsize = \"143B\"\ntraffic = \"ping-pong\"\nincast = 1\ntrials = 3\n",
+            "traffic = ping-pong: has no `incast`",
+        ),
     ] {
         let error = parse(rest).expect_err(rest).to_string();
         assert!(error.contains(message), "{error}");

@@ -64,6 +64,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let all = CorruptionProcess::new(&Corruption::Iid { loss: 1.0 }, Random::new(0, "cut"));
         if let Ok(all) = all {
             guard.uncut = Some(std::mem::replace(&mut this.corruption, all));
+            guard.corrupted_before = this.corrupted;
         }
         let reached = self.now + this.ingress_latency;
         let in_flight = std::mem::take(&mut this.in_flight);
@@ -142,7 +143,9 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let guard = &mut failover.guards[index];
         let port = guard.port;
         if let Some(uncut) = guard.uncut.take() {
-            self.ports[port.index()].corruption = uncut;
+            let this = &mut self.ports[port.index()];
+            this.corruption = uncut;
+            this.corrupted = guard.corrupted_before;
         }
         self.wake(port);
     }

@@ -120,12 +120,7 @@ impl FailingLink {
             "must be above 0 and at most 60 s",
         )?;
         let reconfiguration = us(self.reconfiguration);
-        check(
-            self.reconfiguration <= FAILURE_MAX,
-            "reconfiguration",
-            reconfiguration,
-            "must be at most 60 s",
-        )?;
+        check(self.reconfiguration <= FAILURE_MAX, "reroute", reconfiguration, "must be at most 60 s")?;
         if self.backup.is_some() {
             check(
                 self.down_for > self.route_failure_time(),
@@ -144,14 +139,32 @@ impl FailingLink {
             &format!("must be longer than the link is down, {}", us(self.outage())),
         )?;
         let HandOff::Sqr(sqr) = &self.hand_off else { return Ok(()) };
+        check(sqr.buffer_bytes > 0, "sqr-buffer", "0B", "must be above 0B: nothing could be kept")?;
+        if let Some(margin) = sqr.margin {
+            // Copies that outlive the time between two failures would never be gone when the next one comes.
+            let longest = Time(self.every.0.saturating_sub(self.detection.0));
+            check(
+                margin < longest,
+                "sqr-margin",
+                us(margin),
+                &format!(
+                    "must be shorter than from the detection of a failure to the next one, {}",
+                    us(longest)
+                ),
+            )?;
+        }
         check((1..=64).contains(&sqr.clock_bits), "clock-bits", sqr.clock_bits, "must be 1 to 64")?;
         let longest = self.route_failure_time() + sqr.margin.unwrap_or(Time::ZERO) + sqr.loop_latency;
         let wraps_after = 2f64.powi(sqr.clock_bits as i32);
         check(
             longest.as_nanos() < wraps_after,
-            "clock-bits",
-            sqr.clock_bits,
-            &format!("the clock must not wrap around within {}: copies would seem young again", us(longest)),
+            if sqr.margin.is_some() { "sqr-margin" } else { "reroute" },
+            us(sqr.margin.unwrap_or(self.reconfiguration)),
+            &format!(
+                "copies are kept for {}, and the clock of {} bits that stamps them must not wrap around before",
+                us(longest),
+                sqr.clock_bits
+            ),
         )?;
         let share = sqr.pass_share;
         check(share > 0.0 && share < 1.0, "pass-share", share, "must be above 0 and below 1")?;

@@ -39,6 +39,8 @@ pub(super) struct Guard {
     pub(super) store: Store,
     /// How the link corrupts when it is not cut, while it is.
     pub(super) uncut: Option<CorruptionProcess>,
+    /// Frames that the link had corrupted when it was cut. What it loses while it is cut is counted by itself.
+    pub(super) corrupted_before: u64,
     pub(super) stats: FailoverStats,
     gap: Gap,
 }
@@ -82,6 +84,7 @@ impl Guard {
             state: State::Up,
             store,
             uncut: None,
+            corrupted_before: 0,
             stats: FailoverStats::default(),
             gap: Gap::default(),
         }

@@ -150,6 +150,13 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.failover.as_ref().map_or_else(FailoverStats::default, |failover| failover.stats())
     }
 
+    /// Frames that the link of `port` had corrupted when it was cut, if it is now.
+    pub(super) fn corrupted_before_cut(&self, port: PortId) -> Option<u64> {
+        let failover = self.failover.as_ref()?;
+        let guard = failover.guards.iter().find(|guard| guard.port == port)?;
+        guard.uncut.is_some().then_some(guard.corrupted_before)
+    }
+
     /// The port by which a frame leaves that was to leave by `out`.
     #[inline]
     pub(super) fn way_of(&self, out: PortId) -> PortId {

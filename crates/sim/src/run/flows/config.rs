@@ -76,6 +76,15 @@ impl TrafficKind {
         }
     }
 
+    /// Checks that this does not contradict an incast, which says by itself who sends to whom.
+    ///
+    /// # Errors
+    /// If it does.
+    pub fn check_incast(self) -> Result<(), ParameterError> {
+        let requirement = "has no `incast`, in which the first hosts send to the last one";
+        check(self == TrafficKind::FullMesh, "traffic", self.name(), requirement)
+    }
+
     /// Between which hosts the flows of a load are.
     ///
     /// # Errors

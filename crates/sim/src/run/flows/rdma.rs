@@ -1,9 +1,9 @@
 //! How a run's applications use RDMA, and its cards.
 
 use crate::host::{HostsConfig, RdmaConfig, RdmaVerb, Transport};
-use crate::link::config::ParameterError;
+use crate::link::config::{ParameterError, check};
 use crate::time::Time;
-use linkmend_rdma::Mechanisms;
+use linkmend_rdma::{COPIES_MAX, Mechanisms};
 use linkmend_transport::roce;
 use std::fmt;
 use std::str::FromStr;
@@ -16,8 +16,8 @@ pub struct RdmaSetup {
     pub queue_pairs: Option<u32>,
     /// What hosts and switches add against timeouts.
     pub mechanisms: Mechanisms,
-    /// Dummies follow a flow only if the one before it on its connection was written longer ago.
-    pub dummy_gap: Time,
+    /// Dummies follow a flow only if the one before it on its connection was written longer ago; always by default.
+    pub dummy_gap: Option<Time>,
     /// How flows are transferred.
     pub verb: RdmaVerb,
     /// Exponent of the transport timer, 4.096 us x 2^t.
@@ -35,7 +35,11 @@ impl RdmaSetup {
     /// If something is set and the transport is not RDMA.
     pub(super) fn apply(&self, hosts: &mut HostsConfig) -> Result<(), ParameterError> {
         let RdmaSetup { queue_pairs, mechanisms, dummy_gap, verb, .. } = *self;
-        hosts.rdma = RdmaConfig { queue_pairs, mechanisms, dummy_gap, verb };
+        hosts.rdma = RdmaConfig { queue_pairs, mechanisms, dummy_gap: dummy_gap.unwrap_or(Time::ZERO), verb };
+        if let Some(gap) = dummy_gap {
+            let gap = format!("{} us", gap.as_nanos() / 1e3);
+            check(mechanisms.dummies > 0, "dummy-gap", gap, "needs `rdma-mechanisms` with dummies")?;
+        }
         let set = [
             ("timeout-exponent", self.timeout_exponent.map(u64::from)),
             ("mtu", self.path_mtu.map(u64::from)),
@@ -78,7 +82,14 @@ impl FromStr for RdmaMechanisms {
     type Err = ParameterError;
 
     fn from_str(text: &str) -> Result<RdmaMechanisms, ParameterError> {
-        let numbers: Option<Vec<u8>> = text.split('/').map(|number| number.parse().ok()).collect();
+        let refused = |requirement: String| ParameterError::new("rdma-mechanisms", text, requirement);
+        let numbers: Option<Vec<u32>> = text.split('/').map(|number| number.parse().ok()).collect();
+        let most = numbers.iter().flatten().max().copied().unwrap_or(0);
+        if text.contains('/') && most > u32::from(COPIES_MAX) {
+            return Err(refused(format!("each number must be at most {COPIES_MAX}")));
+        }
+        let numbers: Option<Vec<u8>> =
+            numbers.map(|numbers| numbers.into_iter().map(|number| number as u8).collect());
         let mechanisms = match numbers.as_deref() {
             Some([dummies, nak_replicas, packet_replicas, rest @ ..]) if rest.len() <= 1 => Mechanisms {
                 dummies: *dummies,
@@ -86,9 +97,12 @@ impl FromStr for RdmaMechanisms {
                 packet_replicas: *packet_replicas,
                 tail_replicas: rest.first().copied().unwrap_or(0),
             },
-            _ => text.parse()?,
+            _ => {
+                let names = Mechanisms::NAMED.map(|(name, _)| name).join(", ");
+                let numbers = "dummies/NAK replicas/packet replicas/tail replicas, such as 2/1/3/0";
+                text.parse().map_err(|_| refused(format!("must be one of {names}, or {numbers}")))?
+            }
         };
-        mechanisms.validate()?;
         Ok(RdmaMechanisms(mechanisms))
     }
 }

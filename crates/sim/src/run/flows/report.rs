@@ -177,7 +177,7 @@ pub struct FlowsReport {
     pub frame_hops: u64,
     /// Bytes of frames that hosts and their first switches put into the network, copies among them.
     pub host_bytes_sent: u64,
-    /// Frames that links corrupted.
+    /// Frames that links corrupted, without those that failed links lost.
     pub frames_corrupted: u64,
     /// Frames that protected links did not recover.
     pub frames_given_up: u64,

@@ -1,7 +1,7 @@
 //! A run with flows as it is asked for: by names and numbers.
 
 use super::config::{Demand, FlowsConfig, host_bits_per_second};
-use super::failures::FailureSetup;
+use super::failures::{FailureSetup, HandOffKind};
 use super::host_recovery::HostRecovery;
 use super::hosts::HostSetup;
 use super::parameters::TransportKind;
@@ -12,10 +12,10 @@ use crate::corruption::Corruption;
 use crate::host::Transport;
 use crate::link::config::{ParameterError, RATE_REQUIREMENT, check};
 use crate::network::PfcLimits;
-use crate::time::Rate;
+use crate::time::{Rate, Time};
 use linkmend_quantity::BitRate;
 use linkmend_topology::{Graph, spec};
-use linkmend_transport::roce;
+use linkmend_transport::{Nanos, roce};
 use std::sync::Arc;
 
 /// Hosts of the paper's testbed, with links of which some corrupt frames.
@@ -74,6 +74,22 @@ impl Default for FlowSetup {
     }
 }
 
+/// Light in fibre.
+const NANOS_PER_METRE: u64 = 5;
+/// Longest round trip that a connection is told of, a minute: longer cables are refused when links are built.
+const RTT_MAX_NS: u64 = 60_000_000_000;
+
+/// What light takes there and back between the first host and the one that is farthest from it, if all cables were as long as
+/// the longest.
+fn round_trip_of_cables(graph: &Graph) -> Time {
+    let Some(host) = graph.hosts().next() else { return Time::ZERO };
+    let farthest = graph.distances_to(host).into_iter().flatten().max().unwrap_or(0);
+    let longest = graph.links().map(|link| graph.link(link).cable.length.0).max().unwrap_or(0);
+    Time::from_nanos(
+        longest.saturating_mul(NANOS_PER_METRE).saturating_mul(2 * u64::from(farthest)).min(RTT_MAX_NS),
+    )
+}
+
 impl FlowSetup {
     /// The network of the paper's testbed: five switches in a row, with a host at either end.
     ///
@@ -109,6 +125,13 @@ impl FlowSetup {
                 _ => format!("must be at most the {between_switches} links between switches of the topology"),
             },
         )?;
+        // Wharf's receiver hands blocks over as wholes, and acknowledges no frame.
+        check(
+            self.scheme != SchemeKind::Wharf || self.failures.hand_off != Some(HandOffKind::Acknowledged),
+            "hand-off",
+            HandOffKind::Acknowledged.name(),
+            "needs links that acknowledge frames: no `scheme` wharf",
+        )?;
         let corrupting = FlowsConfig::middle_links(&graph, self.corrupting_links as usize);
         let hosts = self.transport.hosts();
         let host_rate = host_bits_per_second(&graph);
@@ -133,18 +156,31 @@ impl FlowSetup {
         }
         self.rdma.apply(&mut config.hosts)?;
         self.hosts.apply(&mut config.hosts)?;
+        // What a handshake would have measured: a timer that is shorter than the way expires before anything can be answered.
+        let way = Nanos((self.spreading.reverse_delay + round_trip_of_cables(&config.graph)).0 / 1_000);
+        config.hosts.known_rtt = config.hosts.known_rtt.map(|known| known.max(way));
+        self.set_corruption(&mut config)?;
+        let config = config.in_class_of(self.scheme);
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// How the corrupting links corrupt, if it is not frames one at a time.
+    fn set_corruption(&self, config: &mut FlowsConfig) -> Result<(), ParameterError> {
         if let Some(mean_burst_frames) = self.mean_burst {
             check(!self.bit_errors, "mean-burst", mean_burst_frames, "bursts are of frames, not of bits")?;
             config.link.corruption = Corruption::GilbertElliott { loss: self.loss, mean_burst_frames };
+            config.link.corruption.validate().map_err(|error| match error.parameter {
+                "mean_burst_frames" => ParameterError { parameter: "mean-burst", ..error },
+                _ => error,
+            })?;
         }
         if self.bit_errors && self.loss > 0.0 {
             let bits = 8.0 * f64::from(config.hosts.full_frame().1);
             let bit_error_rate = -libm::expm1(libm::log1p(-self.loss) / bits);
             config.link.corruption = Corruption::PerBit { bit_error_rate };
         }
-        let config = config.in_class_of(self.scheme);
-        config.validate()?;
-        Ok(config)
+        Ok(())
     }
 
     fn rate(&self) -> Result<Rate, ParameterError> {

@@ -14,8 +14,8 @@ pub struct SpreadingSetup {
     /// Queues in parallel before the middle link of those between switches, in the direction from the end that the topology names
     /// first; `None` for one queue.
     pub queues: Option<u32>,
-    /// How frames are distributed over them.
-    pub placement: PlacementKind,
+    /// How frames are distributed over them; uniformly by default.
+    pub placement: Option<PlacementKind>,
     /// How much longer frames take in the other direction of that link.
     pub reverse_delay: Time,
     /// How switches choose among equal paths.
@@ -81,7 +81,10 @@ impl SpreadingSetup {
     pub(super) fn spreading(&self, ecn_bytes: u64) -> Result<Spreading, ParameterError> {
         let delay = format!("{} us", self.reverse_delay.as_nanos() / 1e3);
         check(self.reverse_delay <= DELAY_MAX, "reverse-delay", delay, "must be at most 1 s")?;
-        let placement = match self.placement {
+        if let (None, Some(placement)) = (self.queues, self.placement) {
+            return Err(ParameterError::new("placement", placement.name(), "needs `parallel-queues`"));
+        }
+        let placement = match self.placement.unwrap_or_default() {
             PlacementKind::Uniform => Placement::Uniform,
             PlacementKind::Hashed => Placement::Hashed,
         };
