@@ -52,7 +52,7 @@ impl PathsConfig {
     }
 
     /// The silence that counts as a failure.
-    pub(super) fn detection(&self, dormant: bool) -> Ticks {
+    pub(super) fn silence(&self, dormant: bool) -> Ticks {
         if dormant { self.detection.max(self.dormant_detection) } else { self.detection }
     }
 }

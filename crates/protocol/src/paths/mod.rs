@@ -77,7 +77,7 @@ impl Paths {
         };
         Ok(Paths {
             config,
-            detection: config.detection(true),
+            detection: config.silence(true),
             now: Instant(0),
             own: own.max(1),
             decision,
@@ -138,7 +138,7 @@ impl Paths {
     /// Notes whether anything is protected, in either direction. Without, paths are watched at leisure.
     pub fn set_dormant(&mut self, now: Instant, dormant: bool) {
         self.advance(now);
-        let detection = self.config.detection(dormant);
+        let detection = self.config.silence(dormant);
         if detection != self.detection {
             self.detection = detection;
             for watch in &mut self.watches {
