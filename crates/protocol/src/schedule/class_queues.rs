@@ -81,6 +81,11 @@ impl<F> ClassQueues<F> {
         }
     }
 
+    /// Their bounds.
+    pub const fn limits(&self) -> &QueueLimits {
+        &self.limits
+    }
+
     /// Allocates room for this many frames of each class in advance.
     pub fn reserve(&mut self, frames: usize) {
         self.classes.0.iter_mut().for_each(|class| class.frames.reserve(frames));

@@ -9,6 +9,7 @@
 
 pub mod config;
 pub mod control_store;
+pub(crate) mod departures;
 pub mod frame;
 pub(crate) mod frames;
 pub mod generator;

@@ -31,6 +31,9 @@ pub struct Received<'a, S: Scheme = Schemes> {
 
 /// Observes a network with links of these schemes.
 pub trait Observer<S: Scheme = Schemes> {
+    /// Whether it wants to know of each event when it happens. If not, the network need not make events of all that happens.
+    const OBSERVES: bool = true;
+
     /// Port `port` began to send a frame at `at`.
     fn sent(&mut self, port: PortId, at: Time, sent: &Sent<'_, S>) {
         let _ = (port, at, sent);
@@ -123,7 +126,9 @@ pub trait Skip {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoObserver;
 
-impl<S: Scheme> Observer<S> for NoObserver {}
+impl<S: Scheme> Observer<S> for NoObserver {
+    const OBSERVES: bool = false;
+}
 
 impl Skip for NoObserver {
     type Mark = ();

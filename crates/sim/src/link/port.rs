@@ -1,6 +1,7 @@
 //! A port: its queues, the scheme of its link, and the wire that leaves it.
 
 use super::control_store::ControlPlace;
+use super::departures::Departures;
 use super::frame::{FRAME_BYTES_MIN, Frame, WIRE_OVERHEAD_BYTES};
 use super::frames::PortFrames;
 use super::generator::Generator;
@@ -109,7 +110,7 @@ pub(crate) struct Port<S: Scheme> {
     /// Which normal frames may go.
     pub(crate) admits: Admits,
     pub(crate) exchanges_control: bool,
-    fills_idle_slots: bool,
+    pub(crate) fills_idle_slots: bool,
     /// Whether the scheme has something urgent to send.
     pub(crate) attention: bool,
     pub(crate) timer: Timer,
@@ -128,6 +129,8 @@ pub(crate) struct Port<S: Scheme> {
     /// Whether the switch at the other end has no room for normal frames (PFC).
     pub(crate) is_paused: bool,
     pub(crate) normal: ClassQueues<Frame>,
+    /// The frames that wait instead, if the port plans ahead.
+    pub(crate) departures: Option<Box<Departures>>,
     /// Queues in parallel before the normal ones, if it has any.
     pub(crate) parallel: Option<Box<ParallelQueues>>,
     /// Number of frames that found no room in these queues, and of those that were marked.
@@ -184,6 +187,7 @@ impl<S: Scheme> Port<S> {
             peer_traffic: PeerTraffic { mode: Mode::Ordered, bytes: 0 },
             is_paused: false,
             normal: ClassQueues::new(config.queue),
+            departures: None,
             parallel: None,
             dropped: 0,
             marked: 0,

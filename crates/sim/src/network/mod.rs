@@ -19,6 +19,7 @@
 //! from the end of the last real frame, and a frame that becomes ready within a slot waits for the slot's end. If it is
 //! corrupted, the next slot repeats it.
 
+mod ahead;
 mod context;
 mod failover;
 mod fast_forward;
@@ -83,6 +84,8 @@ pub enum Opening {
 #[derive(Debug)]
 pub struct Network<O = NoObserver, S: Scheme = Schemes, H = NoHosts> {
     now: Time,
+    /// The source whose event this is.
+    acts: usize,
     events: u64,
     queue: EventQueue,
     ports: Vec<Port<S>>,
@@ -176,15 +179,15 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         wanted: &mut dyn FnMut() -> bool,
     ) -> bool {
         let mut asked_at = self.events;
-        while goes_on(self) && self.now < last && self.step() {
+        let mut is_wanted = true;
+        while is_wanted && goes_on(self) && self.now < last && self.step() {
             if self.events - asked_at >= EVENTS_AT_ONCE {
                 asked_at = self.events;
-                if !wanted() {
-                    return false;
-                }
+                is_wanted = wanted();
             }
         }
-        true
+        self.settle_all();
+        is_wanted
     }
 
     /// Starts the traffic of every port, and the hosts.
@@ -237,6 +240,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let Some((at, source)) = self.queue.next() else { return false };
         debug_assert!(at >= self.now, "time goes on");
         self.now = at;
+        self.acts = source;
         self.events += 1;
         match PortId::port_event(source, self.ports.len()) {
             Ok((port, PortEvent::Arrival)) => self.arrive(port),
@@ -355,7 +359,10 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Frames that the normal queue of `port` dropped and marked, and the largest number of bytes it held.
     pub fn normal_queue(&self, port: PortId) -> (u64, u64, u64) {
         let port = &self.ports[port.index()];
-        let bytes_max = Mode::ALL.into_iter().map(|mode| port.normal.bytes_max(mode)).sum();
+        let bytes_max = match &port.departures {
+            Some(departures) => departures.bytes_max(),
+            None => Mode::ALL.into_iter().map(|mode| port.normal.bytes_max(mode)).sum(),
+        };
         (port.dropped, port.marked, bytes_max)
     }
 
@@ -372,7 +379,9 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Bytes that wait in the normal queue of `port`.
     #[inline]
     pub fn queued_bytes(&self, port: PortId) -> u64 {
-        self.ports[port.index()].normal.buffer().now
+        let port = &self.ports[port.index()];
+        let planned = port.departures.as_ref().map_or(0, |departures| departures.bytes_at(self.now));
+        port.normal.buffer().now + planned
     }
 
     /// Serves the port as soon as it can begin something.
@@ -391,6 +400,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             let at = this.next_start(self.now);
             if at == self.now && self.queue.next().is_none_or(|next| (at, port.service()) < next) {
                 self.events += 1;
+                self.acts = port.service();
                 self.serve_port(port);
             } else if at < planned {
                 self.queue.set(port.service(), at);

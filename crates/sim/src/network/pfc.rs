@@ -7,6 +7,7 @@
 use super::Network;
 use super::hosts::Hosts;
 use crate::link::{FRAME_BYTES_MIN, Frame, Observer, OnWire, PortId, Scheme, WIRE_OVERHEAD_BYTES};
+use crate::node::NodeId;
 use linkmend_protocol::Mode;
 use std::collections::VecDeque;
 
@@ -34,24 +35,43 @@ pub(super) struct Pfc {
     ingress: Vec<Ingress>,
     /// By port: where the frames in its queues came in, for each class in the order in which they leave.
     queued: Vec<[VecDeque<PortId>; 2]>,
+    nodes: Vec<Holder>,
+    /// By port: its node.
+    node_of: Vec<NodeId>,
     /// How often a port was paused.
     pauses: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Ingress {
+    /// Never less than what is held; more until the ports are settled by which it has left.
     bytes: u64,
     /// Whether the peer was told to pause.
     is_paused: bool,
+}
+
+/// A node that holds frames.
+#[derive(Debug, Clone, Default)]
+struct Holder {
+    ports: Vec<PortId>,
+    /// How many of its ports have told their peers to pause.
+    pausing: u32,
 }
 
 /// A port whose peer is to be told to pause, or to go on.
 type Change = (PortId, bool);
 
 impl Pfc {
-    pub(super) fn new(limits: PfcLimits, ports: usize) -> Pfc {
+    /// Ports with these nodes.
+    pub(super) fn new(limits: PfcLimits, node_of: Vec<NodeId>) -> Pfc {
+        let ports = node_of.len();
         let queued = (0..ports).map(|_| [VecDeque::new(), VecDeque::new()]).collect();
-        Pfc { limits, ingress: vec![Ingress::default(); ports], queued, pauses: 0 }
+        let mut nodes =
+            vec![Holder::default(); node_of.iter().map(|node| node.index() + 1).max().unwrap_or(0)];
+        for (index, node) in node_of.iter().enumerate() {
+            nodes[node.index()].ports.push(PortId::at(index));
+        }
+        Pfc { limits, ingress: vec![Ingress::default(); ports], queued, nodes, node_of, pauses: 0 }
     }
 
     pub(super) fn pauses(&self) -> u64 {
@@ -63,27 +83,47 @@ impl Pfc {
         self.queued[out.index()][frame.mode as usize].push_back(port);
     }
 
-    /// A frame came in by a port, and is held.
-    fn came_in(&mut self, port: PortId, frame: &Frame) -> Option<Change> {
-        let ingress = &mut self.ingress[port.index()];
-        ingress.bytes += u64::from(frame.bytes);
-        if ingress.is_paused || ingress.bytes <= self.limits.pause_bytes {
-            return None;
-        }
-        ingress.is_paused = true;
+    /// A frame came in by a port, and is held. Returns whether there may be too much.
+    fn came_in(&mut self, port: PortId, bytes: u16) -> bool {
+        self.ingress[port.index()].bytes += u64::from(bytes);
+        self.has_too_much(port)
+    }
+
+    fn has_too_much(&self, port: PortId) -> bool {
+        let ingress = &self.ingress[port.index()];
+        ingress.bytes > self.limits.pause_bytes && !ingress.is_paused
+    }
+
+    fn holder(&mut self, port: PortId) -> &mut Holder {
+        &mut self.nodes[self.node_of[port.index()].index()]
+    }
+
+    /// The peer of a port must pause.
+    fn pause(&mut self, port: PortId) -> Change {
+        self.ingress[port.index()].is_paused = true;
+        self.holder(port).pausing += 1;
         self.pauses += 1;
-        Some((port, true))
+        (port, true)
     }
 
     /// The first frame of a class leaves the queues of a port.
     fn left(&mut self, out: PortId, mode: Mode, bytes: u16) -> Option<Change> {
         // What a host sends came in nowhere.
         let port = self.queued[out.index()][mode as usize].pop_front()?;
+        self.went(port, bytes)
+    }
+
+    /// A frame that came in by a port is not held any more.
+    fn went(&mut self, port: PortId, bytes: u16) -> Option<Change> {
         let ingress = &mut self.ingress[port.index()];
         ingress.bytes -= u64::from(bytes);
         let resumes = ingress.is_paused && ingress.bytes <= self.limits.resume_bytes;
-        ingress.is_paused &= !resumes;
-        resumes.then_some((port, false))
+        if !resumes {
+            return None;
+        }
+        ingress.is_paused = false;
+        self.holder(port).pausing -= 1;
+        Some((port, false))
     }
 }
 
@@ -103,8 +143,35 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
 
     /// Takes note of a frame that came in by `port` and is held; whether that pauses anything.
     pub(super) fn pfc_came_in(&mut self, port: PortId, frame: &Frame) -> bool {
-        let change = self.pfc.as_mut().and_then(|pfc| pfc.came_in(port, frame));
-        change.inspect(|change| self.tell(*change)).is_some()
+        let may_be_much = self.pfc.as_mut().is_some_and(|pfc| pfc.came_in(port, frame.bytes));
+        may_be_much && self.pause_peer(port)
+    }
+
+    /// Pauses the peer of `port` if its switch has too much, and makes the departures events that may end the pause.
+    #[cold]
+    fn pause_peer(&mut self, port: PortId) -> bool {
+        let Some(pfc) = &mut self.pfc else { return false };
+        let ports = std::mem::take(&mut pfc.holder(port).ports);
+        for &other in &ports {
+            self.settle(other);
+        }
+        let pause = self.pfc.as_mut().filter(|pfc| pfc.has_too_much(port)).map(|pfc| pfc.pause(port));
+        if let Some(change) = pause {
+            self.tell(change);
+            for &other in &ports {
+                self.plan_service(other);
+            }
+        }
+        if let Some(pfc) = &mut self.pfc {
+            pfc.holder(port).ports = ports;
+        }
+        pause.is_some()
+    }
+
+    /// Whether the departure of a frame from `out` may end a pause.
+    #[inline]
+    pub(super) fn pfc_awaits(&self, out: PortId) -> bool {
+        self.pfc.as_ref().is_some_and(|pfc| pfc.nodes[pfc.node_of[out.index()].index()].pausing > 0)
     }
 
     /// Takes note of a frame that leaves the queues of `out`.
@@ -114,9 +181,19 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
+    /// Takes note of a frame that came in by `port` and has left where departures are planned.
+    #[inline]
+    pub(super) fn pfc_went(&mut self, port: PortId, bytes: u16) {
+        if let Some(change) = self.pfc.as_mut().and_then(|pfc| pfc.went(port, bytes)) {
+            self.tell(change);
+        }
+    }
+
     /// Puts a pause frame in flight behind the frame that the port sends just now. The peer obeys it as soon as it has
     /// arrived, ahead of its pipeline.
+    #[cold]
     fn tell(&mut self, (port, paused): Change) {
+        self.settle(port);
         let this = &mut self.ports[port.index()];
         let length = this.rate.time_of(u64::from(FRAME_BYTES_MIN) + WIRE_OVERHEAD_BYTES);
         let arrives_at = this.free_at.max(self.now) + length + this.wire_latency;
@@ -131,8 +208,11 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let from = &mut self.ports[port.peer().index()];
         from.in_flight.pop_front();
         self.queue.set(port.arrival(), from.next_arrival());
-        self.ports[port.index()].is_paused = paused;
-        if !paused {
+        let this = &mut self.ports[port.index()];
+        this.is_paused = paused;
+        if this.departures.is_some() {
+            self.plan_anew(port);
+        } else if !paused {
             self.wake(port);
         }
     }

@@ -202,8 +202,10 @@ impl<S: Scheme> Plan<S> {
         let failover = Failover::new(failing, count, seed, |port| latencies(&ports, port));
         let loop_at =
             |(index, (rate, latency))| RecirculationPort::new(PortId::sources(count) + index, rate, latency);
+        let nodes_of_ports: Vec<NodeId> = ports.iter().map(|port| port.node).collect();
         let mut network = Network {
             now: Time::ZERO,
+            acts: 0,
             events: 0,
             queue: EventQueue::new(PortId::sources(count) + self.loops.len() + hosts.sources() + 1),
             ports,
@@ -214,10 +216,11 @@ impl<S: Scheme> Plan<S> {
             passed_on,
             controls: ControlStore::new(),
             failover,
-            pfc: self.pfc.map(|limits| Pfc::new(limits, count)),
+            pfc: self.pfc.map(|limits| Pfc::new(limits, nodes_of_ports)),
             hosts,
             observer,
         };
+        network.choose_ports_ahead();
         network.begin();
         network.schedule_failover();
         Ok(network)

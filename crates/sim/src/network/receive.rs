@@ -214,12 +214,16 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let out = if H::ANY { self.way_of(out) } else { out };
         let mut is_last = is_last;
         let copies = if H::ANY { self.hosts.copies(node, [port, out], frame) } else { 0 };
+        let plans_ahead = H::ANY && self.ports[out.index()].departures.is_some();
         is_last &= !self.forward([port, out], frame);
         for _ in 0..copies {
             cold_path();
             if let Some(copy) = self.hosts.copy(frame) {
                 is_last &= !self.forward([port, out], &copy);
             }
+        }
+        if plans_ahead {
+            return;
         }
         if is_last { self.wake_last(out) } else { self.wake(out) }
     }
@@ -228,6 +232,9 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// woken because of it.
     #[inline]
     fn forward(&mut self, [port, out]: [PortId; 2], frame: &Frame) -> bool {
+        if H::ANY && self.ports[out.index()].departures.is_some() {
+            return self.plan_departure([port, out], frame);
+        }
         if H::ANY
             && let Some(parallel) = &mut self.ports[out.index()].parallel
         {

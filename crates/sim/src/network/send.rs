@@ -15,6 +15,9 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Serves a free port.
     #[inline(never)]
     pub(super) fn serve_port(&mut self, port: PortId) {
+        if H::ANY && self.ports[port.index()].departures.is_some() {
+            return self.depart(port);
+        }
         if H::ANY && self.failover.is_some() {
             return self.serve_with_copies(port);
         }

@@ -1,0 +1,166 @@
+//! When the frames that wait at a port will leave it.
+//!
+//! A port whose link recovers nothing sends its frames in the order in which they came, one right after the other. So the time
+//! at which a frame leaves, and whether the link corrupts it, are known as soon as the frame has come, and its arrival at
+//! the other end can be planned without an event of its own for its departure. What a departure changes at the port is
+//! made up for when somebody looks: the port is [*settled*](Departures::settle).
+
+use super::frame::{Frame, WIRE_OVERHEAD_BYTES};
+use super::id::PortId;
+use crate::time::{Rate, Time};
+use linkmend_protocol::schedule::{Arrival, QueueLimits};
+use std::collections::VecDeque;
+
+/// A frame that has been planned.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Departure {
+    /// When the port begins to send it; [`Time::NEVER`] while the port is paused.
+    pub(crate) at: Time,
+    pub(crate) frame: Frame,
+    /// Where it came in.
+    pub(crate) ingress: PortId,
+    /// Whether the link will corrupt it.
+    pub(crate) corrupted: bool,
+}
+
+/// The frames that a port has and has not begun to send, as far as the port is settled.
+#[derive(Debug)]
+pub(crate) struct Departures {
+    planned: VecDeque<Departure>,
+    limits: QueueLimits,
+    rate: Rate,
+    /// Length of all frames.
+    bytes: u64,
+    bytes_max: u64,
+    /// When the port will have sent all of them.
+    ends_at: Time,
+    /// How many of them will be corrupted.
+    corrupted: u32,
+    /// The event in which the last one came, and how many came in it: they leave afterwards at the earliest.
+    event: u64,
+    fresh: usize,
+}
+
+/// Where a run is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Present {
+    pub(crate) now: Time,
+    /// The number of the event, and its source.
+    pub(crate) event: u64,
+    pub(crate) acts: usize,
+}
+
+impl Departures {
+    pub(crate) fn new(limits: QueueLimits, rate: Rate) -> Departures {
+        Departures {
+            planned: VecDeque::new(),
+            limits,
+            rate,
+            bytes: 0,
+            bytes_max: 0,
+            ends_at: Time::ZERO,
+            corrupted: 0,
+            event: 0,
+            fresh: 0,
+        }
+    }
+
+    /// What to do with a frame of `bytes` that comes now, to a settled port.
+    #[inline]
+    pub(crate) fn arrival(&self, bytes: u16) -> Arrival {
+        let limits = &self.limits;
+        let too_many = self.planned.len() >= limits.class_frames.min(limits.frames);
+        let too_long = !self.planned.is_empty() && self.bytes + u64::from(bytes) > limits.class_bytes;
+        if too_many || too_long {
+            Arrival::Drop
+        } else if self.bytes > limits.ecn_bytes {
+            Arrival::Mark
+        } else {
+            Arrival::Queue
+        }
+    }
+
+    /// Plans a frame behind the others; returns when the port will have sent it, which is never while it is paused.
+    #[inline]
+    pub(crate) fn push(&mut self, present: Present, coming: Departure, is_paused: bool) -> Time {
+        let at = if is_paused { Time::NEVER } else { self.ends_at.max(present.now) };
+        self.planned.push_back(Departure { at, ..coming });
+        self.bytes += u64::from(coming.frame.bytes);
+        self.bytes_max = self.bytes_max.max(self.bytes);
+        self.corrupted += u32::from(coming.corrupted);
+        self.fresh = if self.event == present.event { self.fresh + 1 } else { 1 };
+        self.event = present.event;
+        if is_paused {
+            return Time::NEVER;
+        }
+        self.ends_at = at + self.lasts(coming.frame);
+        self.ends_at
+    }
+
+    /// Takes the first frame if the port, whose own source of events is `service`, has begun to send it.
+    #[inline]
+    pub(crate) fn settle(&mut self, present: Present, service: usize) -> Option<Departure> {
+        let at = self.planned.front()?.at;
+        if at >= present.now && (at > present.now || !self.has_begun(present, service)) {
+            return None;
+        }
+        let departure = self.planned.pop_front()?;
+        self.bytes -= u64::from(departure.frame.bytes);
+        self.corrupted -= u32::from(departure.corrupted);
+        Some(departure)
+    }
+
+    /// Whether the service of the port that is due at this time came before the present event.
+    fn has_begun(&self, present: Present, service: usize) -> bool {
+        let is_fresh = self.event == present.event && self.planned.len() <= self.fresh;
+        service <= present.acts && !is_fresh
+    }
+
+    /// How long the port sends a frame.
+    #[inline]
+    pub(crate) fn lasts(&self, frame: Frame) -> Time {
+        self.rate.time_of(u64::from(frame.bytes) + WIRE_OVERHEAD_BYTES)
+    }
+
+    /// Forgets when the frames will leave the settled port, which is paused and ends its present one at `free_at`. Returns how
+    /// many of them were to arrive.
+    pub(crate) fn hold(&mut self, free_at: Time) -> usize {
+        self.planned.iter_mut().for_each(|departure| departure.at = Time::NEVER);
+        self.ends_at = free_at;
+        self.planned.len() - self.corrupted as usize
+    }
+
+    /// Plans them anew, one after the other from `now` on, and says of each that is to arrive when the port will have sent it.
+    pub(crate) fn go_on(&mut self, now: Time, mut arrives: impl FnMut(Frame, Time)) {
+        let mut at = self.ends_at.max(now);
+        for departure in &mut self.planned {
+            departure.at = at;
+            at += self.rate.time_of(u64::from(departure.frame.bytes) + WIRE_OVERHEAD_BYTES);
+            if !departure.corrupted {
+                arrives(departure.frame, at);
+            }
+            self.ends_at = at;
+        }
+    }
+
+    /// When the first frame leaves, or the first that the link corrupts.
+    #[inline]
+    pub(crate) fn next(&self, only_corrupted: bool) -> Time {
+        if only_corrupted && self.corrupted == 0 {
+            return Time::NEVER;
+        }
+        let mut planned = self.planned.iter().filter(|departure| departure.corrupted || !only_corrupted);
+        planned.next().map_or(Time::NEVER, |departure| departure.at)
+    }
+
+    /// Bytes that wait at `now`.
+    pub(crate) fn bytes_at(&self, now: Time) -> u64 {
+        let waiting = self.planned.iter().filter(|departure| departure.at > now);
+        waiting.map(|departure| u64::from(departure.frame.bytes)).sum()
+    }
+
+    /// Largest number of bytes that have waited.
+    pub(crate) fn bytes_max(&self) -> u64 {
+        self.bytes_max
+    }
+}

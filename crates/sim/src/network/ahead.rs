@@ -1,0 +1,152 @@
+//! Ports that plan ahead ([`crate::link::departures`]): those of switches whose links recover nothing and do not fail, if nobody
+//! observes the run. What happens in it is the same to the picosecond, but for the events that it takes: a departure
+//! is one only if something follows from it at that time, which is when the link corrupts the frame, or a port of the
+//! switch waits to be told that it may send again (PFC).
+
+use super::Network;
+use super::hosts::Hosts;
+use crate::link::departures::{Departure, Departures, Present};
+use crate::link::port::Port;
+use crate::link::{Frame, Observer, OnWire, PortId, Scheme};
+use crate::node::Node;
+use crate::time::Time;
+use linkmend_protocol::schedule::Arrival;
+use std::hint::cold_path;
+
+impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
+    /// Chooses the ports that plan ahead. In a network in which links fail, frames may have to wait for others.
+    pub(super) fn choose_ports_ahead(&mut self) {
+        if !H::ANY || O::OBSERVES || self.failover.is_some() {
+            return;
+        }
+        for port in &mut self.ports {
+            if port.may_plan_ahead() && matches!(self.nodes[port.node.index()], Node::Switch(_)) {
+                port.departures = Some(Box::new(Departures::new(*port.normal.limits(), port.rate)));
+            }
+        }
+    }
+
+    /// Plans when a frame that came in by `port` leaves by `out`, or drops it. Returns whether another port was told to wait.
+    #[inline]
+    pub(super) fn plan_departure(&mut self, [port, out]: [PortId; 2], frame: &Frame) -> bool {
+        self.settle(out);
+        let present = self.present();
+        let this = &mut self.ports[out.index()];
+        let Some(departures) = &mut this.departures else { return false };
+        let mut frame = *frame;
+        match departures.arrival(frame.bytes) {
+            Arrival::Queue => {}
+            Arrival::Mark => {
+                frame.marked = true;
+                this.marked += 1;
+            }
+            Arrival::Drop => {
+                cold_path();
+                this.dropped += 1;
+                self.hosts.dropped(&frame);
+                return false;
+            }
+        }
+        let corrupted = this.corruption.corrupts(u32::from(frame.bytes));
+        let coming = Departure { at: self.now, frame, ingress: port, corrupted };
+        let sent_at = departures.push(present, coming, this.is_paused);
+        if corrupted {
+            cold_path();
+            self.plan_service(out);
+        } else if sent_at != Time::NEVER {
+            let arrives_at = sent_at + this.wire_latency + this.ingress_latency;
+            this.propagate(&mut self.queue, arrives_at, OnWire::Plain { frame });
+        }
+        if self.pfc_awaits(out) {
+            cold_path();
+            self.plan_service(out);
+        }
+        self.pfc_came_in(port, &frame)
+    }
+
+    #[inline]
+    fn present(&self) -> Present {
+        Present { now: self.now, event: self.events, acts: self.acts }
+    }
+
+    /// Makes up for what the departures up to now have changed.
+    #[inline]
+    pub(super) fn settle(&mut self, port: PortId) {
+        let present = self.present();
+        loop {
+            let this = &mut self.ports[port.index()];
+            let Some(departures) = &mut this.departures else { return };
+            let Some(departure) = departures.settle(present, port.service()) else { return };
+            this.free_at = departure.at + departures.lasts(departure.frame);
+            this.transmitted += 1;
+            if departure.corrupted {
+                cold_path();
+                this.corrupted += 1;
+                self.hosts.corrupted(&departure.frame);
+                self.hosts.dropped(&departure.frame);
+            }
+            self.pfc_went(departure.ingress, departure.frame.bytes);
+        }
+    }
+
+    /// The same for every port, so that what they have counted is complete.
+    pub(super) fn settle_all(&mut self) {
+        for index in 0..self.ports.len() {
+            self.settle(PortId::at(index));
+        }
+    }
+
+    /// A departure that is an event.
+    #[cold]
+    pub(super) fn depart(&mut self, port: PortId) {
+        self.settle(port);
+        self.plan_service(port);
+    }
+
+    /// Makes the next departure an event if something follows from it, and otherwise the next that does.
+    pub(super) fn plan_service(&mut self, port: PortId) {
+        let is_awaited = self.pfc_awaits(port);
+        if let Some(departures) = &self.ports[port.index()].departures {
+            self.queue.set(port.service(), departures.next(!is_awaited));
+        }
+    }
+
+    /// Plans anew after the other end has told the port to pause, or to go on.
+    pub(super) fn plan_anew(&mut self, port: PortId) {
+        self.settle(port);
+        let this = &mut self.ports[port.index()];
+        let Some(departures) = &mut this.departures else { return };
+        if this.is_paused {
+            let planned = departures.hold(this.free_at);
+            this.take_back(planned);
+        } else {
+            let latency = this.wire_latency + this.ingress_latency;
+            let in_flight = &mut this.in_flight;
+            departures.go_on(self.now, |frame, sent_at| {
+                in_flight.push_back((sent_at + latency, OnWire::Plain { frame }));
+            });
+        }
+        self.queue.set(port.peer().arrival(), this.next_arrival());
+        self.plan_service(port);
+    }
+}
+
+impl<S: Scheme> Port<S> {
+    /// Whether frames leave the port in the order in which they come to it, without a gap, and nothing else does.
+    fn may_plan_ahead(&self) -> bool {
+        let others = self.exchanges_control || self.fills_idle_slots || self.generator.left() > 0;
+        self.is_inert && self.parallel.is_none() && !others
+    }
+
+    /// Removes as many frames from those in flight, the last ones. What the port has told its peer meanwhile stays.
+    fn take_back(&mut self, mut frames: usize) {
+        let mut index = self.in_flight.len();
+        while frames > 0 && index > 0 {
+            index -= 1;
+            if matches!(self.in_flight[index].1, OnWire::Plain { .. }) {
+                self.in_flight.remove(index);
+                frames -= 1;
+            }
+        }
+    }
+}
