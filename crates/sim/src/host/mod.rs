@@ -204,9 +204,12 @@ impl Hosts for TransportHosts {
     #[inline]
     fn copies(&mut self, node: NodeId, [from, to]: [PortId; 2], frame: &Frame) -> u8 {
         let Some(repeaters) = &mut self.repeaters else { return 0 };
-        let Some(packet) = self.packets.last_at(Handle::of_frame(frame.id)) else { return 0 };
         let is_host = |port: PortId| self.host_of_port[port.peer().index()] != u32::MAX;
         let sight = Sight { node, from_host: is_host(from), to_host: is_host(to), end: End(frame.flow.0) };
+        if !sight.from_host && !sight.to_host {
+            return 0;
+        }
+        let Some(packet) = self.packets.last_at(Handle::of_frame(frame.id)) else { return 0 };
         repeaters.copies(sight, packet)
     }
 

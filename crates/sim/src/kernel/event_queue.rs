@@ -46,6 +46,9 @@ pub struct EventQueue {
     tree: Vec<Head>,
     /// How many sources there are; the times beyond stay idle.
     sources: usize,
+    /// Leaves that were changed and not replayed, if that is [deferred](EventQueue::defer).
+    deferred: Vec<usize>,
+    is_deferring: bool,
 }
 
 /// A source and when it acts.
@@ -101,7 +104,13 @@ impl EventQueue {
             let leaves = sources.div_ceil(BLOCK).next_power_of_two();
             (leaves * BLOCK, 2 * leaves)
         };
-        EventQueue { times: vec![Time::NEVER.0; times], tree: vec![Head::IDLE; nodes], sources }
+        EventQueue {
+            times: vec![Time::NEVER.0; times],
+            tree: vec![Head::IDLE; nodes],
+            sources,
+            deferred: Vec::new(),
+            is_deferring: false,
+        }
     }
 
     /// Adds an idle source and returns its index. It may rebuild everything: meant for construction time.
@@ -128,7 +137,26 @@ impl EventQueue {
             self.times[source] = time.0;
         } else if self.times[source] != time.0 {
             self.times[source] = time.0;
-            self.replay(source / BLOCK);
+            let block = source / BLOCK;
+            if !self.is_deferring {
+                self.replay(block);
+            } else if !self.deferred.contains(&block) {
+                self.deferred.push(block);
+            }
+        }
+    }
+
+    /// From now on, changes take effect on [`next`](Self::next) only when it [catches up](Self::catch_up): for a caller that
+    /// changes few sources many times.
+    pub fn defer(&mut self) {
+        self.is_deferring = true;
+    }
+
+    /// Ends what [`defer`](Self::defer) has begun.
+    pub fn catch_up(&mut self) {
+        self.is_deferring = false;
+        while let Some(block) = self.deferred.pop() {
+            self.replay(block);
         }
     }
 

@@ -153,6 +153,11 @@ impl Departures {
         planned.next().map_or(Time::NEVER, |departure| departure.at)
     }
 
+    /// Whether the link will corrupt the first frame.
+    pub(crate) fn first_is_corrupted(&self) -> bool {
+        self.planned.front().is_some_and(|departure| departure.corrupted)
+    }
+
     /// Bytes that wait at `now`.
     pub(crate) fn bytes_at(&self, now: Time) -> u64 {
         let waiting = self.planned.iter().filter(|departure| departure.at > now);

@@ -131,6 +131,10 @@ pub(crate) struct Port<S: Scheme> {
     pub(crate) normal: ClassQueues<Frame>,
     /// The frames that wait instead, if the port plans ahead.
     pub(crate) departures: Option<Box<Departures>>,
+    /// Hash and route of the flow whose frame came in last, and the port where it left, if the next one leaves there as well.
+    pub(crate) last_route: Option<(u64, u32, PortId)>,
+    /// Whether its switch runs ahead of the rest of the network.
+    pub(crate) runs_ahead: bool,
     /// Queues in parallel before the normal ones, if it has any.
     pub(crate) parallel: Option<Box<ParallelQueues>>,
     /// Number of frames that found no room in these queues, and of those that were marked.
@@ -188,6 +192,8 @@ impl<S: Scheme> Port<S> {
             is_paused: false,
             normal: ClassQueues::new(config.queue),
             departures: None,
+            last_route: None,
+            runs_ahead: false,
             parallel: None,
             dropped: 0,
             marked: 0,
@@ -269,6 +275,12 @@ impl<S: Scheme> Port<S> {
             || self.generator.is_ready()
             || self.host_has_frames
             || self.parallel.as_ref().is_some_and(|parallel| !parallel.is_empty())
+    }
+
+    /// Whether a frame of the host leaves without having to wait for anything.
+    #[inline]
+    pub(crate) fn sends_at_once(&self) -> bool {
+        self.is_inert && self.admits == Admits::All && !self.is_paused && self.normal.is_empty()
     }
 
     /// Adds a frame to the queue of its class, or drops it; whether it found room.

@@ -5,6 +5,7 @@
 
 use super::Network;
 use super::hosts::Hosts;
+use super::pfc::{Change, Pfc};
 use crate::link::departures::{Departure, Departures, Present};
 use crate::link::port::Port;
 use crate::link::{Frame, Observer, OnWire, PortId, Scheme};
@@ -73,19 +74,15 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     #[inline]
     pub(super) fn settle(&mut self, port: PortId) {
         let present = self.present();
-        loop {
-            let this = &mut self.ports[port.index()];
-            let Some(departures) = &mut this.departures else { return };
-            let Some(departure) = departures.settle(present, port.service()) else { return };
-            this.free_at = departure.at + departures.lasts(departure.frame);
-            this.transmitted += 1;
-            if departure.corrupted {
-                cold_path();
-                this.corrupted += 1;
-                self.hosts.corrupted(&departure.frame);
-                self.hosts.dropped(&departure.frame);
+        while let Some(consequence) = self.ports[port.index()].settle(present, self.pfc.as_mut()) {
+            cold_path();
+            if let Some(change) = consequence.change {
+                self.tell(change);
             }
-            self.pfc_went(departure.ingress, departure.frame.bytes);
+            if let Some(frame) = consequence.corrupted {
+                self.hosts.corrupted(&frame);
+                self.hosts.dropped(&frame);
+            }
         }
     }
 
@@ -97,7 +94,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     }
 
     /// A departure that is an event.
-    #[cold]
+    #[inline(never)]
     pub(super) fn depart(&mut self, port: PortId) {
         self.settle(port);
         self.plan_service(port);
@@ -131,7 +128,39 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     }
 }
 
+/// What a departure changes beyond its port.
+struct Consequence {
+    /// The frame, if the link has corrupted it.
+    corrupted: Option<Frame>,
+    /// A port whose peer is to be told something.
+    change: Option<Change>,
+}
+
 impl<S: Scheme> Port<S> {
+    /// Makes up for departures until one of them has a consequence elsewhere.
+    #[inline(always)]
+    fn settle(&mut self, present: Present, mut pfc: Option<&mut Pfc>) -> Option<Consequence> {
+        let service = self.id.service();
+        let departures = self.departures.as_deref_mut()?;
+        while let Some(departure) = departures.settle(present, service) {
+            self.free_at = departure.at + departures.lasts(departure.frame);
+            self.transmitted += 1;
+            self.corrupted += u64::from(departure.corrupted);
+            let change = pfc.as_mut().and_then(|pfc| pfc.went(departure.ingress, departure.frame.bytes));
+            if departure.corrupted || change.is_some() {
+                cold_path();
+                let corrupted = departure.corrupted.then_some(departure.frame);
+                return Some(Consequence { corrupted, change });
+            }
+        }
+        None
+    }
+
+    /// Whether the first of its frames will be corrupted.
+    pub(super) fn departs_corrupted(&self) -> bool {
+        self.departures.as_ref().is_some_and(|departures| departures.first_is_corrupted())
+    }
+
     /// Whether frames leave the port in the order in which they come to it, without a gap, and nothing else does.
     fn may_plan_ahead(&self) -> bool {
         let others = self.exchanges_control || self.fills_idle_slots || self.generator.left() > 0;

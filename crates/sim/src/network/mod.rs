@@ -24,6 +24,7 @@ mod context;
 mod failover;
 mod fast_forward;
 mod hosts;
+mod lookahead;
 mod pfc;
 mod plan;
 mod receive;
@@ -55,6 +56,7 @@ use crate::random::Random;
 use crate::time::{Rate, Time};
 use failover::Failover;
 use linkmend_protocol::{LinkEnd, Mode, Status};
+use lookahead::Runner;
 use pfc::Pfc;
 
 /// A session that is not open after a second, which is a thousand handshakes, will never open.
@@ -101,6 +103,12 @@ pub struct Network<O = NoObserver, S: Scheme = Schemes, H = NoHosts> {
     failover: Option<Failover>,
     /// What switches hold, if they pause others before they hold too much.
     pfc: Option<Pfc>,
+    /// By node: the switches that run ahead.
+    runners: Vec<Runner>,
+    /// Nothing runs further ahead than to here.
+    horizon: Time,
+    /// The longest frame that a host has sent.
+    frame_bytes_max: u16,
     /// What runs on the hosts besides generators.
     pub hosts: H,
     /// The observer of the run.
@@ -180,6 +188,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     ) -> bool {
         let mut asked_at = self.events;
         let mut is_wanted = true;
+        self.horizon = last;
         while is_wanted && goes_on(self) && self.now < last && self.step() {
             if self.events - asked_at >= EVENTS_AT_ONCE {
                 asked_at = self.events;
@@ -243,7 +252,10 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.acts = source;
         self.events += 1;
         match PortId::port_event(source, self.ports.len()) {
-            Ok((port, PortEvent::Arrival)) => self.arrive(port),
+            Ok((port, PortEvent::Arrival)) => {
+                let this = &self.ports[port.index()];
+                if H::ANY && this.runs_ahead { self.run_ahead(this.node, port) } else { self.arrive(port) }
+            }
             Ok((port, PortEvent::Service)) => self.serve_port(port),
             Ok((port, PortEvent::Clock)) => self.handle_clock(port),
             Err(other) if !H::ANY || other < self.loops.len() => return self.handle_round(other),

@@ -59,7 +59,7 @@ struct Holder {
 }
 
 /// A port whose peer is to be told to pause, or to go on.
-type Change = (PortId, bool);
+pub(super) type Change = (PortId, bool);
 
 impl Pfc {
     /// Ports with these nodes.
@@ -114,7 +114,8 @@ impl Pfc {
     }
 
     /// A frame that came in by a port is not held any more.
-    fn went(&mut self, port: PortId, bytes: u16) -> Option<Change> {
+    #[inline(always)]
+    pub(super) fn went(&mut self, port: PortId, bytes: u16) -> Option<Change> {
         let ingress = &mut self.ingress[port.index()];
         ingress.bytes -= u64::from(bytes);
         let resumes = ingress.is_paused && ingress.bytes <= self.limits.resume_bytes;
@@ -168,6 +169,15 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         pause.is_some()
     }
 
+    /// Whether the switch of `port` does not tell its peer anything before so many `bytes` have come in there.
+    #[inline]
+    pub(super) fn pfc_is_quiet(&self, port: PortId, bytes: u64) -> bool {
+        self.pfc.as_ref().is_none_or(|pfc| {
+            let ingress = &pfc.ingress[port.index()];
+            !ingress.is_paused && ingress.bytes + bytes <= pfc.limits.pause_bytes
+        })
+    }
+
     /// Whether the departure of a frame from `out` may end a pause.
     #[inline]
     pub(super) fn pfc_awaits(&self, out: PortId) -> bool {
@@ -181,18 +191,10 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Takes note of a frame that came in by `port` and has left where departures are planned.
-    #[inline]
-    pub(super) fn pfc_went(&mut self, port: PortId, bytes: u16) {
-        if let Some(change) = self.pfc.as_mut().and_then(|pfc| pfc.went(port, bytes)) {
-            self.tell(change);
-        }
-    }
-
     /// Puts a pause frame in flight behind the frame that the port sends just now. The peer obeys it as soon as it has
     /// arrived, ahead of its pipeline.
     #[cold]
-    fn tell(&mut self, (port, paused): Change) {
+    pub(super) fn tell(&mut self, (port, paused): Change) {
         self.settle(port);
         let this = &mut self.ports[port.index()];
         let length = this.rate.time_of(u64::from(FRAME_BYTES_MIN) + WIRE_OVERHEAD_BYTES);

@@ -217,10 +217,14 @@ impl<S: Scheme> Plan<S> {
             controls: ControlStore::new(),
             failover,
             pfc: self.pfc.map(|limits| Pfc::new(limits, nodes_of_ports)),
+            runners: Vec::new(),
+            horizon: Time::NEVER,
+            frame_bytes_max: 0,
             hosts,
             observer,
         };
         network.choose_ports_ahead();
+        network.choose_runners();
         network.begin();
         network.schedule_failover();
         Ok(network)

@@ -34,6 +34,9 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             self.collect_urgent(port);
         }
         if H::ANY && self.ports[port.index()].host_has_frames {
+            if self.failover.is_none() && self.ports[port.index()].sends_at_once() {
+                return self.send_of_host(port);
+            }
             self.take_from_host(port);
         }
         let scheme = &mut self.schemes[port.index()];
@@ -81,11 +84,25 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
         match self.hosts.poll_frame(self.now, port) {
             Some(frame) => {
+                self.frame_bytes_max = self.frame_bytes_max.max(frame.bytes);
                 this.push_normal(frame);
             }
             None => this.host_has_frames = false,
         }
         self.take_changes();
+    }
+
+    /// Sends the next frame of the host of the port, which no other frame precedes.
+    #[inline]
+    fn send_of_host(&mut self, port: PortId) {
+        let Some(frame) = self.hosts.poll_frame(self.now, port) else {
+            self.ports[port.index()].host_has_frames = false;
+            self.take_changes();
+            return self.serve_idle(port);
+        };
+        self.frame_bytes_max = self.frame_bytes_max.max(frame.bytes);
+        self.take_changes();
+        self.send_plain(port, frame);
     }
 
     /// Sends a dummy or an ACK, if one says something new; no traffic may go, and no plain ACK is owed.

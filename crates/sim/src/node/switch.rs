@@ -72,6 +72,11 @@ impl Switch {
         self.group_of.get(destination).is_some_and(|&group| group > 0)
     }
 
+    /// Whether all frames of a flow take the same port.
+    pub(crate) fn keeps_flows_together(&self) -> bool {
+        self.balance != Balance::Spray
+    }
+
     /// The port that the frame takes; `None` if no route leads to its destination.
     #[inline]
     pub(crate) fn route(&self, flow: &Flow, frame: &Frame) -> Option<PortId> {

@@ -1,0 +1,157 @@
+//! Switches that run ahead of the rest of the network, by what links take at least: their *lookahead* (Chandy and Misra, IEEE
+//! Transactions on Software Engineering 5(5), 1979).
+//!
+//! What happens at a switch depends on others only by what arrives there. A frame that begins to leave one end of a link
+//! now arrives at the other end a microsecond later, so whatever arrives within that microsecond is in flight already. A
+//! switch whose [ports all plan ahead](super::ahead) therefore handles all of it at once, in the same order, and the
+//! [`EventQueue`](crate::event_queue::EventQueue) is asked once instead of for each frame. Nothing depends on the order of events at
+//! different switches that cannot reach each other meanwhile.
+//!
+//! A pause frame (PFC) takes effect sooner. While a switch at the other end of a link is about to send one, the reach is
+//! that of pause frames.
+
+use super::Network;
+use super::hosts::Hosts;
+use crate::link::id::PortEvent;
+use crate::link::{FRAME_BYTES_MIN, Frame, Observer, OnWire, PortId, Scheme, WIRE_OVERHEAD_BYTES};
+use crate::node::{Node, NodeId};
+use crate::time::Time;
+use std::hint::{cold_path, select_unpredictable};
+
+/// With more ports, it takes as long to find the next event among them as among all of the network's.
+const PORTS_MAX: usize = 16;
+
+/// A switch that runs ahead.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Runner {
+    /// Its ports; none if it does not run ahead.
+    ports: Vec<PortId>,
+    /// How long a frame, and a pause frame, takes at least until it arrives.
+    reach: Time,
+    pause_reach: Time,
+    /// How much may come over a link in that time.
+    reach_bytes: u64,
+}
+
+impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
+    /// Chooses the switches that run ahead.
+    pub(super) fn choose_runners(&mut self) {
+        let mut runners = vec![Runner::default(); self.nodes.len()];
+        for port in &self.ports {
+            runners[port.node.index()].ports.push(port.id);
+        }
+        for runner in &mut runners {
+            let plans_ahead = |port: &PortId| self.ports[port.index()].departures.is_some();
+            if runner.ports.len() > PORTS_MAX || !runner.ports.iter().all(plans_ahead) {
+                runner.ports.clear();
+            }
+            runner.reach = Time::NEVER;
+            runner.pause_reach = Time::NEVER;
+            for port in &runner.ports {
+                self.ports[port.index()].runs_ahead = true;
+                let from = &self.ports[port.peer().index()];
+                let least =
+                    from.rate.time_of(u64::from(FRAME_BYTES_MIN) + WIRE_OVERHEAD_BYTES) + from.wire_latency;
+                runner.pause_reach = runner.pause_reach.min(least);
+                runner.reach = runner.reach.min(least + from.ingress_latency);
+            }
+            let rates = runner
+                .ports
+                .iter()
+                .flat_map(|port| [*port, port.peer()])
+                .map(|port| self.ports[port.index()].rate);
+            let fastest = rates.max_by_key(|rate| rate.bits_per_second());
+            runner.reach_bytes = fastest.map_or(0, |rate| runner.reach.0 / rate.time_of(1).0);
+        }
+        self.runners = runners;
+    }
+
+    /// Handles an arrival at a switch that runs ahead, and all that follows there within its reach.
+    #[inline(never)]
+    pub(super) fn run_ahead(&mut self, node: NodeId, port: PortId) {
+        let runner = std::mem::take(&mut self.runners[node.index()]);
+        let began = self.now;
+        let end = (began + self.reach(&runner)).min(self.horizon);
+        self.queue.defer();
+        self.arrive_ahead(port);
+        while let Some((at, port, event)) = self.next_of(&runner, end) {
+            self.now = at;
+            self.events += 1;
+            if event == PortEvent::Arrival {
+                self.acts = port.arrival();
+                self.arrive_ahead(port);
+            } else if self.ports[port.index()].departs_corrupted() {
+                // The host hears of it, and everything before it must have happened.
+                self.events -= 1;
+                break;
+            } else {
+                self.acts = port.service();
+                self.depart(port);
+            }
+        }
+        self.queue.catch_up();
+        self.now = began;
+        self.runners[node.index()] = runner;
+    }
+
+    /// The next event of a switch before `end`.
+    #[inline(always)]
+    fn next_of(&self, runner: &Runner, end: Time) -> Option<(Time, PortId, PortEvent)> {
+        let (mut at, mut found) = (end, usize::MAX);
+        for port in &runner.ports {
+            for source in [port.arrival(), port.service()] {
+                let time = self.queue.time_of(source);
+                let is_earlier = time < at;
+                at = select_unpredictable(is_earlier, time, at);
+                found = select_unpredictable(is_earlier, source, found);
+            }
+        }
+        let (port, event) = PortId::port_event(found, self.ports.len()).ok()?;
+        Some((at, port, event))
+    }
+
+    /// How far the switch may run ahead now.
+    fn reach(&self, runner: &Runner) -> Time {
+        // What may come in at another switch meanwhile: frames that each last as long as they are, and one before them.
+        let bytes = runner.reach_bytes + u64::from(self.frame_bytes_max);
+        let is_quiet = |port: &PortId| self.pfc_is_quiet(port.peer(), bytes);
+        if runner.ports.iter().all(is_quiet) { runner.reach } else { runner.pause_reach }
+    }
+
+    /// Handles an arrival, as [`Network::arrive`].
+    #[inline]
+    fn arrive_ahead(&mut self, port: PortId) {
+        let from = &mut self.ports[port.peer().index()];
+        let Some((_, OnWire::Plain { frame })) = from.in_flight.front() else { return self.arrive(port) };
+        let frame = *frame;
+        from.in_flight.pop_front();
+        self.queue.set(port.arrival(), from.next_arrival());
+        let Some(out) = self.route_ahead(port, &frame) else { return };
+        let node = self.ports[port.index()].node;
+        let copies = self.hosts.copies(node, [port, out], &frame);
+        self.plan_departure([port, out], &frame);
+        for _ in 0..copies {
+            cold_path();
+            if let Some(copy) = self.hosts.copy(&frame) {
+                self.plan_departure([port, out], &copy);
+            }
+        }
+    }
+
+    /// Where a frame leaves that has come in by `port`. Where frames of a flow stay together, it is where the last one left if it
+    /// was of the same.
+    #[inline(always)]
+    fn route_ahead(&mut self, port: PortId, frame: &Frame) -> Option<PortId> {
+        let this = &mut self.ports[port.index()];
+        let flow = &self.flows[frame.flow.0 as usize];
+        if let Some((hash, route, out)) = this.last_route
+            && (hash, route) == (flow.hash, flow.route)
+        {
+            return Some(out);
+        }
+        let Node::Switch(switch) = &self.nodes[this.node.index()] else { return None };
+        let out = switch.route(flow, frame)?;
+        this.last_route = switch.keeps_flows_together().then_some((flow.hash, flow.route, out));
+        Some(out)
+    }
+}
