@@ -254,6 +254,7 @@ mod tests {
         ClearNext,
         Shift(u64),
         Add,
+        Deferred(Vec<(usize, u64)>),
     }
 
     /// Times are few, so that ties are many.
@@ -265,6 +266,7 @@ mod tests {
             1 => Just(Step::ClearNext),
             1 => (0..20u64).prop_map(Step::Shift),
             1 => Just(Step::Add),
+            2 => prop::collection::vec((any::<usize>(), 0..20u64), 0..9).prop_map(Step::Deferred),
         ]
     }
 
@@ -300,7 +302,14 @@ mod tests {
                 assert_eq!(queue.add_source(), sources);
                 model.0.push(Time::NEVER);
             }
-            Step::Set(..) | Step::Clear(_) => {}
+            Step::Deferred(changes) if sources > 0 => {
+                queue.defer();
+                for (source, time) in changes {
+                    apply(Step::Set(source, time), queue, model);
+                }
+                queue.catch_up();
+            }
+            Step::Set(..) | Step::Clear(_) | Step::Deferred(_) => {}
         }
     }
 

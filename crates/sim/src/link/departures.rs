@@ -164,8 +164,82 @@ impl Departures {
         waiting.map(|departure| u64::from(departure.frame.bytes)).sum()
     }
 
+    /// How many frames will leave after `now` and arrive.
+    pub(crate) fn arriving_after(&self, now: Time) -> u64 {
+        let later = |departure: &&Departure| {
+            departure.at > now && departure.at != Time::NEVER && !departure.corrupted
+        };
+        self.planned.iter().filter(later).count() as u64
+    }
+
     /// Largest number of bytes that have waited.
     pub(crate) fn bytes_max(&self) -> u64 {
         self.bytes_max
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::{FlowId, LinkId, Side};
+    use linkmend_protocol::Mode;
+
+    const PORT: PortId = PortId::new(LinkId(0), Side::A);
+    /// 980 bytes and what is around them last this long at 100G.
+    const LASTS: Time = Time(80_000);
+    const SERVICE: usize = 10;
+
+    fn departures(limits: QueueLimits) -> Departures {
+        Departures::new(limits, Rate::from_bits_per_second(100_000_000_000).expect("exact"))
+    }
+
+    fn present(now: u64, event: u64, acts: usize) -> Present {
+        Present { now: Time(now), event, acts }
+    }
+
+    fn coming(id: u64, corrupted: bool) -> Departure {
+        let frame = Frame { id, flow: FlowId(0), bytes: 980, mode: Mode::Ordered, marked: false };
+        Departure { at: Time::ZERO, frame, ingress: PORT, corrupted }
+    }
+
+    #[test]
+    fn frames_leave_one_after_the_other_and_count_until_they_do() {
+        let mut departures =
+            departures(QueueLimits { class_bytes: 2_000, ecn_bytes: 900, ..QueueLimits::UNLIMITED });
+        assert_eq!(departures.push(present(5, 1, 20), coming(0, false), false), Time(5) + LASTS);
+        assert_eq!(departures.arrival(980), Arrival::Mark);
+        assert_eq!(departures.push(present(5, 2, 20), coming(1, true), false), Time(5) + LASTS + LASTS);
+        assert_eq!(departures.arrival(980), Arrival::Drop);
+        assert_eq!((departures.bytes_max(), departures.bytes_at(Time(5))), (1_960, 980));
+        assert_eq!([true, false].map(|only| departures.next(only)), [Time(5) + LASTS, Time(5)]);
+        let first = departures.settle(present(6, 3, 0), SERVICE).expect("it has left");
+        assert_eq!((first.at, first.frame.id), (Time(5), 0));
+        assert!(departures.settle(present(6, 3, 0), SERVICE).is_none());
+        assert!(departures.first_is_corrupted());
+        assert_eq!(departures.arrival(980), Arrival::Mark);
+    }
+
+    #[test]
+    fn at_the_same_time_a_frame_has_left_if_the_service_of_its_port_comes_before_the_present_event() {
+        let mut departures = departures(QueueLimits::UNLIMITED);
+        departures.push(present(5, 1, 20), coming(0, false), false);
+        assert!(departures.settle(present(5, 1, 20), SERVICE).is_none(), "it has come just now");
+        assert!(departures.settle(present(5, 2, SERVICE - 1), SERVICE).is_none());
+        assert!(departures.settle(present(5, 2, SERVICE), SERVICE).is_some());
+    }
+
+    #[test]
+    fn a_paused_port_holds_its_frames_and_sends_them_when_it_goes_on() {
+        let mut departures = departures(QueueLimits::UNLIMITED);
+        for (id, corrupted) in [(0, false), (1, true), (2, false)] {
+            departures.push(present(0, id, 20), coming(id, corrupted), false);
+        }
+        departures.settle(present(1, 3, 0), SERVICE).expect("the first has left");
+        assert_eq!(departures.hold(LASTS), 1, "the corrupted one was not to arrive");
+        assert_eq!(departures.push(present(2, 4, 20), coming(3, false), true), Time::NEVER);
+        assert_eq!([true, false].map(|only| departures.next(only)), [Time::NEVER; 2]);
+        let mut arrive = Vec::new();
+        departures.go_on(Time(100_000), |frame, sent_at| arrive.push((frame.id, sent_at.0)));
+        assert_eq!(arrive, [(2, 260_000), (3, 340_000)], "the second takes its time as well");
     }
 }

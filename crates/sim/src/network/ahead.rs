@@ -156,6 +156,18 @@ impl<S: Scheme> Port<S> {
         None
     }
 
+    /// Number of frames put on the wire until `now`, of a settled port, whose switch may have run ahead.
+    pub(super) fn transmitted_until(&self, now: Time) -> u64 {
+        let Some(departures) = &self.departures else { return self.transmitted };
+        let latency = self.wire_latency + self.ingress_latency;
+        let begins_later = |(arrives_at, on_wire): &&(Time, OnWire<S>)| match on_wire {
+            OnWire::Plain { frame } => *arrives_at > now + latency + departures.lasts(*frame),
+            _ => false,
+        };
+        let later = self.in_flight.iter().filter(begins_later).count() as u64;
+        self.transmitted + departures.arriving_after(now) - later
+    }
+
     /// Whether the first of its frames will be corrupted.
     pub(super) fn departs_corrupted(&self) -> bool {
         self.departures.as_ref().is_some_and(|departures| departures.first_is_corrupted())

@@ -7,6 +7,9 @@
 //! [`EventQueue`](crate::event_queue::EventQueue) is asked once instead of for each frame. Nothing depends on the order of events at
 //! different switches that cannot reach each other meanwhile.
 //!
+//! Of what switches have dropped and marked, and of pauses, a run that ends counts that of the last microsecond as well that they
+//! are ahead.
+//!
 //! A pause frame (PFC) takes effect sooner. While a switch at the other end of a link is about to send one, the reach is
 //! that of pause frames.
 
@@ -36,6 +39,12 @@ pub(super) struct Runner {
 impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Chooses the switches that run ahead.
     pub(super) fn choose_runners(&mut self) {
+        // A frame's number may depend on the order of what happens at different switches, and so does its way where they go by it.
+        let keeps_together =
+            |node: &Node| !matches!(node, Node::Switch(switch) if !switch.keeps_flows_together());
+        if !self.nodes.iter().all(keeps_together) {
+            return;
+        }
         let mut runners = vec![Runner::default(); self.nodes.len()];
         for port in &self.ports {
             runners[port.node.index()].ports.push(port.id);

@@ -359,7 +359,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
 
     /// Frames of any kind that `port` has put on the wire.
     pub fn transmitted(&self, port: PortId) -> u64 {
-        self.ports[port.index()].transmitted
+        self.ports[port.index()].transmitted_until(self.now)
     }
 
     /// Frames of any kind that `port` has put on the wire and that the link corrupted, without those that it lost while it had

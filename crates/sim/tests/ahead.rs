@@ -1,0 +1,105 @@
+//! Ports that plan ahead and switches that run ahead change nothing: a run that is observed, in which every departure is an
+//! event of its own, has the same report to the last bit.
+
+mod common;
+
+use common::{Draw, gigabits, swarm};
+use linkmend_sim::flows::{
+    Between, Demand, FlowSetup, FlowsConfig, FlowsReport, PortCapture, PortCaptureOptions, RdmaMechanisms,
+    SchemeKind, TransportKind, port_name, run, run_captured,
+};
+use linkmend_sim::host::{Extent, FlowSizes};
+use linkmend_sim::network::{Balance, PfcLimits, PortId};
+use linkmend_topology::spec;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// All that a report says but for the number of events.
+fn bytes_of(report: &FlowsReport) -> String {
+    let report = FlowsReport { events: 0, ..report.clone() };
+    serde_json::to_string_pretty(&report).expect("a report can be written")
+}
+
+fn drawn(seed: u64) -> (FlowsConfig, String) {
+    let mut draw = Draw::new(seed, "ahead");
+    let topology = draw.pick(&[
+        "line:switches=3,hosts=4",
+        "fat-tree:k=4,hosts=2",
+        "leaf-spine:leaves=4,spines=2,hosts=3",
+    ]);
+    let transport = draw.pick(&[
+        TransportKind::Rdma,
+        TransportKind::Rdma,
+        TransportKind::RdmaDcqcn,
+        TransportKind::Dctcp,
+        TransportKind::Cubic,
+        TransportKind::Bbr,
+    ]);
+    let is_rdma = matches!(transport, TransportKind::Rdma | TransportKind::RdmaDcqcn);
+    let scheme =
+        draw.pick(&[SchemeKind::None, SchemeKind::None, SchemeKind::Ordered, SchemeKind::NonBlocking]);
+    let mut setup = FlowSetup {
+        seed,
+        transport,
+        scheme,
+        loss: if draw.one_in(4) { 0.0 } else { draw.log_uniform(1e-4, 3e-2) },
+        bit_errors: draw.one_in(2),
+        corrupting_links: draw.between(1, 2) as u32,
+        both_directions: draw.one_in(2),
+        ..FlowSetup::default()
+    };
+    setup.spreading.balance = draw.pick(&[Balance::FlowHash, Balance::Static, Balance::Spray]);
+    if is_rdma && draw.one_in(2) {
+        setup.rdma.queue_pairs = Some(draw.between(1, 3) as u32);
+        let mechanisms: RdmaMechanisms = draw.pick(&["all", "nak", "none"]).parse().expect("it is one");
+        setup.rdma.mechanisms = mechanisms.0;
+    }
+    let sizes =
+        FlowSizes::published(draw.pick(&["web-search", "facebook-key-value"])).expect("it is built in");
+    let demand = match draw.between(0, 3) {
+        0 => Demand::Incast { rounds: 2, senders: 4, bytes: draw.log_between(10_000, 1_000_000) },
+        1 => Demand::Trials { count: 20, sizes },
+        _ => Demand::Load {
+            sizes,
+            load: draw.uniform(0.1, 0.9),
+            between: draw.pick(&[Between::All, Between::FirstAndLast, Between::Halves]),
+            extent: Extent::Flows(draw.between(10, 40)),
+        },
+    };
+    let described = format!("{topology}, {setup:?}, {demand:?}");
+    let graph = spec::graph(topology).expect("it can be built");
+    let mut config = setup.config(graph, demand).unwrap_or_else(|error| panic!("{error}: {described}"));
+    if draw.one_in(3) {
+        // So small that frames are always waiting to be told to go on.
+        let pause_bytes = draw.log_between(3_000, 100_000);
+        config.pfc = Some(PfcLimits { pause_bytes, resume_bytes: pause_bytes - draw.between(0, 2_000) });
+    } else if draw.one_in(4) {
+        config.pfc = None;
+    }
+    (config, described)
+}
+
+#[test]
+fn an_observed_run_has_the_same_report() {
+    let (events, observed_events, pauses) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+    let extent = swarm::run("an_observed_run_has_the_same_report", 300, |seed| {
+        let (config, described) = drawn(seed);
+        let never = AtomicBool::new(false);
+        let alone = run(&config, 1, &never, &|| ()).expect("valid").expect("nothing stops it");
+        let port = PortId::at(0);
+        let name = port_name(&config.graph, port);
+        let options = PortCaptureOptions { port, name, rate: gigabits(100), frames_max: 1 };
+        let capture = PortCapture::new(std::io::sink(), &options).expect("a sink takes it");
+        let (observed, _) = run_captured(&config, 1, &never, &|| (), capture).expect("valid");
+        let observed = observed.expect("nothing stops it");
+        assert_eq!(bytes_of(&alone), bytes_of(&observed), "seed {seed}: {described}");
+        events.fetch_add(alone.events, Ordering::Relaxed);
+        observed_events.fetch_add(observed.events, Ordering::Relaxed);
+        pauses.fetch_add(alone.pauses, Ordering::Relaxed);
+    });
+    if extent == swarm::Extent::All {
+        let [events, observed, pauses] =
+            [&events, &observed_events, &pauses].map(|sum| sum.load(Ordering::Relaxed));
+        assert!(events < observed, "{events} events instead of {observed}");
+        assert!(pauses > 10_000, "{pauses} pauses");
+    }
+}
