@@ -151,7 +151,7 @@ impl<K: Kind> Experiment<K> {
         let divisor = |point: &usize| self.counterpart(&self.points[*point], over);
         let divisors: Vec<usize> = chosen.iter().map(divisor).collect::<Option<_>>()?;
         match row.across {
-            Across::Greatest => Across::greatest(chosen.iter().zip(&divisors).map(|(point, divisor)| {
+            extreme => extreme.extreme(chosen.iter().zip(&divisors).map(|(point, divisor)| {
                 let outcome = |point: usize| outcomes.get(point)?.as_ref();
                 ratio(row.metric, outcome(*point)?, outcome(*divisor)?)
             })),
@@ -204,8 +204,8 @@ fn of_points<O: Pooled>(
 ) -> Option<Measurement> {
     match row.across {
         Across::Pooled => row.metric.value(&pool_of(outcomes, chosen)?),
-        Across::Greatest => {
-            Across::greatest(chosen.iter().map(|point| row.metric.value(outcomes.get(*point)?.as_ref()?)))
+        extreme => {
+            extreme.extreme(chosen.iter().map(|point| row.metric.value(outcomes.get(*point)?.as_ref()?)))
         }
     }
 }

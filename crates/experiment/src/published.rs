@@ -52,22 +52,28 @@ pub enum Across {
     Pooled,
     /// The greatest value of the points counts.
     Greatest,
+    /// The least one.
+    Least,
 }
 
 impl Across {
     /// Describes where a comparison was made: the points, or which of their values was taken.
     pub fn describe(self, points: String) -> String {
-        match self {
-            Across::Pooled => points,
-            Across::Greatest if points.is_empty() => "most of all points".to_owned(),
-            Across::Greatest => format!("most of {points}"),
-        }
+        let extreme = match self {
+            Across::Pooled => return points,
+            Across::Greatest => "most",
+            Across::Least => "least",
+        };
+        let points = if points.is_empty() { "all points" } else { &points };
+        format!("{extreme} of {points}")
     }
 
-    /// The greatest of several values; `None` if one of them is missing.
-    pub fn greatest(measured: impl IntoIterator<Item = Option<Measurement>>) -> Option<Measurement> {
+    /// The greatest or the least of several values, as this says; `None` if one of them is missing.
+    pub(crate) fn extreme(self, measured: impl IntoIterator<Item = Option<Measurement>>) -> Option<Measurement> {
         let measured: Option<Vec<Measurement>> = measured.into_iter().collect();
-        measured?.into_iter().max_by(|a, b| a.value.total_cmp(&b.value))
+        let ascending = |a: &Measurement, b: &Measurement| a.value.total_cmp(&b.value);
+        let measured = measured?.into_iter();
+        if self == Across::Least { measured.min_by(ascending) } else { measured.max_by(ascending) }
     }
 }
 

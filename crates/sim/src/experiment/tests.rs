@@ -147,7 +147,7 @@ fn outcomes(threads: usize, seed: u64) -> Vec<Option<Outcome>> {
 }
 
 #[test]
-fn the_greatest_of_several_points_can_be_compared() {
+fn the_greatest_and_the_least_of_several_points_can_be_compared() {
     let row = |of: &str| {
         format!("{SMALL}[[published]]\nmetric = \"frames_sent\"\nvalue = 1\n{of}tolerance = \"at-least\"\n")
     };
@@ -156,8 +156,9 @@ fn the_greatest_of_several_points_can_be_compared() {
         let outcomes = outcomes(2, 1);
         compare(&experiment, &outcomes)[1].measured.expect("measured").value
     };
-    assert_eq!((measured(""), measured("of = \"greatest\"\n")), (30_000.0, 14_000.0));
-    assert!(refused(&row("of = \"least\"\n")).contains("unknown variant `least`"));
+    let [all, greatest, least] = ["", "of = \"greatest\"\n", "of = \"least\"\n"].map(measured);
+    assert_eq!((all, greatest, least), (30_000.0, 14_000.0, 2_000.0));
+    assert!(refused(&row("of = \"middle\"\n")).contains("unknown variant `middle`"));
 }
 
 #[test]
