@@ -151,16 +151,16 @@ impl<K: Kind> Experiment<K> {
         let divisor = |point: &usize| self.counterpart(&self.points[*point], over);
         let divisors: Vec<usize> = chosen.iter().map(divisor).collect::<Option<_>>()?;
         match row.across {
-            extreme => extreme.extreme(chosen.iter().zip(&divisors).map(|(point, divisor)| {
-                let outcome = |point: usize| outcomes.get(point)?.as_ref();
-                ratio(row.metric, outcome(*point)?, outcome(*divisor)?)
-            })),
             Across::Pooled => {
                 // Several points may be compared with the same one.
                 let divisors: Vec<usize> =
                     divisors.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
                 ratio(row.metric, &pool_of(outcomes, chosen)?, &pool_of(outcomes, &divisors)?)
             }
+            extreme => extreme.extreme(chosen.iter().zip(&divisors).map(|(point, divisor)| {
+                let outcome = |point: usize| outcomes.get(point)?.as_ref();
+                ratio(row.metric, outcome(*point)?, outcome(*divisor)?)
+            })),
         }
     }
 }

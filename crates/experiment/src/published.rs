@@ -69,7 +69,10 @@ impl Across {
     }
 
     /// The greatest or the least of several values, as this says; `None` if one of them is missing.
-    pub(crate) fn extreme(self, measured: impl IntoIterator<Item = Option<Measurement>>) -> Option<Measurement> {
+    pub(crate) fn extreme(
+        self,
+        measured: impl IntoIterator<Item = Option<Measurement>>,
+    ) -> Option<Measurement> {
         let measured: Option<Vec<Measurement>> = measured.into_iter().collect();
         let ascending = |a: &Measurement, b: &Measurement| a.value.total_cmp(&b.value);
         let measured = measured?.into_iter();
