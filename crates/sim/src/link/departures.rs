@@ -39,6 +39,8 @@ pub(crate) struct Departures {
     /// The event in which the last one came, and how many came in it: they leave afterwards at the earliest.
     event: u64,
     fresh: usize,
+    /// Whether the switch of the port runs ahead of the rest of the network.
+    pub(crate) runs_ahead: bool,
 }
 
 /// Where a run is.
@@ -62,6 +64,7 @@ impl Departures {
             corrupted: 0,
             event: 0,
             fresh: 0,
+            runs_ahead: false,
         }
     }
 

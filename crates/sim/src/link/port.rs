@@ -131,10 +131,6 @@ pub(crate) struct Port<S: Scheme> {
     pub(crate) normal: ClassQueues<Frame>,
     /// The frames that wait instead, if the port plans ahead.
     pub(crate) departures: Option<Box<Departures>>,
-    /// Hash and route of the flow whose frame came in last, and the port where it left, if the next one leaves there as well.
-    pub(crate) last_route: Option<(u64, u32, PortId)>,
-    /// Whether its switch runs ahead of the rest of the network.
-    pub(crate) runs_ahead: bool,
     /// Queues in parallel before the normal ones, if it has any.
     pub(crate) parallel: Option<Box<ParallelQueues>>,
     /// Number of frames that found no room in these queues, and of those that were marked.
@@ -192,8 +188,6 @@ impl<S: Scheme> Port<S> {
             is_paused: false,
             normal: ClassQueues::new(config.queue),
             departures: None,
-            last_route: None,
-            runs_ahead: false,
             parallel: None,
             dropped: 0,
             marked: 0,
@@ -411,6 +405,6 @@ mod tests {
 
     #[test]
     fn a_port_is_small_whatever_its_scheme() {
-        assert!(size_of::<Port<Schemes>>() <= 512, "{} bytes", size_of::<Port<Schemes>>());
+        assert!(size_of::<Port<Schemes>>() <= 520, "{} bytes", size_of::<Port<Schemes>>());
     }
 }

@@ -168,6 +168,12 @@ impl<S: Scheme> Port<S> {
         self.transmitted + departures.arriving_after(now) - later
     }
 
+    /// Whether its switch runs ahead of the rest of the network.
+    #[inline]
+    pub(super) fn runs_ahead(&self) -> bool {
+        self.departures.as_ref().is_some_and(|departures| departures.runs_ahead)
+    }
+
     /// Whether the first of its frames will be corrupted.
     pub(super) fn departs_corrupted(&self) -> bool {
         self.departures.as_ref().is_some_and(|departures| departures.first_is_corrupted())

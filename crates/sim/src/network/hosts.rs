@@ -5,7 +5,7 @@ use crate::node::{Flow, NodeId};
 use crate::time::Time;
 
 /// The hosts of a network: they take the frames that arrive for them, and hand frames to their ports, one whenever the
-/// port is free. Calls to [`NoHosts`] compile to nothing.
+/// port is free. All these frames belong to one class. Calls to [`NoHosts`] compile to nothing.
 pub trait Hosts: std::fmt::Debug {
     /// Whether there are any.
     const ANY: bool;
@@ -33,7 +33,8 @@ pub trait Hosts: std::fmt::Debug {
         let _ = frame;
     }
 
-    /// How many copies a switch makes of a frame that it forwards from one of its ports to another.
+    /// How many copies a switch makes of a frame that it forwards from one of its ports to another. It makes none of what comes
+    /// from another switch, unless it goes to a host.
     #[inline]
     fn copies(&mut self, node: NodeId, ports: [PortId; 2], frame: &Frame) -> u8 {
         let _ = (node, ports, frame);

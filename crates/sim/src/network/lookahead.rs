@@ -16,6 +16,7 @@
 use super::Network;
 use super::hosts::Hosts;
 use crate::link::id::PortEvent;
+use crate::link::port::Port;
 use crate::link::{FRAME_BYTES_MIN, Frame, Observer, OnWire, PortId, Scheme, WIRE_OVERHEAD_BYTES};
 use crate::node::{Node, NodeId};
 use crate::time::Time;
@@ -36,43 +37,58 @@ pub(super) struct Runner {
     reach_bytes: u64,
 }
 
+/// Where the last frame left that came in by a port: so do others of the same flow.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct LastRoute {
+    hash: u64,
+    route: u32,
+    /// None before the first frame.
+    out: Option<PortId>,
+}
+
+impl Runner {
+    /// A switch with these ports and those at the other ends of their links, by pairs.
+    fn new<S: Scheme>(links: &[[&Port<S>; 2]]) -> Runner {
+        let pause_takes = |from: &Port<S>| {
+            from.rate.time_of(u64::from(FRAME_BYTES_MIN) + WIRE_OVERHEAD_BYTES) + from.wire_latency
+        };
+        let peers = || links.iter().map(|[_, peer]| *peer);
+        let reach = peers().map(|from| pause_takes(from) + from.ingress_latency).min().unwrap_or_default();
+        let fastest = links.iter().flatten().map(|port| port.rate).max_by_key(|rate| rate.bits_per_second());
+        Runner {
+            ports: links.iter().map(|[port, _]| port.id).collect(),
+            reach,
+            pause_reach: peers().map(pause_takes).min().unwrap_or_default(),
+            reach_bytes: fastest.map_or(0, |rate| reach.0 / rate.time_of(1).0),
+        }
+    }
+}
+
 impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Chooses the switches that run ahead.
     pub(super) fn choose_runners(&mut self) {
+        self.runners = vec![Runner::default(); self.nodes.len()];
         // A frame's number may depend on the order of what happens at different switches, and so does its way where they go by it.
-        let keeps_together =
-            |node: &Node| !matches!(node, Node::Switch(switch) if !switch.keeps_flows_together());
-        if !self.nodes.iter().all(keeps_together) {
+        let sprays = |node: &Node| matches!(node, Node::Switch(switch) if !switch.keeps_flows_together());
+        if self.nodes.iter().any(sprays) {
             return;
         }
-        let mut runners = vec![Runner::default(); self.nodes.len()];
+        let mut links = vec![Vec::new(); self.nodes.len()];
         for port in &self.ports {
-            runners[port.node.index()].ports.push(port.id);
+            links[port.node.index()].push([port, &self.ports[port.id.peer().index()]]);
         }
-        for runner in &mut runners {
-            let plans_ahead = |port: &PortId| self.ports[port.index()].departures.is_some();
-            if runner.ports.len() > PORTS_MAX || !runner.ports.iter().all(plans_ahead) {
-                runner.ports.clear();
+        for (runner, links) in self.runners.iter_mut().zip(&links) {
+            let plans_ahead = links.iter().all(|[port, _]| port.departures.is_some());
+            if plans_ahead && links.len() <= PORTS_MAX {
+                *runner = Runner::new(links);
             }
-            runner.reach = Time::NEVER;
-            runner.pause_reach = Time::NEVER;
-            for port in &runner.ports {
-                self.ports[port.index()].runs_ahead = true;
-                let from = &self.ports[port.peer().index()];
-                let least =
-                    from.rate.time_of(u64::from(FRAME_BYTES_MIN) + WIRE_OVERHEAD_BYTES) + from.wire_latency;
-                runner.pause_reach = runner.pause_reach.min(least);
-                runner.reach = runner.reach.min(least + from.ingress_latency);
-            }
-            let rates = runner
-                .ports
-                .iter()
-                .flat_map(|port| [*port, port.peer()])
-                .map(|port| self.ports[port.index()].rate);
-            let fastest = rates.max_by_key(|rate| rate.bits_per_second());
-            runner.reach_bytes = fastest.map_or(0, |rate| runner.reach.0 / rate.time_of(1).0);
         }
-        self.runners = runners;
+        self.last_routes = vec![LastRoute::default(); self.ports.len()];
+        for port in self.runners.iter().flat_map(|runner| &runner.ports) {
+            if let Some(departures) = &mut self.ports[port.index()].departures {
+                departures.runs_ahead = true;
+            }
+        }
     }
 
     /// Handles an arrival at a switch that runs ahead, and all that follows there within its reach.
@@ -147,20 +163,16 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Where a frame leaves that has come in by `port`. Where frames of a flow stay together, it is where the last one left if it
-    /// was of the same.
+    /// Where a frame leaves that has come in by `port`.
     #[inline(always)]
     fn route_ahead(&mut self, port: PortId, frame: &Frame) -> Option<PortId> {
-        let this = &mut self.ports[port.index()];
         let flow = &self.flows[frame.flow.0 as usize];
-        if let Some((hash, route, out)) = this.last_route
-            && (hash, route) == (flow.hash, flow.route)
-        {
-            return Some(out);
+        let last = &mut self.last_routes[port.index()];
+        if last.out.is_none() || (last.hash, last.route) != (flow.hash, flow.route) {
+            let node = self.ports[port.index()].node;
+            let Node::Switch(switch) = &self.nodes[node.index()] else { return None };
+            *last = LastRoute { hash: flow.hash, route: flow.route, out: switch.route(flow, frame) };
         }
-        let Node::Switch(switch) = &self.nodes[this.node.index()] else { return None };
-        let out = switch.route(flow, frame)?;
-        this.last_route = switch.keeps_flows_together().then_some((flow.hash, flow.route, out));
-        Some(out)
+        last.out
     }
 }

@@ -56,7 +56,7 @@ use crate::random::Random;
 use crate::time::{Rate, Time};
 use failover::Failover;
 use linkmend_protocol::{LinkEnd, Mode, Status};
-use lookahead::Runner;
+use lookahead::{LastRoute, Runner};
 use pfc::Pfc;
 
 /// A session that is not open after a second, which is a thousand handshakes, will never open.
@@ -105,6 +105,8 @@ pub struct Network<O = NoObserver, S: Scheme = Schemes, H = NoHosts> {
     pfc: Option<Pfc>,
     /// By node: the switches that run ahead.
     runners: Vec<Runner>,
+    /// By port, where those of such switches are: the route of the last frame that came in.
+    last_routes: Vec<LastRoute>,
     /// Nothing runs further ahead than to here.
     horizon: Time,
     /// The longest frame that a host has sent.
@@ -133,7 +135,8 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Changes how the link corrupts what `port` sends, with new random numbers.
+    /// Changes how the link corrupts what `port` sends, with new random numbers; not the frames that it has planned ahead, if nobody
+    /// observes the run.
     ///
     /// # Errors
     /// [`ParameterError`] names the parameter that cannot be used.
@@ -254,7 +257,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         match PortId::port_event(source, self.ports.len()) {
             Ok((port, PortEvent::Arrival)) => {
                 let this = &self.ports[port.index()];
-                if H::ANY && this.runs_ahead { self.run_ahead(this.node, port) } else { self.arrive(port) }
+                if H::ANY && this.runs_ahead() { self.run_ahead(this.node, port) } else { self.arrive(port) }
             }
             Ok((port, PortEvent::Service)) => self.serve_port(port),
             Ok((port, PortEvent::Clock)) => self.handle_clock(port),

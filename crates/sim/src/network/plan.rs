@@ -218,6 +218,7 @@ impl<S: Scheme> Plan<S> {
             failover,
             pfc: self.pfc.map(|limits| Pfc::new(limits, nodes_of_ports)),
             runners: Vec::new(),
+            last_routes: Vec::new(),
             horizon: Time::NEVER,
             frame_bytes_max: 0,
             hosts,

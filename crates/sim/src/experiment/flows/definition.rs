@@ -6,8 +6,8 @@ use super::parameters::{FlowParameters, PAIRED};
 use crate::host::{Extent, FlowSizes};
 use crate::link::config::ParameterError;
 use crate::run::flows::{
-    Demand, FailureSetup, FlowSetup, FlowsConfig, HostSetup, RdmaSetup, SpreadingSetup, TrafficKind,
-    run_with_records,
+    Demand, FailureSetup, FlowSetup, FlowsConfig, HostSetup, RdmaSetup, Recovery, SpreadingSetup,
+    TrafficKind, run_with_records,
 };
 use crate::time::Time;
 use linkmend_experiment::{
@@ -23,8 +23,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use toml::Spanned;
 
-/// Frame-hops that one core simulates in a second, roughly.
-const FRAME_HOPS_PER_SECOND: f64 = 6e6;
+/// Frame-hops that one core simulates in a second, roughly, and how much longer those over links take that recover losses.
+const FRAME_HOPS_PER_SECOND: f64 = 8e6;
+const RECOVERING_HOPS: f64 = 5.0;
 /// Links that a frame of the testbed passes, and about as many as it passes in other networks.
 const HOPS: f64 = 6.0;
 /// Data frames and the acknowledgements that they cause, for each data frame.
@@ -293,8 +294,16 @@ fn demand(parameters: &FlowParameters) -> Result<Demand, ParameterError> {
     }
 }
 
-/// About how many frames a run puts on wires.
+/// About how many hops of frames over links that recover nothing take as long as a run.
 fn frame_hops(config: &FlowsConfig) -> f64 {
+    let recovers = config.link.protection.is_some() || config.recovery != Recovery::Described;
+    let recovering = if recovers { config.corrupting.len() as f64 } else { 0.0 };
+    let share = recovering / config.graph.links().count().max(1) as f64;
+    (1.0 + share * (RECOVERING_HOPS - 1.0)) * plain_frame_hops(config)
+}
+
+/// About how many frames a run puts on wires.
+fn plain_frame_hops(config: &FlowsConfig) -> f64 {
     let of_bytes = |bytes: f64| (bytes / SEGMENT_BYTES).ceil().max(1.0) * FRAMES_PER_SEGMENT * HOPS;
     let hosts = config.graph.hosts().count() as f64;
     let carried = |duration: Time| config.link.rate.bits_per_second() as f64 / 8.0 * duration.as_secs();
