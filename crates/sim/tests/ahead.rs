@@ -80,6 +80,11 @@ fn drawn(seed: u64) -> (FlowsConfig, String) {
     let described = format!("{topology}, {setup:?}, {demand:?}");
     let graph = spec::graph(topology).expect("it can be built");
     let mut config = setup.config(graph, demand).unwrap_or_else(|error| panic!("{error}: {described}"));
+    draw_pauses(&mut draw, &mut config);
+    (config, described)
+}
+
+fn draw_pauses(draw: &mut Draw, config: &mut FlowsConfig) {
     if draw.one_in(3) {
         // So small that frames are always waiting to be told to go on.
         let pause_bytes = draw.log_between(3_000, 100_000);
@@ -87,7 +92,6 @@ fn drawn(seed: u64) -> (FlowsConfig, String) {
     } else if draw.one_in(4) {
         config.pfc = None;
     }
-    (config, described)
 }
 
 #[test]

@@ -81,7 +81,7 @@ impl<F> ClassQueues<F> {
         }
     }
 
-    /// Their bounds.
+    /// What they were made with.
     pub const fn limits(&self) -> &QueueLimits {
         &self.limits
     }
