@@ -4,13 +4,10 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Arc;
 
 use linkmend_diagnose::Diagnose;
 use nix::sched::{CloneFlags, setns};
-
-use crate::sys;
 
 /// The folder in which `ip netns` keeps the names of network namespaces.
 pub(crate) const NAMESPACE_FOLDER: &str = "/run/netns";
@@ -87,7 +84,12 @@ impl Namespace {
     }
 
     /// Runs `work` on a separate thread inside the namespace and returns its result. Sockets that `work` opens stay in
-    /// the namespace wherever they are used later. While `work` runs, `/proc/sys/net` is that of the namespace.
+    /// the namespace wherever they are used later, and programs that it starts stay there, too. While `work` runs,
+    /// `/proc/sys/net` is that of the namespace; `/sys/class/net` is not, unlike under `ip netns exec`.
+    ///
+    /// A program is better started by `work` than by a child that enters the namespace just before it executes the
+    /// program: that child is a copy of this process (`fork`), and while the kernel makes it, no other thread of this
+    /// process, such as the loop of a link end, can allocate or touch a new page.
     ///
     /// # Errors
     /// [`NamespaceError::Enter`] without `CAP_SYS_ADMIN`, [`NamespaceError::Thread`] when `work` panics.
@@ -100,19 +102,6 @@ impl Namespace {
                 .map_err(|error| failed(error.to_string()))?;
             thread.join().map_err(|_| failed("it panicked".to_owned()))?
         })
-    }
-
-    /// A command that enters the namespace before it executes `program`. Unlike `ip netns exec`, it leaves the mounts
-    /// alone: `/sys/class/net` still shows the devices of the namespace in which `/sys` was mounted.
-    pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
-        let mut command = Command::new(program);
-        sys::enter_before_exec(&mut command, Arc::clone(&self.file));
-        command
-    }
-
-    /// Makes a command enter the namespace before it is executed.
-    pub(crate) fn enter_with(&self, command: &mut Command) {
-        sys::enter_before_exec(command, Arc::clone(&self.file));
     }
 
     fn enter(&self) -> Result<(), NamespaceError> {

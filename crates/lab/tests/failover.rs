@@ -253,7 +253,6 @@ fn two_links_that_are_both_down_for_a_while_come_back() {
     let pair = Pair::plain("fob");
     pair.protect(Mode::Ordered, 1e-3);
     for (cut, down) in [
-        // Each silent cut takes the laboratory some time, so this is longer than the peer timeout, too.
         (Cut::Silent(Direction::Both), Duration::from_millis(100)),
         (Cut::Carrier, Duration::from_millis(100)),
         (Cut::Silent(Direction::Both), Duration::from_secs(3)),

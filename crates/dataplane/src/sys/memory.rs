@@ -31,6 +31,10 @@ impl Memory {
         // Huge pages spare TLB misses on the frame path; a kernel without them works as well.
         // SAFETY: the range is the mapping just made.
         let _ = unsafe { madvise(base, length, MmapAdvise::MADV_HUGEPAGE) };
+        // Frames are nothing to a child of this process. It would get a copy of every page that a socket has registered,
+        // and as long as that takes, the loop could not touch any other.
+        // SAFETY: the range is the mapping just made, and no child of this process uses it before it executes a program.
+        unsafe { madvise(base, length, MmapAdvise::MADV_DONTFORK)? };
         let mut memory = Memory { base: base.cast(), length };
         // Touched here, so that no page fault happens on the frame path.
         memory.bytes_mut(0, length).fill(0);
@@ -63,5 +67,34 @@ impl Drop for Memory {
     fn drop(&mut self) {
         // SAFETY: mapped by `new`; the kernel holds its own references to the pages.
         let _ = unsafe { munmap(self.base.cast(), self.length) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The flags that the kernel has for the mapping of an address.
+    fn flags(address: usize) -> String {
+        let maps = std::fs::read_to_string("/proc/self/smaps").expect("Linux has it");
+        let mut inside = false;
+        for line in maps.lines() {
+            let range = line.split(' ').next().and_then(|range| range.split_once('-'));
+            if let Some((from, to)) = range
+                && let (Ok(from), Ok(to)) = (usize::from_str_radix(from, 16), usize::from_str_radix(to, 16))
+            {
+                inside = (from..to).contains(&address);
+            } else if inside && let Some(flags) = line.strip_prefix("VmFlags: ") {
+                return flags.to_owned();
+            }
+        }
+        panic!("no mapping has {address:#x}:\n{maps}")
+    }
+
+    #[test]
+    fn a_child_of_this_process_gets_no_copy_of_the_frames() {
+        let memory = Memory::new(1 << 20).expect("a megabyte");
+        let flags = flags(memory.bytes(0, 1).as_ptr() as usize);
+        assert!(flags.split(' ').any(|flag| flag == "dc"), "{flags}");
     }
 }

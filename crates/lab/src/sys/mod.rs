@@ -5,13 +5,9 @@
 
 #![allow(unsafe_code, reason = "system calls need it; no other module has any")]
 
-use std::fs::File;
 use std::io;
 use std::mem::{size_of, size_of_val, zeroed};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::os::unix::process::CommandExt;
-use std::process::Command;
-use std::sync::Arc;
 
 use libc::{c_int, c_void, socklen_t};
 use linkmend_linux::packet_socket::{SEND_BATCH, SendBatch};
@@ -22,17 +18,6 @@ pub(crate) const BATCH_FRAMES: usize = SEND_BATCH;
 
 fn check(result: c_int) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
-}
-
-/// Makes the child of `command` enter the network namespace `namespace` between fork and exec.
-pub(crate) fn enter_before_exec(command: &mut Command, namespace: Arc<File>) {
-    // SAFETY: between fork and exec the closure makes one system call and neither allocates nor locks.
-    unsafe {
-        command.pre_exec(move || match libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        });
-    }
 }
 
 /// Reads a socket option into `buffer`. Returns how many bytes of it the kernel has, at most the buffer's length.

@@ -4,7 +4,7 @@ use linkmend_diagnose::Diagnose;
 use std::io;
 use std::process::{Command, Stdio};
 
-use crate::namespace::Namespace;
+use crate::namespace::{Namespace, NamespaceError};
 
 /// Why an iproute2 command did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +15,9 @@ pub enum IpError {
         /// `ip` or `tc`.
         program: &'static str,
     },
+    /// The namespace in which it was to run could not be entered.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
     /// The program could not be started.
     #[error("cannot start `{command}`: {source}")]
     Start {
@@ -37,6 +40,7 @@ impl Diagnose for IpError {
     fn hint(&self) -> Option<String> {
         match self {
             IpError::Missing { .. } => Some("install iproute2, e.g. `apt install iproute2`".to_owned()),
+            IpError::Namespace(error) => error.hint(),
             IpError::Start { .. } | IpError::Failed { .. } => None,
         }
     }
@@ -62,10 +66,11 @@ fn run(program: &'static str, inside: Option<&Namespace>, arguments: &str) -> Re
     let shown = || format!("{place}{program} {arguments}");
     let mut command = Command::new(program);
     command.args(arguments.split_whitespace()).stdin(Stdio::null()).env("LC_ALL", "C");
-    if let Some(namespace) = inside {
-        namespace.enter_with(&mut command);
-    }
-    let output = command.output().map_err(|source| match source.kind() {
+    let output = match inside {
+        Some(namespace) => namespace.run(|| command.output())?,
+        None => command.output(),
+    };
+    let output = output.map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => IpError::Missing { program },
         _ => IpError::Start { command: shown(), source },
     })?;

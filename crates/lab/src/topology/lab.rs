@@ -133,11 +133,8 @@ impl Lab {
         if marker.processes.iter().filter(|process| process.is_running()).count() >= PROCESSES_MAX {
             return Err(LabError::TooManyProcesses { prefix: prefix.clone() });
         }
-        namespace.enter_with(&mut command);
-        let child = command.process_group(0).spawn().map_err(|source| LabError::Spawn {
-            program: program.clone(),
-            namespace: namespace.name().to_owned(),
-            source,
+        let child = namespace.run(|| command.process_group(0).spawn())?.map_err(|source| {
+            LabError::Spawn { program: program.clone(), namespace: namespace.name().to_owned(), source }
         })?;
         if let Some(process) = TrackedProcess::of(child.id(), &program) {
             marker.track(process);
