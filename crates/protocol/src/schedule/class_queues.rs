@@ -27,6 +27,20 @@ impl QueueLimits {
         frames: usize::MAX,
         ecn_bytes: u64::MAX,
     };
+
+    /// What to do with a frame of `bytes` that finds these frames of its class, of this length, and `frames` of both classes.
+    #[inline]
+    pub const fn arrival(&self, bytes: u32, class_frames: usize, class_bytes: u64, frames: usize) -> Arrival {
+        let too_many = class_frames >= self.class_frames || frames >= self.frames;
+        let too_long = class_frames > 0 && class_bytes + bytes as u64 > self.class_bytes;
+        if too_many || too_long {
+            Arrival::Drop
+        } else if class_bytes > self.ecn_bytes {
+            Arrival::Mark
+        } else {
+            Arrival::Queue
+        }
+    }
 }
 
 /// A frame in the queue of its class.
@@ -95,16 +109,7 @@ impl<F> ClassQueues<F> {
     #[inline]
     pub fn arrival(&self, mode: Mode, bytes: u32) -> Arrival {
         let class = &self.classes[mode];
-        let limits = &self.limits;
-        let too_many = class.frames.len() >= limits.class_frames || self.both.frames >= limits.frames as u64;
-        let too_long = !class.frames.is_empty() && class.bytes + u64::from(bytes) > limits.class_bytes;
-        if too_many || too_long {
-            Arrival::Drop
-        } else if class.bytes > limits.ecn_bytes {
-            Arrival::Mark
-        } else {
-            Arrival::Queue
-        }
+        self.limits.arrival(bytes, class.frames.len(), class.bytes, self.both.frames as usize)
     }
 
     /// Queues a frame, whatever [`ClassQueues::arrival`] says.

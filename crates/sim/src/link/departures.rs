@@ -71,16 +71,8 @@ impl Departures {
     /// What to do with a frame of `bytes` that comes now, to a settled port.
     #[inline]
     pub(crate) fn arrival(&self, bytes: u16) -> Arrival {
-        let limits = &self.limits;
-        let too_many = self.planned.len() >= limits.class_frames.min(limits.frames);
-        let too_long = !self.planned.is_empty() && self.bytes + u64::from(bytes) > limits.class_bytes;
-        if too_many || too_long {
-            Arrival::Drop
-        } else if self.bytes > limits.ecn_bytes {
-            Arrival::Mark
-        } else {
-            Arrival::Queue
-        }
+        let frames = self.planned.len();
+        self.limits.arrival(u32::from(bytes), frames, self.bytes, frames)
     }
 
     /// Plans a frame behind the others; returns when the port will have sent it, which is never while it is paused.
@@ -142,8 +134,8 @@ impl Departures {
             if !departure.corrupted {
                 arrives(departure.frame, at);
             }
-            self.ends_at = at;
         }
+        self.ends_at = at;
     }
 
     /// When the first frame leaves, or the first that the link corrupts.
