@@ -4,6 +4,7 @@
 //! picoseconds at every Ethernet rate from 10G to 800G, so nothing is ever rounded. 64 bits of picoseconds last 213 days.
 
 use linkmend_protocol::{Instant, Tick, Ticks};
+use std::cmp::Reverse;
 use std::ops::{Add, AddAssign, Sub};
 
 /// The tick of the protocol's state machines in the simulator.
@@ -70,9 +71,8 @@ impl Sub for Time {
 /// A link rate whose byte lasts a whole number of picoseconds (10G, 25G, 40G, 50G, 100G, 200G, 400G, 800G and others).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate {
-    bits_per_second: u64,
-    /// How long a byte lasts, ps. Stored, because every frame needs it and a division is slow.
-    byte_ps: u64,
+    /// How long a byte lasts, ps: what every frame needs. The shorter, the higher the rate.
+    byte_ps: Reverse<u64>,
 }
 
 /// Picoseconds in a second, times bits in a byte.
@@ -84,17 +84,17 @@ impl Rate {
         if bits_per_second == 0 || !BYTE_PICOSECONDS.is_multiple_of(bits_per_second) {
             return None;
         }
-        Some(Rate { bits_per_second, byte_ps: BYTE_PICOSECONDS / bits_per_second })
+        Some(Rate { byte_ps: Reverse(BYTE_PICOSECONDS / bits_per_second) })
     }
 
     /// The rate in bit/s.
     pub const fn bits_per_second(self) -> u64 {
-        self.bits_per_second
+        BYTE_PICOSECONDS / self.byte_ps.0
     }
 
     /// How long `bytes` last on the wire.
     pub const fn time_of(self, bytes: u64) -> Time {
-        Time(bytes * self.byte_ps)
+        Time(bytes * self.byte_ps.0)
     }
 }
 
@@ -107,7 +107,10 @@ mod tests {
         for gbps in [10, 25, 40, 50, 100, 200, 400, 800] {
             let rate = Rate::from_bits_per_second(gbps * 1_000_000_000).expect("exact");
             assert_eq!(rate.time_of(1).0 * gbps, 8_000);
+            assert_eq!(rate.bits_per_second(), gbps * 1_000_000_000);
         }
+        let [slow, fast] = [10, 100].map(|gbps| Rate::from_bits_per_second(gbps * 1_000_000_000));
+        assert!(slow < fast);
         assert_eq!(Rate::from_bits_per_second(0), None);
         assert_eq!(Rate::from_bits_per_second(3_000_000_007), None);
     }

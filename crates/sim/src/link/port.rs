@@ -405,6 +405,6 @@ mod tests {
 
     #[test]
     fn a_port_is_small_whatever_its_scheme() {
-        assert!(size_of::<Port<Schemes>>() <= 520, "{} bytes", size_of::<Port<Schemes>>());
+        assert!(size_of::<Port<Schemes>>() <= 512, "{} bytes", size_of::<Port<Schemes>>());
     }
 }
