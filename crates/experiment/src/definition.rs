@@ -157,10 +157,12 @@ impl<K: Kind> Experiment<K> {
                     divisors.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
                 ratio(row.metric, &pool_of(outcomes, chosen)?, &pool_of(outcomes, &divisors)?)
             }
-            extreme => extreme.extreme(chosen.iter().zip(&divisors).map(|(point, divisor)| {
-                let outcome = |point: usize| outcomes.get(point)?.as_ref();
-                ratio(row.metric, outcome(*point)?, outcome(*divisor)?)
-            })),
+            Across::Greatest | Across::Least => {
+                row.across.extreme(chosen.iter().zip(&divisors).map(|(point, divisor)| {
+                    let outcome = |point: usize| outcomes.get(point)?.as_ref();
+                    ratio(row.metric, outcome(*point)?, outcome(*divisor)?)
+                }))
+            }
         }
     }
 }
@@ -204,8 +206,8 @@ fn of_points<O: Pooled>(
 ) -> Option<Measurement> {
     match row.across {
         Across::Pooled => row.metric.value(&pool_of(outcomes, chosen)?),
-        extreme => {
-            extreme.extreme(chosen.iter().map(|point| row.metric.value(outcomes.get(*point)?.as_ref()?)))
+        Across::Greatest | Across::Least => {
+            row.across.extreme(chosen.iter().map(|point| row.metric.value(outcomes.get(*point)?.as_ref()?)))
         }
     }
 }
