@@ -51,14 +51,11 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let corrupted = this.corruption.corrupts(u32::from(frame.bytes));
         let coming = Departure { at: self.now, frame, ingress: port, corrupted };
         let sent_at = departures.push(present, coming, this.is_paused);
-        if corrupted {
-            cold_path();
-            self.plan_service(out);
-        } else if sent_at != Time::NEVER {
+        if !corrupted && sent_at != Time::NEVER {
             let arrives_at = sent_at + this.wire_latency + this.ingress_latency;
             this.propagate(&mut self.queue, arrives_at, OnWire::Plain { frame });
         }
-        if self.pfc_awaits(out) {
+        if corrupted || self.pfc_awaits(out) {
             cold_path();
             self.plan_service(out);
         }

@@ -25,11 +25,9 @@ use std::hint::{cold_path, select_unpredictable};
 /// With more ports, it takes as long to find the next event among them as among all of the network's.
 const PORTS_MAX: usize = 16;
 
-/// A switch that runs ahead.
-#[derive(Debug, Clone, Default)]
+/// How far a switch runs ahead; zero if it does not.
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Runner {
-    /// Its ports; none if it does not run ahead.
-    ports: Vec<PortId>,
     /// How long a frame, and a pause frame, takes at least until it arrives.
     reach: Time,
     pause_reach: Time,
@@ -54,9 +52,8 @@ impl Runner {
         };
         let peers = || links.iter().map(|[_, peer]| *peer);
         let reach = peers().map(|from| pause_takes(from) + from.ingress_latency).min().unwrap_or_default();
-        let fastest = links.iter().flatten().map(|port| port.rate).max_by_key(|rate| rate.bits_per_second());
+        let fastest = links.iter().flatten().map(|port| port.rate).max();
         Runner {
-            ports: links.iter().map(|[port, _]| port.id).collect(),
             reach,
             pause_reach: peers().map(pause_takes).min().unwrap_or_default(),
             reach_bytes: fastest.map_or(0, |rate| reach.0 / rate.time_of(1).0),
@@ -73,20 +70,18 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         if self.nodes.iter().any(sprays) {
             return;
         }
-        let mut links = vec![Vec::new(); self.nodes.len()];
-        for port in &self.ports {
-            links[port.node.index()].push([port, &self.ports[port.id.peer().index()]]);
-        }
-        for (runner, links) in self.runners.iter_mut().zip(&links) {
-            let plans_ahead = links.iter().all(|[port, _]| port.departures.is_some());
-            if plans_ahead && links.len() <= PORTS_MAX {
-                *runner = Runner::new(links);
-            }
-        }
         self.last_routes = vec![LastRoute::default(); self.ports.len()];
-        for port in self.runners.iter().flat_map(|runner| &runner.ports) {
-            if let Some(departures) = &mut self.ports[port.index()].departures {
-                departures.runs_ahead = true;
+        for (runner, ports) in self.runners.iter_mut().zip(&self.ports_of) {
+            let plans_ahead = |port: &PortId| self.ports[port.index()].departures.is_some();
+            if ports.len() > PORTS_MAX || !ports.iter().all(plans_ahead) {
+                continue;
+            }
+            let link = |port: &PortId| [*port, port.peer()].map(|port| &self.ports[port.index()]);
+            *runner = Runner::new(&ports.iter().map(link).collect::<Vec<_>>());
+            for port in ports {
+                if let Some(departures) = &mut self.ports[port.index()].departures {
+                    departures.runs_ahead = true;
+                }
             }
         }
     }
@@ -94,21 +89,21 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Handles an arrival at a switch that runs ahead, and all that follows there within its reach.
     #[inline(never)]
     pub(super) fn run_ahead(&mut self, node: NodeId, port: PortId) {
-        let runner = std::mem::take(&mut self.runners[node.index()]);
         let began = self.now;
-        let end = (began + self.reach(&runner)).min(self.horizon);
+        let end = (began + self.reach(node)).min(self.horizon);
         self.queue.defer();
         self.arrive_ahead(port);
-        while let Some((at, port, event)) = self.next_of(&runner, end) {
+        while let Some((at, port, event)) = self.next_of(node, end) {
+            let arrives = event == PortEvent::Arrival;
+            if !arrives && self.ports[port.index()].departs_corrupted() {
+                // The host hears of it, and everything before it must have happened.
+                break;
+            }
             self.now = at;
             self.events += 1;
-            if event == PortEvent::Arrival {
+            if arrives {
                 self.acts = port.arrival();
                 self.arrive_ahead(port);
-            } else if self.ports[port.index()].departs_corrupted() {
-                // The host hears of it, and everything before it must have happened.
-                self.events -= 1;
-                break;
             } else {
                 self.acts = port.service();
                 self.depart(port);
@@ -116,14 +111,13 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
         self.queue.catch_up();
         self.now = began;
-        self.runners[node.index()] = runner;
     }
 
     /// The next event of a switch before `end`.
     #[inline(always)]
-    fn next_of(&self, runner: &Runner, end: Time) -> Option<(Time, PortId, PortEvent)> {
+    fn next_of(&self, node: NodeId, end: Time) -> Option<(Time, PortId, PortEvent)> {
         let (mut at, mut found) = (end, usize::MAX);
-        for port in &runner.ports {
+        for port in &self.ports_of[node.index()] {
             for source in [port.arrival(), port.service()] {
                 let time = self.queue.time_of(source);
                 let is_earlier = time < at;
@@ -136,11 +130,12 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     }
 
     /// How far the switch may run ahead now.
-    fn reach(&self, runner: &Runner) -> Time {
+    fn reach(&self, node: NodeId) -> Time {
+        let runner = &self.runners[node.index()];
         // What may come in at another switch meanwhile: frames that each last as long as they are, and one before them.
         let bytes = runner.reach_bytes + u64::from(self.frame_bytes_max);
         let is_quiet = |port: &PortId| self.pfc_is_quiet(port.peer(), bytes);
-        if runner.ports.iter().all(is_quiet) { runner.reach } else { runner.pause_reach }
+        if self.ports_of[node.index()].iter().all(is_quiet) { runner.reach } else { runner.pause_reach }
     }
 
     /// Handles an arrival, as [`Network::arrive`].

@@ -95,6 +95,8 @@ pub struct Network<O = NoObserver, S: Scheme = Schemes, H = NoHosts> {
     schemes: Vec<S>,
     loops: Vec<RecirculationPort>,
     nodes: Vec<Node>,
+    /// By node: its ports.
+    ports_of: Vec<Vec<PortId>>,
     flows: Vec<Flow>,
     /// Whether any flow crosses more than one link.
     passed_on: bool,

@@ -35,43 +35,32 @@ pub(super) struct Pfc {
     ingress: Vec<Ingress>,
     /// By port: where the frames in its queues came in, for each class in the order in which they leave.
     queued: Vec<[VecDeque<PortId>; 2]>,
-    nodes: Vec<Holder>,
-    /// By port: its node.
-    node_of: Vec<NodeId>,
+    /// By node: how many of its ports have told their peers to pause.
+    pausing: Vec<u32>,
     /// How often a port was paused.
     pauses: u64,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Ingress {
+    /// Whose port it is.
+    node: NodeId,
     /// Never less than what is held; more until the ports are settled by which it has left.
     bytes: u64,
     /// Whether the peer was told to pause.
     is_paused: bool,
 }
 
-/// A node that holds frames.
-#[derive(Debug, Clone, Default)]
-struct Holder {
-    ports: Vec<PortId>,
-    /// How many of its ports have told their peers to pause.
-    pausing: u32,
-}
-
 /// A port whose peer is to be told to pause, or to go on.
 pub(super) type Change = (PortId, bool);
 
 impl Pfc {
-    /// Ports with these nodes.
-    pub(super) fn new(limits: PfcLimits, node_of: Vec<NodeId>) -> Pfc {
-        let ports = node_of.len();
-        let queued = (0..ports).map(|_| [VecDeque::new(), VecDeque::new()]).collect();
-        let mut nodes =
-            vec![Holder::default(); node_of.iter().map(|node| node.index() + 1).max().unwrap_or(0)];
-        for (index, node) in node_of.iter().enumerate() {
-            nodes[node.index()].ports.push(PortId::at(index));
-        }
-        Pfc { limits, ingress: vec![Ingress::default(); ports], queued, nodes, node_of, pauses: 0 }
+    /// Ports of these nodes.
+    pub(super) fn new(limits: PfcLimits, node_of: impl Iterator<Item = NodeId>) -> Pfc {
+        let ingress: Vec<_> = node_of.map(|node| Ingress { node, bytes: 0, is_paused: false }).collect();
+        let queued = ingress.iter().map(|_| [VecDeque::new(), VecDeque::new()]).collect();
+        let nodes = ingress.iter().map(|ingress| ingress.node.index() + 1).max().unwrap_or(0);
+        Pfc { limits, ingress, queued, pausing: vec![0; nodes], pauses: 0 }
     }
 
     pub(super) fn pauses(&self) -> u64 {
@@ -94,14 +83,11 @@ impl Pfc {
         ingress.bytes > self.limits.pause_bytes && !ingress.is_paused
     }
 
-    fn holder(&mut self, port: PortId) -> &mut Holder {
-        &mut self.nodes[self.node_of[port.index()].index()]
-    }
-
     /// The peer of a port must pause.
     fn pause(&mut self, port: PortId) -> Change {
-        self.ingress[port.index()].is_paused = true;
-        self.holder(port).pausing += 1;
+        let ingress = &mut self.ingress[port.index()];
+        ingress.is_paused = true;
+        self.pausing[ingress.node.index()] += 1;
         self.pauses += 1;
         (port, true)
     }
@@ -123,7 +109,7 @@ impl Pfc {
             return None;
         }
         ingress.is_paused = false;
-        self.holder(port).pausing -= 1;
+        self.pausing[ingress.node.index()] -= 1;
         Some((port, false))
     }
 }
@@ -151,20 +137,16 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Pauses the peer of `port` if its switch has too much, and makes the departures events that may end the pause.
     #[cold]
     fn pause_peer(&mut self, port: PortId) -> bool {
-        let Some(pfc) = &mut self.pfc else { return false };
-        let ports = std::mem::take(&mut pfc.holder(port).ports);
-        for &other in &ports {
-            self.settle(other);
+        let node = self.ports[port.index()].node.index();
+        for index in 0..self.ports_of[node].len() {
+            self.settle(self.ports_of[node][index]);
         }
         let pause = self.pfc.as_mut().filter(|pfc| pfc.has_too_much(port)).map(|pfc| pfc.pause(port));
         if let Some(change) = pause {
             self.tell(change);
-            for &other in &ports {
-                self.plan_service(other);
+            for index in 0..self.ports_of[node].len() {
+                self.plan_service(self.ports_of[node][index]);
             }
-        }
-        if let Some(pfc) = &mut self.pfc {
-            pfc.holder(port).ports = ports;
         }
         pause.is_some()
     }
@@ -181,7 +163,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Whether the departure of a frame from `out` may end a pause.
     #[inline]
     pub(super) fn pfc_awaits(&self, out: PortId) -> bool {
-        self.pfc.as_ref().is_some_and(|pfc| pfc.nodes[pfc.node_of[out.index()].index()].pausing > 0)
+        self.pfc.as_ref().is_some_and(|pfc| pfc.pausing[pfc.ingress[out.index()].node.index()] > 0)
     }
 
     /// Takes note of a frame that leaves the queues of `out`.

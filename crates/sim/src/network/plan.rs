@@ -202,21 +202,25 @@ impl<S: Scheme> Plan<S> {
         let failover = Failover::new(failing, count, seed, |port| latencies(&ports, port));
         let loop_at =
             |(index, (rate, latency))| RecirculationPort::new(PortId::sources(count) + index, rate, latency);
-        let nodes_of_ports: Vec<NodeId> = ports.iter().map(|port| port.node).collect();
+        let mut ports_of = vec![Vec::new(); self.nodes.len()];
+        for port in &ports {
+            ports_of[port.node.index()].push(port.id);
+        }
         let mut network = Network {
             now: Time::ZERO,
             acts: 0,
             events: 0,
             queue: EventQueue::new(PortId::sources(count) + self.loops.len() + hosts.sources() + 1),
+            pfc: self.pfc.map(|limits| Pfc::new(limits, ports.iter().map(|port| port.node))),
             ports,
             schemes,
             loops: self.loops.into_iter().enumerate().map(loop_at).collect(),
             nodes: self.nodes,
+            ports_of,
             flows: self.flows,
             passed_on,
             controls: ControlStore::new(),
             failover,
-            pfc: self.pfc.map(|limits| Pfc::new(limits, nodes_of_ports)),
             runners: Vec::new(),
             last_routes: Vec::new(),
             horizon: Time::NEVER,
@@ -231,7 +235,7 @@ impl<S: Scheme> Plan<S> {
         Ok(network)
     }
 
-    /// By node: its ports.
+    /// By node: its ports, but for those of backup links, which no route uses.
     fn ports_of_nodes(&self) -> Vec<Vec<PortId>> {
         let is_backup = |link| self.failing.iter().any(|failing| failing.backup == Some(LinkId(link as u32)));
         let mut ports_of = vec![Vec::new(); self.nodes.len()];

@@ -199,7 +199,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
 
     /// Sends a frame on, unless it is where it was going. Nothing else happens in this event if that `is_last`.
     #[inline(never)]
-    pub(super) fn pass_on(&mut self, port: PortId, frame: &Frame, is_last: bool) {
+    fn pass_on(&mut self, port: PortId, frame: &Frame, is_last: bool) {
         let node = self.ports[port.index()].node;
         let flow = &self.flows[frame.flow.0 as usize];
         if flow.destination == node {
