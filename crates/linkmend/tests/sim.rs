@@ -409,6 +409,37 @@ fn files_of_all_kinds_are_run() {
 }
 
 #[test]
+fn an_experiment_runs_with_as_many_flows_as_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let with_trials = |id: &str, count: &str| {
+        run(&["reproduce", id, "--trials", count, "--out", out.to_str().expect("UTF-8")])
+    };
+    // Verdicts of so few flows may be anything.
+    let (_, _, err) = with_trials("rdma-fig10", "40");
+    let text = fs::read_to_string(out.join("rdma-fig10/results.json")).unwrap_or_else(|_| panic!("{err}"));
+    let results: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(results["trials"], 40);
+    for point in results["points"].as_array().expect("points") {
+        assert!(point["command"].as_str().is_some_and(|command| command.contains("--trials 40 ")), "{point}");
+    }
+    assert!(fs::read_to_string(out.join("report.html")).expect("a report").contains("Flows of each run"));
+    for (id, count, message) in [
+        ("fig8", "40", "error: `fig8` has no trials: hosts send no flows in it\nhint: "),
+        (
+            "table3",
+            "40",
+            "error: trials = 40: must not be given for table3, some of whose runs end after a time\n",
+        ),
+        ("rdma-fig10", "0", "error: trials = 0: must be "),
+        ("rdma-fig10", "many", "error: invalid value 'many' for '--trials <COUNT>'"),
+    ] {
+        let (code, _, err) = with_trials(id, count);
+        assert!(code == 2 && err.starts_with(message), "{id}, {count}: exit code {code}: {err}");
+    }
+}
+
+#[test]
 fn an_interrupted_reproduction_keeps_what_is_finished() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("out");

@@ -60,6 +60,7 @@ pub fn summary(finished: &[&Finished], options: &Options) -> Value {
         "version": env!("CARGO_PKG_VERSION"),
         "seed": options.seed,
         "quick": options.quick,
+        "trials": options.trials.map(|trials| trials.0),
         "verdicts": tally,
         "experiments": experiments,
     })
@@ -77,6 +78,7 @@ fn results(finished: &Finished, options: &Options) -> Value {
         "source": finished.source,
         "seed": options.seed,
         "quick": options.quick,
+        "trials": options.trials.map(|trials| trials.0),
         "comparisons": judged(finished),
         "points": finished.results,
     })

@@ -19,6 +19,7 @@ mod run;
 use crate::commands::arguments::threads;
 use crate::failure::{Context, Result, UsageError};
 use clap::Args;
+use linkmend_quantity::Count;
 use planned::Planned;
 use std::path::PathBuf;
 
@@ -34,6 +35,7 @@ Examples:
   linkmend reproduce all --out results       everything
   linkmend reproduce fig19 fig20 --json      two of them, as JSON
   linkmend reproduce all --quick             a look at everything; verdicts mean little
+  linkmend reproduce rdma-fig12 --trials 10k with as many flows as the paper has
 
 DIR/report.html is the report; DIR/summary.json has the comparisons, and DIR/ID the plots (SVG, CSV), all points (CSV) \
 and all results (JSON) of each experiment. Files are written as experiments finish, so Ctrl-C leaves what is finished.
@@ -117,6 +119,9 @@ pub struct Options {
     /// So few frames that each experiment takes about a second; verdicts then mean little, and decide nothing
     #[arg(long)]
     quick: bool,
+    /// Flows of each run, whatever the experiment says: more of them, as a paper has, or fewer
+    #[arg(long, value_name = "COUNT", conflicts_with = "quick")]
+    trials: Option<Count>,
     /// Folder for the report, plots and data; it is created if necessary
     #[arg(long, value_name = "DIR", default_value = "linkmend-reproduce")]
     out: PathBuf,
@@ -136,8 +141,14 @@ impl Options {
         threads(self.jobs.map(usize::from))
     }
 
-    fn shortened(&self, planned: Vec<Planned>) -> Vec<Planned> {
-        if self.quick { planned.into_iter().map(Planned::quick).collect() } else { planned }
+    /// The same experiments, as long as these arguments ask for.
+    fn resized(&self, planned: Vec<Planned>) -> Result<Vec<Planned>> {
+        let planned = planned.into_iter();
+        match self.trials {
+            _ if self.quick => Ok(planned.map(Planned::quick).collect()),
+            Some(trials) => planned.map(|planned| planned.with_trials(trials)).collect(),
+            None => Ok(planned.collect()),
+        }
     }
 }
 
@@ -147,7 +158,7 @@ pub fn execute(arguments: &ReproduceArgs) -> Result<()> {
         Some(folder) => Planned::read_folder(folder)?,
         None => Planned::built_in().context("an experiment that is built in is broken")?,
     };
-    let chosen = arguments.options.shortened(choose(known, &arguments.what)?);
+    let chosen = arguments.options.resized(choose(known, &arguments.what)?)?;
     if arguments.list {
         return list::print(&chosen, &arguments.options);
     }
@@ -157,7 +168,7 @@ pub fn execute(arguments: &ReproduceArgs) -> Result<()> {
 /// Runs the experiment of a file.
 pub fn run_file(arguments: &ExperimentArgs) -> Result<()> {
     let planned = Planned::read(&arguments.file)?;
-    run::run(&arguments.options.shortened(vec![planned]), &arguments.options)
+    run::run(&arguments.options.resized(vec![planned])?, &arguments.options)
 }
 
 /// Chooses experiments by name, in the order in which they are known; all of them for `all` or no name.

@@ -3,8 +3,9 @@
 use crate::failure::{Result, UsageError};
 use linkmend_experiment::{self as experiment, Kind};
 use linkmend_fleet::experiment::FleetExperiment;
+use linkmend_quantity::Count;
 use linkmend_sim::experiment::Experiment;
-use linkmend_sim::experiment::flows::FlowExperiment;
+use linkmend_sim::experiment::flows::{FlowExperiment, with_trials};
 use std::path::Path;
 
 /// What a file can say that it is.
@@ -113,6 +114,19 @@ impl Planned {
             Planned::Flows(experiment) => Planned::Flows(experiment.quick()),
             Planned::Fleet(experiment) => Planned::Fleet(experiment.quick()),
         }
+    }
+
+    /// The same experiment with another number of trials in each run.
+    ///
+    /// # Errors
+    /// If it has no trials, or cannot have so many.
+    pub fn with_trials(self, trials: Count) -> Result<Planned> {
+        let Planned::Flows(experiment) = self else {
+            let message = format!("`{}` has no trials: hosts send no flows in it", self.overview().id);
+            let hint = "name experiments with flows only, or leave out --trials".to_owned();
+            return Err(UsageError::hinted(message, hint).into());
+        };
+        Ok(Planned::Flows(with_trials(experiment, trials)?))
     }
 }
 

@@ -176,6 +176,23 @@ impl Kind for FlowExperiments {
     }
 }
 
+/// The same experiment with another number of trials in each run, such as that of a paper where the file has fewer.
+///
+/// # Errors
+/// [`ParameterError`] if a point counts no trials, or cannot have so many.
+pub fn with_trials(mut experiment: FlowExperiment, trials: Count) -> Result<FlowExperiment, ParameterError> {
+    for point in &mut experiment.points {
+        if point.parameters.trials.is_none() {
+            let requirement =
+                format!("must not be given for {}, some of whose runs end after a time", experiment.id);
+            return Err(ParameterError::new("trials", trials, requirement));
+        }
+        point.parameters.trials = Some(trials);
+        point.task = Arc::new(config(&point.parameters)?);
+    }
+    Ok(experiment)
+}
+
 /// The same parameters with those of the paper where the file says nothing.
 fn completed(written: &FlowParameters) -> FlowParameters {
     let is_trials = written.trials.is_none() && written.duration.is_none() && written.load.is_none();

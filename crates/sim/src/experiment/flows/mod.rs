@@ -15,7 +15,7 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 
-pub use definition::{Figure, File, FlowExperiment, FlowExperiments, Point, Rest};
+pub use definition::{Figure, File, FlowExperiment, FlowExperiments, Point, Rest, with_trials};
 pub use metric::Metric;
 pub use outcome::{FlowOutcome, FlowRun};
 pub use parameters::FlowParameters;
