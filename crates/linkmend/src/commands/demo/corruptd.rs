@@ -1,21 +1,22 @@
 //! `linkmend demo --corruptd`: a link that nobody attends to.
 
+use super::DemoArgs;
 use super::progress::Steps;
-use super::{DemoArgs, TABLE_WIDTH, indented};
+use super::show::{Shown, show};
 use crate::failure::{Context, Result};
 use linkmend_lab::StopFlag;
 use linkmend_lab::unattended::{GoodputSample, Moments, UnattendedOptions, UnattendedResult, run};
 use linkmend_lab::unprivileged::Privileges;
 use linkmend_report::quantity::{count, duration, loss_rate, rate};
 use linkmend_report::{
-    Alignment, Axis, Cell, Column, Panel, Plot, Report, Section, Series, Table, Timeline, Tone, Unit,
+    Alignment, Axis, Cell, Column, Panel, Report, Section, Series, Table, Timeline, Tone, Unit,
 };
 
 const ABOUT: &str = "corruptd reads the link's counters every second. Nobody else switches anything: protection begins \
     when more frames were corrupted in two polls than chance explains, and ends when the link has been healthy for the \
     hold-down.";
 
-/// Runs it, prints the tables, and writes the page.
+/// Runs it and shows what came of it.
 pub(super) fn execute(
     arguments: &DemoArgs,
     privileges: Privileges,
@@ -23,33 +24,19 @@ pub(super) fn execute(
     progress: &Steps,
 ) -> Result<()> {
     let mut options = UnattendedOptions { seed: arguments.seed, ..UnattendedOptions::default() };
-    options.packet_ports = arguments.packet || privileges != Privileges::Root;
+    options.packet_ports = arguments.takes_packet_ports(privileges);
     options.loss = arguments.loss.unwrap_or(options.loss);
-    let impairments = &mut options.impairments;
-    impairments.rate_bps = arguments.rate.map(|rate| rate.0).or(impairments.rate_bps);
-    impairments.delay = arguments.delay.map_or(impairments.delay, |delay| delay.0);
-    impairments.link_delay = arguments.link_delay.map_or(impairments.link_delay, |delay| delay.0);
-    impairments.validate()?;
+    arguments.adjust(&mut options.impairments)?;
     let result = run(&options, stop, &|what| progress.print_line(what));
     progress.finish();
     let result = result.context("the demo did not finish")?;
-    let (width, colour) = crate::output::terminal(TABLE_WIDTH);
-    if arguments.json {
-        crate::output::print(&serde_json::to_string_pretty(&result)?)?;
-    } else {
-        crate::output::print(&table(&result).to_text(width, colour))?;
-        crate::output::print(&indented(ABOUT, width))?;
-    }
-    if !arguments.no_report {
-        let path = &arguments.report;
-        std::fs::write(path, page(&result)?)
-            .with_context(|| format!("cannot write the report to {}", path.display()))?;
-        progress.print_line(&format!("report: {}", path.display()));
-    }
-    if let Some(folder) = &arguments.plots {
-        super::write_plots([("corruptd", Plot::from(plot(&result)))], folder)?;
-    }
-    Ok(())
+    let shown = Shown {
+        tables: vec![table(&result)],
+        sentences: vec![ABOUT.to_owned()],
+        page: page(&result)?,
+        plots: vec![("corruptd", plot(&result).into())],
+    };
+    show(arguments, progress, &result, &shown)
 }
 
 fn table(result: &UnattendedResult) -> Table {

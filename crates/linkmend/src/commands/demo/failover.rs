@@ -1,8 +1,9 @@
 //! `linkmend demo --failover`: one of two links is cut, over Linkmend and over the kernel's usual answer.
 
+use super::DemoArgs;
 use super::progress::Steps;
+use super::show::{Shown, show};
 use super::tables::span;
-use super::{DemoArgs, TABLE_WIDTH, indented};
 use crate::failure::{Context, Result};
 use linkmend_lab::StopFlag;
 use linkmend_lab::failover::{
@@ -11,7 +12,7 @@ use linkmend_lab::failover::{
 use linkmend_lab::unprivileged::Privileges;
 use linkmend_report::quantity::{count, duration, rate};
 use linkmend_report::{
-    Alignment, Axis, Cell, Column, Hue, Panel, Plot, Report, Section, Series, Table, Timeline, Tone, Unit,
+    Alignment, Axis, Cell, Column, Hue, Panel, Report, Section, Series, Table, Timeline, Tone, Unit,
 };
 
 const ABOUT: &str = "The first link is cut several times, under one transfer of kernel TCP (CUBIC), above, and then under \
@@ -20,7 +21,7 @@ const ABOUT: &str = "The first link is cut several times, under one transfer of 
     200 ms. The last rows are what Linkmend says of its changes: why, how many frames it sent again, and how long the other end \
     heard nothing.";
 
-/// Runs it, prints the table, and writes the page.
+/// Runs it and shows what came of it.
 pub(super) fn execute(
     arguments: &DemoArgs,
     privileges: Privileges,
@@ -28,34 +29,20 @@ pub(super) fn execute(
     progress: &Steps,
 ) -> Result<()> {
     let mut options = FailoverOptions { seed: arguments.seed, ..FailoverOptions::default() };
-    options.packet_ports = arguments.packet || privileges != Privileges::Root;
-    let (impairments, backup) = (&mut options.impairments, &mut options.backup);
-    impairments.rate_bps = arguments.rate.map(|rate| rate.0).or(impairments.rate_bps);
-    impairments.delay = arguments.delay.map_or(impairments.delay, |delay| delay.0);
-    impairments.link_delay = arguments.link_delay.map_or(impairments.link_delay, |delay| delay.0);
-    (backup.rate_bps, backup.delay) = (impairments.rate_bps, impairments.link_delay);
-    impairments.validate()?;
+    options.packet_ports = arguments.takes_packet_ports(privileges);
+    arguments.adjust(&mut options.impairments)?;
+    let (first, backup) = (&options.impairments, &mut options.backup);
+    (backup.rate_bps, backup.delay) = (first.rate_bps, first.link_delay);
     let result = run(&options, stop, &|what| progress.print_line(what));
     progress.finish();
     let result = result.context("the demo did not finish")?;
-    let (width, colour) = crate::output::terminal(TABLE_WIDTH);
-    if arguments.json {
-        crate::output::print(&serde_json::to_string_pretty(&result)?)?;
-    } else {
-        crate::output::print(&table(&result).to_text(width, colour))?;
-        crate::output::print(&indented(ABOUT, width))?;
-        crate::output::print(&indented(&beside(&result), width))?;
-    }
-    if !arguments.no_report {
-        let path = &arguments.report;
-        std::fs::write(path, page(&result)?)
-            .with_context(|| format!("cannot write the report to {}", path.display()))?;
-        progress.print_line(&format!("report: {}", path.display()));
-    }
-    if let Some(folder) = &arguments.plots {
-        super::write_plots([("failover", Plot::from(plot(&result)))], folder)?;
-    }
-    Ok(())
+    let shown = Shown {
+        tables: vec![table(&result)],
+        sentences: vec![ABOUT.to_owned(), beside(&result)],
+        page: page(&result)?,
+        plots: vec![("failover", plot(&result).into())],
+    };
+    show(arguments, progress, &result, &shown)
 }
 
 /// What the kernel did, and why.

@@ -5,23 +5,22 @@ mod failover;
 mod html;
 mod noise;
 pub mod progress;
+mod show;
 mod tables;
 
 use crate::failure::{Context, Result};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use clap::Args;
-use linkmend_lab::StopFlag;
-use linkmend_lab::demo::{DemoOptions, DemoResult, Part, run};
+use linkmend_lab::demo::{DemoOptions, Part, run};
 use linkmend_lab::unprivileged::{Privileges, ensure_privileges};
+use linkmend_lab::{Impairments, StopFlag};
 use linkmend_quantity::{BitRate, Span};
-use linkmend_report::Plot;
+use show::{Shown, show};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-
-/// Width of the tables when standard output is no terminal.
-const TABLE_WIDTH: usize = 100;
 
 /// Arguments of `linkmend demo`.
 ///
@@ -105,15 +104,22 @@ impl DemoArgs {
         if let Some(loss) = self.loss {
             options.loss = loss;
         }
-        let impairments = &mut options.impairments;
+        self.adjust(&mut options.impairments)?;
+        options.packet_ports = self.takes_packet_ports(privileges);
+        Ok(options)
+    }
+
+    /// Puts what the arguments say of the path in place of what a demo usually has.
+    fn adjust(&self, impairments: &mut Impairments) -> Result<()> {
+        let span = |given: Option<Span>, usual: Duration| given.map_or(usual, |Span(time)| time);
         impairments.rate_bps = self.rate.map(|rate| rate.0).or(impairments.rate_bps);
-        let span =
-            |given: Option<Span>, default: std::time::Duration| given.map_or(default, |Span(time)| time);
         impairments.delay = span(self.delay, impairments.delay);
         impairments.link_delay = span(self.link_delay, impairments.link_delay);
-        impairments.validate()?;
-        options.packet_ports = self.packet || privileges != Privileges::Root;
-        Ok(options)
+        Ok(impairments.validate()?)
+    }
+
+    fn takes_packet_ports(&self, privileges: Privileges) -> bool {
+        self.packet || privileges != Privileges::Root
     }
 }
 
@@ -151,55 +157,13 @@ pub fn execute(arguments: &DemoArgs) -> Result<()> {
     let result = run(&options, &stop, &progress);
     progress.finish();
     let result = result.context("the demo did not finish")?;
-    if arguments.json {
-        crate::output::print(&serde_json::to_string_pretty(&result)?)?;
-    } else {
-        print_tables(&result)?;
-    }
-    if !arguments.no_report {
-        write_report(&result, &arguments.report)?;
-        progress.print_line(&format!("report: {}", arguments.report.display()));
-    }
-    if let Some(folder) = &arguments.plots {
-        write_plots(html::plots(&result), folder)?;
-    }
-    Ok(())
-}
-
-/// Writes plots by their names.
-fn write_plots(plots: impl IntoIterator<Item = (&'static str, Plot)>, folder: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    for (name, plot) in plots {
-        for (ending, content) in [("svg", plot.to_svg()), ("csv", plot.to_csv())] {
-            let path = folder.join(format!("demo-{name}.{ending}"));
-            std::fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))?;
-        }
-    }
-    Ok(())
-}
-
-fn print_tables(result: &DemoResult) -> Result<()> {
-    let (width, colour) = crate::output::terminal(TABLE_WIDTH);
-    for table in tables::all(result) {
-        crate::output::print(&table.to_text(width, colour))?;
-        crate::output::print("\n")?;
-    }
-    let mut sentences = noise::complaints(result);
-    sentences.push(format!("{}, {}.", tables::path(result), noise::summary(result)));
-    for sentence in sentences {
-        crate::output::print(&indented(&sentence, width))?;
-    }
-    Ok(())
-}
-
-/// Wraps a paragraph with the indentation of the tables.
-fn indented(paragraph: &str, width: usize) -> String {
-    const INDENT: &str = "  ";
-    let lines = linkmend_report::wrap(paragraph, width.saturating_sub(INDENT.len()).max(1));
-    lines.lines().map(|line| format!("{INDENT}{line}\n")).collect()
-}
-
-fn write_report(result: &DemoResult, path: &Path) -> Result<()> {
-    let page = html::page(result)?;
-    std::fs::write(path, page).with_context(|| format!("cannot write the report to {}", path.display()))
+    let mut sentences = noise::complaints(&result);
+    sentences.push(format!("{}, {}.", tables::path(&result), noise::summary(&result)));
+    let shown = Shown {
+        tables: tables::all(&result),
+        sentences,
+        page: html::page(&result)?,
+        plots: html::plots(&result).into(),
+    };
+    show(arguments, &progress, &result, &shown)
 }
