@@ -121,14 +121,12 @@ impl Pair {
     /// for so long that the kernel took over, which says nothing of the links.
     fn judge(&self, what: &str, mode: Mode, before: &[LinkReport; 2], report: &GeneratorReport) {
         let after = self.reports();
-        let counted = |count: fn(&LinkReport) -> u64| {
-            after.each_ref().map(count).iter().sum::<u64>() - before.each_ref().map(count).iter().sum::<u64>()
-        };
+        let counted = |count: fn(&LinkReport) -> u64| counted(before, &after, count);
         let changes = counted(|report| {
             report.failover.as_ref().map_or(0, |failover| failover.failovers + failover.moves)
         });
         let resent = counted(|report| report.failover.as_ref().map_or(0, |failover| failover.resent_frames));
-        let stalls = counted(|report| report.counters.stalls);
+        let stalls = counted(stalls);
         println!(
             "{what}: sent {}, lost {}, duplicated {}, reordered {}, changes {changes}, sent again {resent}, stalls \
              {stalls}, {:.0} frames/s",
@@ -147,6 +145,16 @@ impl Pair {
             assert_eq!(report.reordered, 0, "{}", said());
         }
     }
+}
+
+/// What both link ends have counted between two reports.
+fn counted(before: &[LinkReport; 2], after: &[LinkReport; 2], count: fn(&LinkReport) -> u64) -> u64 {
+    let sum = |reports: &[LinkReport; 2]| reports.iter().map(count).sum::<u64>();
+    sum(after) - sum(before)
+}
+
+fn stalls(report: &LinkReport) -> u64 {
+    report.counters.stalls
 }
 
 fn frames(count: u64, per_second: Option<u32>) -> GeneratorOptions {
@@ -276,12 +284,17 @@ fn two_links_that_are_both_down_for_a_while_come_back() {
             }
             begun.elapsed()
         });
-        println!("{what}, {took:?} in all: sent {}, lost {}", report.sent, report.lost);
+        let stalls = counted(&before, &pair.reports(), stalls);
+        println!("{what}, {took:?} in all: sent {}, lost {}, stalls {stalls}", report.sent, report.lost);
         if took < PEER_TIMEOUT_SURELY_NOT {
             pair.judge(&what, Mode::Ordered, &before, &report);
         }
         // What comes when both ends have given each other up may be lost.
-        assert_eq!((report.duplicated, report.reordered, report.corrupted), (0, 0, 0), "{what}: {report:?}");
+        assert_eq!(
+            (report.duplicated, report.reordered, report.corrupted),
+            (0, 0, 0),
+            "{what}, stalls {stalls}: {report:?}"
+        );
         pair.wait_for(&format!("{what}: protected again"), |pair| {
             pair.reports().iter().all(|report| report.transmit_state == TransmitState::Active)
         });
