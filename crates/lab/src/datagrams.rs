@@ -84,7 +84,7 @@ pub struct DatagramReport {
 }
 
 /// The shortest time without an arrival that is noted.
-pub const SILENCE_MIN: Duration = Duration::from_millis(1);
+pub const SILENCE_MIN: Duration = Duration::from_micros(200);
 /// Silences that are noted.
 const SILENCES_MAX: usize = 100_000;
 
