@@ -68,7 +68,7 @@ impl Across {
         format!("{extreme} of {points}")
     }
 
-    /// The greatest or the least of several values, as this says; `None` if one of them is missing.
+    /// The greatest or the least of several values, as this says; `None` if one of them is missing, or they are to be pooled.
     pub(crate) fn extreme(
         self,
         measured: impl IntoIterator<Item = Option<Measurement>>,
@@ -76,7 +76,11 @@ impl Across {
         let measured: Option<Vec<Measurement>> = measured.into_iter().collect();
         let ascending = |a: &Measurement, b: &Measurement| a.value.total_cmp(&b.value);
         let measured = measured?.into_iter();
-        if self == Across::Least { measured.min_by(ascending) } else { measured.max_by(ascending) }
+        match self {
+            Across::Pooled => None,
+            Across::Greatest => measured.max_by(ascending),
+            Across::Least => measured.min_by(ascending),
+        }
     }
 }
 

@@ -422,14 +422,27 @@ fn an_experiment_runs_with_as_many_flows_as_asked_for() {
     assert_eq!(results["trials"], 40);
     for point in results["points"].as_array().expect("points") {
         assert!(point["command"].as_str().is_some_and(|command| command.contains("--trials 40 ")), "{point}");
+        let report = &point["reports"][0];
+        let ended = report["fct_us"]["count"].as_u64().expect("a count");
+        assert_eq!(ended + report["failed_flows"].as_u64().expect("a count"), 40, "{report}");
     }
-    assert!(fs::read_to_string(out.join("report.html")).expect("a report").contains("Flows of each run"));
+    assert!(fs::read_to_string(out.join("report.html")).expect("a report").contains("Trials of each run"));
     for (id, count, message) in [
         ("fig8", "40", "error: `fig8` has no trials: hosts send no flows in it\nhint: "),
         (
             "table3",
             "40",
-            "error: trials = 40: must not be given for table3, some of whose runs end after a time\n",
+            "error: trials = 40: must not be given for table3, of which runs end after a time\nhint: ",
+        ),
+        (
+            "load-balanced",
+            "40",
+            "error: trials = 40: must not be given for load-balanced, whose points have different",
+        ),
+        (
+            "rdma-ping-pong",
+            "40",
+            "error: trials = 40: must not be given for rdma-ping-pong, which compares counts of a run (timeouts_",
         ),
         ("rdma-fig10", "0", "error: trials = 0: must be "),
         ("rdma-fig10", "many", "error: invalid value 'many' for '--trials <COUNT>'"),

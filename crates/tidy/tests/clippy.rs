@@ -53,7 +53,7 @@ fn what_breaks_determinism_is_banned_each_with_its_reason() {
 }
 
 #[test]
-fn crates_in_real_time_may_read_the_clock_but_have_no_hash_maps() {
+fn crates_in_real_time_may_read_the_clock_but_have_no_hash_maps_and_copy_no_process() {
     for name in ["dataplane", "lab", "linkmend", "monitor"] {
         let configuration = workspace_root().join("crates").join(name);
         let Some(clock) = said("pub fn f() { let _ = std::time::Instant::now(); }", &configuration) else {
@@ -63,6 +63,10 @@ fn crates_in_real_time_may_read_the_clock_but_have_no_hash_maps() {
         let map = "pub fn f(x: &std::collections::HashMap<u8, u8>) -> bool { x.is_empty() }";
         let map = said(map, &configuration).unwrap_or_default();
         assert!(map.contains("use BTreeMap"), "{name}: {map}");
+        let copy = "pub fn f(c: &mut std::process::Command) {\n    use std::os::unix::process::CommandExt;\n    \
+                    // SAFETY: it does nothing.\n    unsafe { c.pre_exec(|| Ok(())) };\n}";
+        let copy = said(copy, &configuration).unwrap_or_default();
+        assert!(copy.contains("loops stand still while it is made"), "{name}: {copy}");
     }
 }
 

@@ -31,11 +31,11 @@ impl Memory {
         // Huge pages spare TLB misses on the frame path; a kernel without them works as well.
         // SAFETY: the range is the mapping just made.
         let _ = unsafe { madvise(base, length, MmapAdvise::MADV_HUGEPAGE) };
+        let mut memory = Memory { base: base.cast(), length };
         // Frames are nothing to a child of this process. It would get a copy of every page that a socket has registered,
         // and as long as that takes, the loop could not touch any other.
         // SAFETY: the range is the mapping just made, and no child of this process uses it before it executes a program.
         unsafe { madvise(base, length, MmapAdvise::MADV_DONTFORK)? };
-        let mut memory = Memory { base: base.cast(), length };
         // Touched here, so that no page fault happens on the frame path.
         memory.bytes_mut(0, length).fill(0);
         Ok(memory)
@@ -88,7 +88,7 @@ mod tests {
                 return flags.to_owned();
             }
         }
-        panic!("no mapping has {address:#x}:\n{maps}")
+        panic!("no mapping has {address:#x}, or the kernel says no flags:\n{maps}")
     }
 
     #[test]

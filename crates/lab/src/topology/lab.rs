@@ -114,7 +114,8 @@ impl Lab {
     /// not reach it), and records it so that [`Lab::down`] can end it. The caller waits for the child.
     ///
     /// # Errors
-    /// [`LabError::Spawn`] if it cannot be started, [`LabError::NotUp`] if the laboratory is gone.
+    /// [`LabError::Spawn`] if it cannot be started, [`LabError::Namespace`] if the namespace cannot be entered,
+    /// [`LabError::NotUp`] if the laboratory is gone, [`LabError::TooManyProcesses`] if it is full.
     pub fn spawn(&self, role: Role, command: Command) -> Result<Child, LabError> {
         self.spawn_in(self.namespace(role), command)
     }

@@ -28,7 +28,8 @@ impl QueueLimits {
         ecn_bytes: u64::MAX,
     };
 
-    /// What to do with a frame of `bytes` that finds these frames of its class, of this length, and `frames` of both classes.
+    /// What to do with a frame of `bytes` that finds `class_frames` of its class, which have `class_bytes` together, and
+    /// `frames` of both classes.
     #[inline]
     pub const fn arrival(&self, bytes: u32, class_frames: usize, class_bytes: u64, frames: usize) -> Arrival {
         let too_many = class_frames >= self.class_frames || frames >= self.frames;

@@ -95,7 +95,7 @@ pub struct Network<O = NoObserver, S: Scheme = Schemes, H = NoHosts> {
     schemes: Vec<S>,
     loops: Vec<RecirculationPort>,
     nodes: Vec<Node>,
-    /// By node: its ports.
+    /// By node: its ports, those of backup links among them.
     ports_of: Vec<Vec<PortId>>,
     flows: Vec<Flow>,
     /// Whether any flow crosses more than one link.

@@ -202,10 +202,7 @@ impl<S: Scheme> Plan<S> {
         let failover = Failover::new(failing, count, seed, |port| latencies(&ports, port));
         let loop_at =
             |(index, (rate, latency))| RecirculationPort::new(PortId::sources(count) + index, rate, latency);
-        let mut ports_of = vec![Vec::new(); self.nodes.len()];
-        for port in &ports {
-            ports_of[port.node.index()].push(port.id);
-        }
+        let ports_of = by_node(&ports, self.nodes.len());
         let mut network = Network {
             now: Time::ZERO,
             acts: 0,
@@ -236,35 +233,35 @@ impl<S: Scheme> Plan<S> {
     }
 
     /// By node: its ports, but for those of backup links, which no route uses.
-    fn ports_of_nodes(&self) -> Vec<Vec<PortId>> {
+    fn routed_ports(&self) -> Vec<Vec<PortId>> {
         let is_backup = |link| self.failing.iter().any(|failing| failing.backup == Some(LinkId(link as u32)));
-        let mut ports_of = vec![Vec::new(); self.nodes.len()];
+        let mut routed_ports_of = vec![Vec::new(); self.nodes.len()];
         for (link, cable) in self.links.iter().enumerate() {
             for (port, node) in PortId::both(LinkId(link as u32)).into_iter().zip(cable.nodes) {
                 if !is_backup(link) {
-                    ports_of[node.index()].push(port);
+                    routed_ports_of[node.index()].push(port);
                 }
             }
         }
-        ports_of
+        routed_ports_of
     }
 
     /// Sets the shortest paths from every switch to every host.
     fn set_routes_to_hosts(&mut self) {
-        let ports_of = self.ports_of_nodes();
+        let routed_ports_of = self.routed_ports();
         let mut distance = Vec::new();
         for index in 0..self.nodes.len() {
             if matches!(self.nodes[index], Node::Host) {
                 let host = NodeId(index as u32);
-                self.distances(&ports_of, host, &mut distance);
-                self.set_routes_to(&ports_of, host, &distance);
+                self.distances(&routed_ports_of, host, &mut distance);
+                self.set_routes_to(&routed_ports_of, host, &distance);
             }
         }
     }
 
     /// Sets the shortest paths from every switch to every destination of a flow. Routes that were set by hand stay.
     fn set_routes(&mut self) {
-        let ports_of = self.ports_of_nodes();
+        let routed_ports_of = self.routed_ports();
         let mut known = vec![false; self.nodes.len()];
         let mut distance = Vec::new();
         for index in 0..self.traffic.len() {
@@ -272,8 +269,8 @@ impl<S: Scheme> Plan<S> {
             let destination = self.flows[flow.0 as usize].destination;
             self.flows[flow.0 as usize].route = destination.0;
             if !std::mem::replace(&mut known[destination.index()], true) {
-                self.distances(&ports_of, destination, &mut distance);
-                self.set_routes_to(&ports_of, destination, &distance);
+                self.distances(&routed_ports_of, destination, &mut distance);
+                self.set_routes_to(&routed_ports_of, destination, &distance);
             }
             assert!(self.leads_to(port, destination), "no way for a flow");
         }
@@ -291,13 +288,13 @@ impl<S: Scheme> Plan<S> {
     }
 
     /// Distance of each node from `destination`, in links; hosts forward nothing.
-    fn distances(&self, ports_of: &[Vec<PortId>], destination: NodeId, distance: &mut Vec<u32>) {
+    fn distances(&self, routed_ports_of: &[Vec<PortId>], destination: NodeId, distance: &mut Vec<u32>) {
         distance.clear();
         distance.resize(self.nodes.len(), u32::MAX);
         distance[destination.index()] = 0;
         let mut queue = VecDeque::from([destination]);
         while let Some(node) = queue.pop_front() {
-            for port in &ports_of[node.index()] {
+            for port in &routed_ports_of[node.index()] {
                 let next = self.node_of(port.peer());
                 if distance[next.index()] == u32::MAX {
                     distance[next.index()] = distance[node.index()] + 1;
@@ -309,7 +306,7 @@ impl<S: Scheme> Plan<S> {
         }
     }
 
-    fn set_routes_to(&mut self, ports_of: &[Vec<PortId>], destination: NodeId, distance: &[u32]) {
+    fn set_routes_to(&mut self, routed_ports_of: &[Vec<PortId>], destination: NodeId, distance: &[u32]) {
         let mut group = Vec::new();
         for node in 0..self.nodes.len() {
             let nearer = |port: &PortId| {
@@ -318,7 +315,7 @@ impl<S: Scheme> Plan<S> {
                     && (next == destination || matches!(self.nodes[next.index()], Node::Switch(_)))
             };
             group.clear();
-            group.extend(ports_of[node].iter().copied().filter(nearer));
+            group.extend(routed_ports_of[node].iter().copied().filter(nearer));
             if let Node::Switch(switch) = &mut self.nodes[node]
                 && !group.is_empty()
                 && !switch.has_route(destination.index())
@@ -327,6 +324,15 @@ impl<S: Scheme> Plan<S> {
             }
         }
     }
+}
+
+/// The ports of each of so many nodes.
+fn by_node<S: Scheme>(ports: &[Port<S>], nodes: usize) -> Vec<Vec<PortId>> {
+    let mut ports_of = vec![Vec::new(); nodes];
+    for port in ports {
+        ports_of[port.node.index()].push(port.id);
+    }
+    ports_of
 }
 
 /// How long frames take on the link that leaves a port. An acknowledgement is a frame of the least size in the other direction.

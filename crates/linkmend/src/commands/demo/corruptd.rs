@@ -33,10 +33,9 @@ pub(super) fn execute(
     let shown = Shown {
         tables: vec![table(&result)],
         sentences: vec![ABOUT.to_owned()],
-        page: page(&result)?,
         plots: vec![("corruptd", plot(&result).into())],
     };
-    show(arguments, progress, &result, &shown)
+    show(arguments, progress, &result, &shown, page)
 }
 
 fn table(result: &UnattendedResult) -> Table {

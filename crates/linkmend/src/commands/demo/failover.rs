@@ -39,10 +39,9 @@ pub(super) fn execute(
     let shown = Shown {
         tables: vec![table(&result)],
         sentences: vec![ABOUT.to_owned(), beside(&result)],
-        page: page(&result)?,
         plots: vec![("failover", plot(&result).into())],
     };
-    show(arguments, progress, &result, &shown)
+    show(arguments, progress, &result, &shown, page)
 }
 
 /// What the kernel did, and why.

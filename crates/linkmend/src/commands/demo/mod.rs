@@ -159,11 +159,6 @@ pub fn execute(arguments: &DemoArgs) -> Result<()> {
     let result = result.context("the demo did not finish")?;
     let mut sentences = noise::complaints(&result);
     sentences.push(format!("{}, {}.", tables::path(&result), noise::summary(&result)));
-    let shown = Shown {
-        tables: tables::all(&result),
-        sentences,
-        page: html::page(&result)?,
-        plots: html::plots(&result).into(),
-    };
-    show(arguments, &progress, &result, &shown)
+    let shown = Shown { tables: tables::all(&result), sentences, plots: html::plots(&result).into() };
+    show(arguments, &progress, &result, &shown, html::page)
 }

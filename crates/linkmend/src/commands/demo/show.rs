@@ -16,18 +16,17 @@ pub(super) struct Shown {
     pub(super) tables: Vec<Table>,
     /// What is to be said below them.
     pub(super) sentences: Vec<String>,
-    /// The report.
-    pub(super) page: String,
     /// Its plots, by their names.
     pub(super) plots: Vec<(&'static str, Plot)>,
 }
 
-/// Prints a result as tables or JSON, and writes the report and the plots, as the arguments ask for.
+/// Prints a result as tables or JSON, and writes the report, which `page` makes, and the plots, as the arguments ask for.
 pub(super) fn show<R: Serialize>(
     arguments: &DemoArgs,
     progress: &Steps,
     result: &R,
     shown: &Shown,
+    page: fn(&R) -> Result<String>,
 ) -> Result<()> {
     if arguments.json {
         output::print(&serde_json::to_string_pretty(result)?)?;
@@ -36,7 +35,7 @@ pub(super) fn show<R: Serialize>(
     }
     if !arguments.no_report {
         let path = &arguments.report;
-        std::fs::write(path, &shown.page)
+        std::fs::write(path, page(result)?)
             .with_context(|| format!("cannot write the report to {}", path.display()))?;
         progress.print_line(&format!("report: {}", path.display()));
     }

@@ -30,12 +30,12 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend reproduce --list                  the experiments, and how long each takes
-  linkmend reproduce fig8                    one figure, about as long as its line says
-  linkmend reproduce all --out results       everything
-  linkmend reproduce fig19 fig20 --json      two of them, as JSON
-  linkmend reproduce all --quick             a look at everything; verdicts mean little
-  linkmend reproduce rdma-fig12 --trials 10k with as many flows as the paper has
+  linkmend reproduce --list                    the experiments, and how long each takes
+  linkmend reproduce fig8                      one figure, about as long as its line says
+  linkmend reproduce all --out results         everything
+  linkmend reproduce fig19 fig20 --json        two of them, as JSON
+  linkmend reproduce all --quick               a look at everything; verdicts mean little
+  linkmend reproduce rdma-fig12 --trials 10k   with as many flows as the paper has
 
 DIR/report.html is the report; DIR/summary.json has the comparisons, and DIR/ID the plots (SVG, CSV), all points (CSV) \
 and all results (JSON) of each experiment. Files are written as experiments finish, so Ctrl-C leaves what is finished.
@@ -119,7 +119,7 @@ pub struct Options {
     /// So few frames that each experiment takes about a second; verdicts then mean little, and decide nothing
     #[arg(long)]
     quick: bool,
-    /// Flows of each run, whatever the experiment says: more of them, as a paper has, or fewer
+    /// Flows of each run, or rounds of an incast, whatever the experiment says: as many as a paper has, or fewer
     #[arg(long, value_name = "COUNT", conflicts_with = "quick")]
     trials: Option<Count>,
     /// Folder for the report, plots and data; it is created if necessary

@@ -16,7 +16,8 @@ pub fn render(finished: &[&Finished], options: &Options, of: usize) -> String {
         report = report.fact("Length", "quick: few frames, so that verdicts mean little");
     }
     if let Some(trials) = options.trials {
-        report = report.fact("Flows of each run", format!("{trials}, in place of what the experiments have"));
+        report =
+            report.fact("Trials of each run", format!("{trials}, in place of what the experiments have"));
     }
     let tone = |bad: usize| if bad == 0 { Tone::Good } else { Tone::Bad };
     report = report

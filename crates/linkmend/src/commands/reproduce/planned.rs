@@ -121,12 +121,14 @@ impl Planned {
     /// # Errors
     /// If it has no trials, or cannot have so many.
     pub fn with_trials(self, trials: Count) -> Result<Planned> {
+        let refused =
+            |message| UsageError::hinted(message, "name other experiments, or leave out --trials".to_owned());
         let Planned::Flows(experiment) = self else {
             let message = format!("`{}` has no trials: hosts send no flows in it", self.overview().id);
-            let hint = "name experiments with flows only, or leave out --trials".to_owned();
-            return Err(UsageError::hinted(message, hint).into());
+            return Err(refused(message).into());
         };
-        Ok(Planned::Flows(with_trials(experiment, trials)?))
+        let resized = with_trials(experiment, trials).map_err(|error| refused(error.to_string()))?;
+        Ok(Planned::Flows(resized))
     }
 }
 

@@ -174,7 +174,10 @@ fn conclude(finished: &[&Finished], of: usize, options: &Options) -> Result<()> 
         let message = format!(
             "{undecided} values were counted too seldom to tell whether they are within their tolerance"
         );
-        let hint = format!("look for `too few` in {}; more `frames` or `runs` decide it", report.display());
+        let hint = format!(
+            "look for `too few` in {}; more `frames`, `trials` or `runs` decide it",
+            report.display()
+        );
         return Err(Hinted { message, hint }.into());
     }
     Ok(())

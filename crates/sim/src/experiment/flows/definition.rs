@@ -1,6 +1,6 @@
 //! Experiments with flows as a kind of experiments.
 
-use super::metric::METRICS;
+use super::metric::{COUNTS_OF_A_RUN, METRICS};
 use super::outcome::{FlowOutcome, FlowRun};
 use super::parameters::{FlowParameters, PAIRED};
 use crate::host::{Extent, FlowSizes};
@@ -11,8 +11,8 @@ use crate::run::flows::{
 };
 use crate::time::Time;
 use linkmend_experiment::{
-    Combination, ExperimentError, ExperimentFile, Head, Kind, Metric, PointOf, PublishedTable, Reader, Run,
-    Runs, Settings, Source,
+    Combination, ExperimentError, ExperimentFile, Head, Kind, Metric, PointOf, PublishedAt, PublishedTable,
+    Reader, Run, Runs, Settings, Source,
 };
 use linkmend_quantity::{Count, LossRate, Span};
 use linkmend_topology::spec;
@@ -179,14 +179,29 @@ impl Kind for FlowExperiments {
 /// The same experiment with another number of trials in each run, such as that of a paper where the file has fewer.
 ///
 /// # Errors
-/// [`ParameterError`] if a point counts no trials, or cannot have so many.
+/// [`ParameterError`] if a point counts no trials or cannot have so many, if points have different numbers of them, or if what
+/// is published depends on the number.
 pub fn with_trials(mut experiment: FlowExperiment, trials: Count) -> Result<FlowExperiment, ParameterError> {
+    let id = &experiment.id;
+    let refused = |reason: String| {
+        ParameterError::new("trials", trials, format!("must not be given for {id}, {reason}"))
+    };
+    let of_first = experiment.points.first().and_then(|point| point.parameters.trials);
+    if experiment.points.iter().any(|point| point.parameters.trials.is_none()) {
+        return Err(refused("of which runs end after a time".to_owned()));
+    }
+    if experiment.points.iter().any(|point| point.parameters.trials != of_first) {
+        return Err(refused("whose points have different numbers of them for a reason".to_owned()));
+    }
+    let is_count =
+        |row: &&PublishedAt<FlowOutcome>| row.over.is_none() && COUNTS_OF_A_RUN.contains(&row.metric.name);
+    if let Some(row) = experiment.published.iter().find(is_count) {
+        return Err(refused(format!(
+            "which compares counts of a run ({}) with published ones",
+            row.metric.name
+        )));
+    }
     for point in &mut experiment.points {
-        if point.parameters.trials.is_none() {
-            let requirement =
-                format!("must not be given for {}, some of whose runs end after a time", experiment.id);
-            return Err(ParameterError::new("trials", trials, requirement));
-        }
         point.parameters.trials = Some(trials);
         point.task = Arc::new(config(&point.parameters)?);
     }

@@ -23,6 +23,20 @@ macro_rules! metrics {
     };
 }
 
+/// Those that grow with the trials of a run.
+pub(super) const COUNTS_OF_A_RUN: [&str; 10] = [
+    "retransmissions",
+    "timeouts",
+    "timeouts_nak",
+    "timeouts_twice",
+    "timeouts_tail",
+    "timeouts_tail_ack",
+    "flows_failed",
+    "flows_unfinished",
+    "bytes_sent",
+    "frames_corrupted",
+];
+
 /// All of them, in the order of tables: the parts of the distribution of flow completion times (FCT) of all runs, then means
 /// over the runs. A percentile has the interval in which the true one lies.
 pub(super) static METRICS: [Metric; 71] = metrics! {
