@@ -2,10 +2,11 @@
 
 use super::definition::{Figure, FlowExperiment, Point};
 use super::outcome::{FlowOutcome, distribution, slowdowns_by_size};
-use super::parameters::{FlowParameters, PAIRED};
+use super::parameters::{FAILURE_EVERY, FlowParameters, PAIRED};
 use linkmend_experiment::Parameters;
 use linkmend_quantity::LossRate;
 use linkmend_report::{Axis, Distribution, GroupedBars, Plot, Scatter, Series, TailPlot, Unit};
+use std::collections::BTreeSet;
 
 /// The plots of an experiment. There is one outcome for each point.
 pub fn all(experiment: &FlowExperiment, outcomes: &[FlowOutcome]) -> Vec<Plot> {
@@ -60,7 +61,35 @@ fn panels(experiment: &FlowExperiment) -> Vec<(String, Vec<usize>)> {
     panels
 }
 
-/// What tells a point from the others of its plot.
+/// What tells the points of a plot from each other.
+fn conditions(experiment: &FlowExperiment, points: &[usize]) -> Vec<String> {
+    let points: Vec<&Point> = points.iter().map(|index| &experiment.points[*index]).collect();
+    let short: Vec<String> = points.iter().map(|point| condition(experiment, point)).collect();
+    // Without losses, it is something else: what differs where it is given, or else that it is given at all.
+    let differing = |counts_absence: bool| -> Vec<String> {
+        let differs = |key: &&str| {
+            let words = points.iter().map(|point| point.word(key));
+            words.filter(|word| word.is_some() || counts_absence).collect::<BTreeSet<_>>().len() > 1
+        };
+        let keys: Vec<&str> = PAIRED.into_iter().filter(differs).collect();
+        points.iter().map(|point| words(point, &keys)).collect()
+    };
+    let is_clear = |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == points.len();
+    let names = [short, differing(false)].into_iter().find(is_clear).unwrap_or_else(|| differing(true));
+    let fail = points.iter().any(|point| point.word(FAILURE_EVERY).is_some());
+    let plain = |point: &Point| {
+        let is_whole = fail && point.word(FAILURE_EVERY).is_none();
+        if is_whole { "no failures".to_owned() } else { point.word("loss").unwrap_or_default() }
+    };
+    let named = |(name, point): (String, &&Point)| if name.is_empty() { plain(point) } else { name };
+    names.into_iter().zip(&points).map(named).collect()
+}
+
+fn words(point: &Point, keys: &[&str]) -> String {
+    keys.iter().filter_map(|key| point.word(key)).collect::<Vec<_>>().join(", ")
+}
+
+/// What is special about a point, in short.
 fn condition(experiment: &FlowExperiment, point: &Point) -> String {
     let is_lossless = point.parameters.loss.is_some_and(|loss| loss.0 == 0.0);
     if is_lossless && point.word("scheme").as_deref() == Some("unprotected") {
@@ -71,8 +100,9 @@ fn condition(experiment: &FlowExperiment, point: &Point) -> String {
     let is_panel = experiment.extra == Figure::Distributions;
     let one_loss = is_panel || losses.iter().all(|loss| loss.0 == 0.0 || Some(loss) == lossy);
     let keys = PAIRED.into_iter();
-    let keys = keys.filter(|key| experiment.varied.contains(key) && !(one_loss && *key == "loss"));
-    keys.filter_map(|key| point.word(key)).collect::<Vec<_>>().join(", ")
+    let keys: Vec<&str> =
+        keys.filter(|key| experiment.varied.contains(key) && !(one_loss && *key == "loss")).collect();
+    words(point, &keys)
 }
 
 fn tail(
@@ -85,9 +115,8 @@ fn tail(
         if name.is_empty() { experiment.title.clone() } else { format!("{}: {name}", experiment.title) };
     let axis = Axis::new("flow completion time", Unit::Second).log();
     let mut plot = TailPlot::new(title, axis).above_percentile(above_percentile);
-    for index in points {
+    for (index, name) in points.iter().zip(conditions(experiment, points)) {
         let percentiles = distribution(&outcomes[*index], above_percentile / 100.0);
-        let name = condition(experiment, &experiment.points[*index]);
         plot = plot.series(Distribution::from_percentiles(name, percentiles));
     }
     plot.into()
@@ -101,9 +130,9 @@ fn slowdown((experiment, outcomes): (&FlowExperiment, &[FlowOutcome]), name: &st
     let size = Axis::new("flow size", Unit::Byte).log();
     let times = Axis::new("slowdown, 99.9th percentile", Unit::Plain).log();
     let mut plot = Scatter::new(format!("{}: {name}", experiment.title), size, times);
-    for index in points {
+    for (index, name) in points.iter().zip(conditions(experiment, points)) {
         let line = slowdowns_by_size(&outcomes[*index], PARTS, SHARE);
-        plot = plot.series(Series::joined(condition(experiment, &experiment.points[*index]), line));
+        plot = plot.series(Series::joined(name, line));
     }
     plot.into()
 }
@@ -158,4 +187,57 @@ fn groups_of_affected(experiment: &FlowExperiment, outcomes: &[FlowOutcome]) -> 
         plot = plot.series(name.join(", "), values);
     }
     plot.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::flows::built_in;
+
+    #[test]
+    fn the_lines_of_a_plot_have_different_names() {
+        for experiment in built_in().expect("they parse") {
+            let plots = match experiment.extra {
+                Figure::Tail { .. } | Figure::Slowdown => groups(&experiment),
+                Figure::Distributions => panels(&experiment),
+                Figure::Goodput | Figure::Groups => continue,
+            };
+            for (plot, points) in plots {
+                let names = conditions(&experiment, &points);
+                let distinct: BTreeSet<_> = names.iter().filter(|name| !name.is_empty()).collect();
+                assert_eq!(distinct.len(), points.len(), "{}, {plot}: {names:?}", experiment.id);
+            }
+        }
+    }
+
+    #[test]
+    fn lines_are_named_by_what_differs() {
+        let of = |id: &str, plot: usize| {
+            let experiments = built_in().expect("they parse");
+            let experiment = experiments.iter().find(|experiment| experiment.id == id).expect("it is there");
+            let plots = if experiment.extra == Figure::Distributions {
+                panels(experiment)
+            } else {
+                groups(experiment)
+            };
+            conditions(experiment, &plots[plot].1)
+        };
+        assert_eq!(of("fig12", 0), ["no loss", "unprotected", "ordered", "non-blocking"]);
+        assert_eq!(of("rdma-fig10", 0), ["no loss", "loss rate 1e-3"]);
+        let sqr = of("sqr-long-flow", 0);
+        assert_eq!(
+            sqr,
+            [
+                "sharebackup, no hand-off",
+                "sharebackup, SQR",
+                "sharebackup, acknowledged",
+                "local, SQR",
+                "no failures"
+            ]
+        );
+        assert_eq!(
+            of("load-balanced", 0)[..2],
+            ["duplicate-acks, placement uniform", "adaptive-duplicate-acks, placement uniform"]
+        );
+    }
 }
