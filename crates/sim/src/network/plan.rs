@@ -202,7 +202,7 @@ impl<S: Scheme> Plan<S> {
         let failover = Failover::new(failing, count, seed, |port| latencies(&ports, port));
         let loop_at =
             |(index, (rate, latency))| RecirculationPort::new(PortId::sources(count) + index, rate, latency);
-        let ports_of = by_node(&ports, self.nodes.len());
+        let ports_of = by_node(self.nodes.len(), ports.iter().map(|port| (port.node, port.id)));
         let mut network = Network {
             now: Time::ZERO,
             acts: 0,
@@ -234,16 +234,10 @@ impl<S: Scheme> Plan<S> {
 
     /// By node: its ports, but for those of backup links, which no route uses.
     fn routed_ports(&self) -> Vec<Vec<PortId>> {
-        let is_backup = |link| self.failing.iter().any(|failing| failing.backup == Some(LinkId(link as u32)));
-        let mut routed_ports_of = vec![Vec::new(); self.nodes.len()];
-        for (link, cable) in self.links.iter().enumerate() {
-            for (port, node) in PortId::both(LinkId(link as u32)).into_iter().zip(cable.nodes) {
-                if !is_backup(link) {
-                    routed_ports_of[node.index()].push(port);
-                }
-            }
-        }
-        routed_ports_of
+        let is_backup =
+            |port: &PortId| self.failing.iter().any(|failing| failing.backup == Some(port.link()));
+        let routed = (0..self.port_count()).map(PortId::at).filter(|port| !is_backup(port));
+        by_node(self.nodes.len(), routed.map(|port| (self.node_of(port), port)))
     }
 
     /// Sets the shortest paths from every switch to every host.
@@ -327,10 +321,10 @@ impl<S: Scheme> Plan<S> {
 }
 
 /// The ports of each of so many nodes.
-fn by_node<S: Scheme>(ports: &[Port<S>], nodes: usize) -> Vec<Vec<PortId>> {
+fn by_node(nodes: usize, ports: impl Iterator<Item = (NodeId, PortId)>) -> Vec<Vec<PortId>> {
     let mut ports_of = vec![Vec::new(); nodes];
-    for port in ports {
-        ports_of[port.node.index()].push(port.id);
+    for (node, port) in ports {
+        ports_of[node.index()].push(port);
     }
     ports_of
 }
