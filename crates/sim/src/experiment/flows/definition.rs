@@ -183,23 +183,20 @@ impl Kind for FlowExperiments {
 /// is published depends on the number.
 pub fn with_trials(mut experiment: FlowExperiment, trials: Count) -> Result<FlowExperiment, ParameterError> {
     let id = &experiment.id;
-    let refused = |reason: String| {
-        ParameterError::new("trials", trials, format!("must not be given for {id}, {reason}"))
-    };
+    let refused =
+        |reason: &str| ParameterError::new("trials", trials, format!("must not be given for {id}, {reason}"));
     let of_first = experiment.points.first().and_then(|point| point.parameters.trials);
     if experiment.points.iter().any(|point| point.parameters.trials.is_none()) {
-        return Err(refused("of which runs end after a time".to_owned()));
+        return Err(refused("of which runs end after a time"));
     }
     if experiment.points.iter().any(|point| point.parameters.trials != of_first) {
-        return Err(refused("whose points have different numbers of them for a reason".to_owned()));
+        return Err(refused("whose points have different numbers of them for a reason"));
     }
     let is_count =
         |row: &&PublishedAt<FlowOutcome>| row.over.is_none() && COUNTS_OF_A_RUN.contains(&row.metric.name);
     if let Some(row) = experiment.published.iter().find(is_count) {
-        return Err(refused(format!(
-            "which compares counts of a run ({}) with published ones",
-            row.metric.name
-        )));
+        let name = row.metric.name;
+        return Err(refused(&format!("which compares counts of a run ({name}) with published ones")));
     }
     for point in &mut experiment.points {
         point.parameters.trials = Some(trials);

@@ -24,7 +24,7 @@ macro_rules! metrics {
 }
 
 /// Those that grow with the trials of a run.
-pub(super) const COUNTS_OF_A_RUN: [&str; 10] = [
+pub(super) const COUNTS_OF_A_RUN: [&str; 17] = [
     "retransmissions",
     "timeouts",
     "timeouts_nak",
@@ -35,6 +35,13 @@ pub(super) const COUNTS_OF_A_RUN: [&str; 10] = [
     "flows_unfinished",
     "bytes_sent",
     "frames_corrupted",
+    "failures",
+    "frames_lost",
+    "frames_recovered",
+    "frames_missing",
+    "frames_duplicated",
+    "frames_held",
+    "frames_not_kept",
 ];
 
 /// All of them, in the order of tables: the parts of the distribution of flow completion times (FCT) of all runs, then means
@@ -163,4 +170,20 @@ fn share_of_sacked(outcome: &FlowOutcome, count: fn(&Affected) -> u64) -> Option
 
 fn sum(outcome: &FlowOutcome, count: fn(&Affected) -> u64) -> u64 {
     outcome.iter().map(|run| count(&run.report.affected_flows)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_a_run_are_metrics() {
+        for name in COUNTS_OF_A_RUN {
+            assert!(METRICS.iter().any(|metric| metric.name == name), "{name}");
+        }
+        // Whatever says so of itself is one.
+        for metric in METRICS.iter().filter(|metric| metric.label.ends_with("of a run")) {
+            assert!(COUNTS_OF_A_RUN.contains(&metric.name), "{}", metric.name);
+        }
+    }
 }
