@@ -6,6 +6,7 @@
 
 mod limits;
 mod report;
+mod sliding;
 mod unconfirmed;
 
 use crate::frame::FrameHandle;
@@ -112,13 +113,8 @@ impl Receiver {
 
     /// Ends the session: buffered frames will be delivered in order, without waiting for missing ones.
     pub(crate) fn end(&mut self, stats: &mut Stats) {
-        for sequence in self.deliver..self.highest {
-            let slot = &self.slots[(sequence & self.mask) as usize];
-            if slot.state == SlotState::Buffered {
-                self.flush.push_back((slot.frame, slot.bytes));
-            }
-        }
-        (self.deliver, self.cumulative) = (self.highest, self.highest);
+        self.flush_before(self.highest);
+        self.cumulative = self.highest;
         stats.unrecovered_frames += core::mem::take(&mut self.missing);
         self.paused = false;
     }
@@ -151,6 +147,7 @@ impl Receiver {
     ) -> Verdict {
         let Some(sequence) = sequence.expand(self.highest) else { return Verdict::OutOfWindow };
         if sequence >= self.highest {
+            self.slide(sequence + 1, stats);
             if sequence - self.base() > self.mask || self.is_unconfirmed(sequence, sequence + 1) {
                 return Verdict::OutOfWindow;
             }
@@ -191,8 +188,12 @@ impl Receiver {
         stats: &mut Stats,
     ) -> bool {
         let Some(next) = next.expand(self.highest) else { return false };
-        // A dummy that was overtaken announces less than is known, which changes nothing.
-        next <= self.highest || self.is_unconfirmed(next, next) || self.reveal(now, next, stats)
+        if next <= self.highest {
+            // A dummy that was overtaken announces less than is known, which changes nothing.
+            return true;
+        }
+        self.slide(next, stats);
+        self.is_unconfirmed(next, next) || self.reveal(now, next, stats)
     }
 
     /// Learns from a dummy that everything before `next` has been sent, and that the sender no longer holds what is

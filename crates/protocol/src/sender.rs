@@ -308,7 +308,8 @@ impl Sender {
             waiting.copies_left -= 1;
             if waiting.copies_left == 0 {
                 slot.state = SlotState::Retransmitted;
-                slot.rounds = slot.rounds.saturating_add(u8::from(!waiting.by_path_change));
+                // A round on the path that was left says nothing about this one.
+                slot.rounds = if waiting.by_path_change { 0 } else { slot.rounds.saturating_add(1) };
                 self.marks[index] = Mark { next: self.next, dummy_stamp };
                 self.retransmit_queue.pop_front();
             }

@@ -90,7 +90,8 @@ pub struct Stats {
     /// Missing frames that came after all.
     pub recovered_frames: u64,
     /// Missing frames given up by the clock: after the recovery timeout, or earlier in non-blocking mode if their
-    /// sender has withdrawn them; or after a silence as long as the peer timeout.
+    /// sender has withdrawn them, or in the authors' protocol if their place in the window is needed; or after a silence
+    /// as long as the peer timeout.
     pub recovery_timeouts: u64,
     /// Missing frames given up because their sender no longer holds them.
     pub withdrawn_frames: u64,

@@ -17,6 +17,8 @@ pub(crate) struct ReceiverLimits {
     pub(crate) by_clock_alone: bool,
     /// How far ahead a single frame is believed.
     pub(crate) plausible_ahead: u64,
+    /// Whether the sender's numbers continue whatever is missing, and the window with them.
+    pub(crate) slides: bool,
     /// Whether the sender resends a frame that found no room until there is some, so that its recovery timeout restarts
     /// with each arrival.
     pub(crate) resends: bool,
@@ -41,6 +43,7 @@ impl ReceiverLimits {
                 Format::Linkguardian => u64::MAX,
                 Format::Transparent | Format::Compact => plausible_ahead(config.window_frames),
             },
+            slides: !resends,
             resends,
             clock_yields: resends && !config.give_up_by_clock,
         }

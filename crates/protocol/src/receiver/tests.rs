@@ -14,6 +14,7 @@ const BYTES: u32 = 100;
 
 struct Model {
     mode: Mode,
+    slides: bool,
     deliver: u64,
     highest: u64,
     missing: BTreeMap<u64, u64>,
@@ -21,7 +22,21 @@ struct Model {
 }
 
 impl Model {
+    /// Gives up what would lie more than a window before `next`; what was buffered behind it is delivered first.
+    fn slide(&mut self, next: u64) {
+        if !self.slides || next > self.highest + WINDOW {
+            return;
+        }
+        while self.cumulative() + WINDOW < next {
+            self.missing.pop_first();
+        }
+        if self.deliver + WINDOW < next {
+            self.deliver = self.cumulative();
+        }
+    }
+
     fn reveal(&mut self, now: u64, next: u64) -> bool {
+        self.slide(next);
         if next > self.deliver + WINDOW {
             return false;
         }
@@ -33,14 +48,14 @@ impl Model {
     }
 
     fn data(&mut self, now: u64, sequence: u64) -> Verdict {
-        if sequence >= self.deliver + WINDOW {
+        if !self.reveal(now, sequence + 1) {
             return Verdict::OutOfWindow;
         }
-        self.reveal(now, sequence + 1);
         if !self.missing.contains_key(&sequence) {
             return Verdict::Duplicate;
         }
-        let turn = self.mode == Mode::NonBlocking || sequence == self.deliver;
+        let waits_for_others = self.buffered.first().is_some_and(|&first| first < self.deliver);
+        let turn = self.mode == Mode::NonBlocking || sequence == self.deliver && !waits_for_others;
         if !turn && (self.buffered.len() as u64 + 1) * u64::from(BYTES) > BUFFER_BYTES {
             return Verdict::Overflow;
         }
@@ -75,7 +90,7 @@ impl Model {
         match next {
             Some(sequence) => {
                 self.buffered.remove(&sequence);
-                self.deliver = sequence + 1;
+                self.deliver = self.deliver.max(sequence + 1);
             }
             None => self.deliver = cumulative,
         }
@@ -114,23 +129,31 @@ fn missing_of(feedback: &LaneFeedback, reference: u64) -> Vec<u64> {
     runs.collect()
 }
 
-fn run(mode: Mode, first: u64, steps: &[Step]) {
-    let limits = ReceiverLimits {
-        buffer_bytes: BUFFER_BYTES,
-        pause_bytes: 500,
-        resume_bytes: 100,
-        recovery_timeout: Ticks(TIMEOUT),
-        by_clock: true,
-        by_clock_alone: true,
-        plausible_ahead: u64::MAX,
-        resends: false,
-        clock_yields: false,
-    };
+const LIMITS: ReceiverLimits = ReceiverLimits {
+    buffer_bytes: BUFFER_BYTES,
+    pause_bytes: 500,
+    resume_bytes: 100,
+    recovery_timeout: Ticks(TIMEOUT),
+    by_clock: true,
+    by_clock_alone: true,
+    plausible_ahead: u64::MAX,
+    slides: false,
+    resends: false,
+    clock_yields: false,
+};
+
+fn run(mode: Mode, slides: bool, first: u64, steps: &[Step]) {
     let mut stats = Stats::default();
-    let mut receiver = Receiver::new(mode, WINDOW as u32, limits);
+    let mut receiver = Receiver::new(mode, WINDOW as u32, ReceiverLimits { slides, ..LIMITS });
     receiver.start(first, &mut stats);
-    let mut model =
-        Model { mode, deliver: first, highest: first, missing: BTreeMap::new(), buffered: BTreeSet::new() };
+    let mut model = Model {
+        mode,
+        slides,
+        deliver: first,
+        highest: first,
+        missing: BTreeMap::new(),
+        buffered: BTreeSet::new(),
+    };
     let mut now = 0;
     for step in steps {
         match *step {
@@ -178,31 +201,26 @@ proptest! {
     #[test]
     fn receiver_agrees_with_the_model(
         ordered in any::<bool>(),
+        slides in any::<bool>(),
         first in FIRST_ABSOLUTE..FIRST_ABSOLUTE * 3,
         steps in proptest::collection::vec(step(), 0..200),
     ) {
-        run(if ordered { Mode::Ordered } else { Mode::NonBlocking }, first, &steps);
+        run(if ordered { Mode::Ordered } else { Mode::NonBlocking }, slides, first, &steps);
     }
 
     #[test]
-    fn receiver_agrees_with_the_model_near_the_wrap(ordered in any::<bool>(), steps in proptest::collection::vec(step(), 0..100)) {
-        run(if ordered { Mode::Ordered } else { Mode::NonBlocking }, FIRST_ABSOLUTE * 2 - 20, &steps);
+    fn receiver_agrees_with_the_model_near_the_wrap(
+        ordered in any::<bool>(),
+        slides in any::<bool>(),
+        steps in proptest::collection::vec(step(), 0..100),
+    ) {
+        run(if ordered { Mode::Ordered } else { Mode::NonBlocking }, slides, FIRST_ABSOLUTE * 2 - 20, &steps);
     }
 }
 
 /// Every second of `frames` frames is missing.
 fn with_holes(frames: u64) -> (Receiver, Stats) {
-    let limits = ReceiverLimits {
-        buffer_bytes: u64::MAX,
-        pause_bytes: u64::MAX,
-        resume_bytes: 0,
-        recovery_timeout: Ticks(TIMEOUT),
-        by_clock: true,
-        by_clock_alone: true,
-        plausible_ahead: u64::MAX,
-        resends: false,
-        clock_yields: false,
-    };
+    let limits = ReceiverLimits { buffer_bytes: u64::MAX, pause_bytes: u64::MAX, resume_bytes: 0, ..LIMITS };
     let mut stats = Stats::default();
     let mut receiver = Receiver::new(Mode::Ordered, 4096, limits);
     lose_every_second(&mut receiver, 0..frames, &mut stats);
@@ -269,19 +287,8 @@ fn the_recovery_timeout_counts_from_the_first_report() {
 #[test]
 fn a_receiver_moved_ahead_keeps_frames_that_wait_for_delivery() {
     for frames in 0..3 * WINDOW {
-        let limits = ReceiverLimits {
-            buffer_bytes: BUFFER_BYTES,
-            pause_bytes: 500,
-            resume_bytes: 100,
-            recovery_timeout: Ticks(TIMEOUT),
-            by_clock: true,
-            by_clock_alone: true,
-            plausible_ahead: u64::MAX,
-            resends: false,
-            clock_yields: false,
-        };
         let mut stats = Stats::default();
-        let mut receiver = Receiver::new(Mode::Ordered, WINDOW as u32, limits);
+        let mut receiver = Receiver::new(Mode::Ordered, WINDOW as u32, LIMITS);
         let first = FIRST_ABSOLUTE + 5;
         receiver.start(first, &mut stats);
         let wire = SequenceNumber::from_absolute;

@@ -15,6 +15,8 @@ enum Fate {
     Unknown,
     /// Reported missing, copies not out yet.
     Queued,
+    /// To go out once more, on another path.
+    Resent,
     /// Copies out: the next new number and the dummy stamp when they went.
     Sent {
         next: u64,
@@ -69,6 +71,7 @@ enum Step {
     /// Everything missing among the first few arrives.
     Recover(u64),
     Copies(u8),
+    ChangePath,
     Dummy,
     Ack,
 }
@@ -81,6 +84,7 @@ fn step() -> impl Strategy<Value = Step> {
         }),
         2 => (0u64..16).prop_map(Step::Recover),
         3 => (1u8..4).prop_map(Step::Copies),
+        1 => Just(Step::ChangePath),
         1 => Just(Step::Dummy),
         1 => Just(Step::Ack),
     ]
@@ -154,20 +158,10 @@ fn run(first: u64, max_rounds: u8, steps: &[(Step, bool)]) {
             Step::Recover(count) => {
                 far.lost.drain(..(count as usize).min(far.lost.len()));
             }
-            Step::Copies(copies) => {
-                let expected = model.frames.iter().filter(|(_, (fate, _))| *fate == Fate::Queued).count();
-                let mut sent = 0;
-                while let Some((frame, number)) = sender.poll_retransmission(copies, stamp, &mut stats) {
-                    let sequence = number.expand(first).expect("near");
-                    assert_eq!(frame.0, sequence as u32);
-                    let (fate, rounds) = model.frames.get_mut(&sequence).expect("a frame that was released");
-                    sent += 1;
-                    if sent % usize::from(copies) == 0 {
-                        *rounds += 1;
-                        *fate = Fate::Sent { next: model.next, stamp };
-                    }
-                }
-                assert_eq!(sent, expected * usize::from(copies));
+            Step::Copies(copies) => model.expect_copies(&mut sender, copies, stamp),
+            Step::ChangePath => {
+                assert_eq!(sender.resend_all(), model.frames.len() as u64);
+                model.frames.values_mut().for_each(|frame| *frame = (Fate::Resent, 0));
             }
             Step::Dummy => stamp += 1,
             Step::Ack => {
@@ -183,6 +177,28 @@ fn run(first: u64, max_rounds: u8, steps: &[(Step, bool)]) {
 }
 
 impl Model {
+    /// Every copy that is due leaves: `copies` of what was reported missing, and once what a change of path resends.
+    fn expect_copies(&mut self, sender: &mut Sender, copies: u8, stamp: u16) {
+        let mut due: BTreeMap<u64, u8> = BTreeMap::new();
+        for (&sequence, (fate, rounds)) in &mut self.frames {
+            let number = match fate {
+                Fate::Queued => copies,
+                Fate::Resent => 1,
+                Fate::Unknown | Fate::Sent { .. } => continue,
+            };
+            // Only copies that were asked for are a round.
+            *rounds = if *fate == Fate::Queued { *rounds + 1 } else { 0 };
+            *fate = Fate::Sent { next: self.next, stamp };
+            due.insert(sequence, number);
+        }
+        let mut stats = Stats::default();
+        while let Some((frame, _)) = sender.poll_retransmission(copies, stamp, &mut stats) {
+            let left = due.get_mut(&u64::from(frame.0)).expect("a copy that is due");
+            *left = left.checked_sub(1).expect("no more copies than are due");
+        }
+        assert!(due.values().all(|&left| left == 0), "copies that did not leave: {due:?}");
+    }
+
     /// The sender holds what the model holds, and has released all else, once.
     fn check(&self, sender: &mut Sender, first: u64, released: &VecDeque<FrameHandle>) {
         let held = self.frames.first_key_value().map_or(self.next, |(&sequence, _)| sequence);
@@ -247,6 +263,28 @@ fn a_frame_acknowledged_between_its_copies_takes_none_from_the_next() {
     };
     assert!(sender.handle_feedback(&far.feedback(), 0, &mut released, &mut Stats::default()));
     assert_eq!(copies(&mut sender, 3, 99), [1, 1, 1, 2, 2, 2]);
+}
+
+/// The copies of a round may be lost with the path that was left. The frame has its whole round on the new one, where
+/// its first copy may be corrupted as well.
+#[test]
+fn a_round_on_a_path_that_was_left_does_not_count() {
+    let config = Config { window_frames: WINDOW, max_rounds: 1, ..Config::new(Tick::Nanosecond) };
+    let (mut released, mut stats) = (VecDeque::new(), Stats::default());
+    let mut sender = Sender::new(Mode::Ordered, &config);
+    sender.send(FrameHandle(0), BYTES);
+    let mut far = Far { first: FIRST_ABSOLUTE, seen: FIRST_ABSOLUTE + 1, lost: [FIRST_ABSOLUTE].to_vec() };
+    assert!(sender.handle_feedback(&far.feedback(), 0, &mut released, &mut stats));
+    assert_eq!(copies(&mut sender, 3, 99), [0, 0, 0], "its round on the old path");
+    assert_eq!(sender.resend_all(), 1);
+    assert_eq!(copies(&mut sender, 3, 99), [0]);
+    for (round, given_up) in [([0, 0, 0].as_slice(), 0), (&[], 1)] {
+        // What is sent behind the copies arrives without them.
+        sender.send(FrameHandle(1), BYTES);
+        far.seen += 1;
+        assert!(sender.handle_feedback(&far.feedback(), 0, &mut released, &mut stats));
+        assert_eq!((copies(&mut sender, 3, 99).as_slice(), stats.exhausted_frames), (round, given_up));
+    }
 }
 
 /// Drivers that can reach a frame only at certain times ask for it.

@@ -4,7 +4,7 @@ use super::frame;
 use super::random::Random;
 use super::sender::{Sender, Settings};
 use super::world::{self, End, LinkmendEnd, World, config, fates};
-use linkmend_protocol::{Mode, Tick};
+use linkmend_protocol::{CloseReason, Config, Event, Mode, Tick, effective_loss};
 
 /// Everything may be corrupted, in both directions: nothing arrives twice or out of order, and a frame is lost only if
 /// all its transmissions or its notification were. Each of those is counted.
@@ -39,6 +39,42 @@ fn both_directions_under_loss_of_everything() {
             assert!(lost <= given_up && given_up < 100, "seed {seed}: {lost} of {given_up}: {stats:?}");
             assert_eq!(world.ends[end].ours().end.stats().peers_lost, 0, "seed {seed}");
         }
+    }
+}
+
+/// The numbers continue while a frame whose copies were lost is still missing. A window that such a frame keeps from
+/// sliding ends before the clock gives the frame up; the next original is then no sign that the peer has restarted.
+#[test]
+fn equation_1_holds_although_the_window_ends_before_the_clock() {
+    const FRAMES: u32 = 200_000;
+    const LOSS: f64 = 0.02;
+    for (seed, mode) in [(1, Mode::Ordered), (2, Mode::NonBlocking)] {
+        // A window lasts 0.4 ms, a round trip 0.2 ms.
+        let config = Config { recovery_timeout: Tick::Nanosecond.millis(20), ..config() };
+        let [mut sender, receiver] = [0, 1].map(|_| LinkmendEnd::new(config, mode));
+        sender.protect(0, 1);
+        let mut world = World::new(End::Linkmend(Box::new(sender)), End::Linkmend(Box::new(receiver)));
+        world.delay_ticks = 1_000;
+        world.run_until(20_000, |world| world.ends[0].ours().is_active());
+        fates(&mut world, 0, seed, LOSS);
+        world.offer(0, 0..FRAMES);
+        world.run_until_idle(3_000_000);
+        let delivered = world.ends[1].delivered();
+        assert!(mode == Mode::NonBlocking || delivered.is_sorted_by(|a, b| a < b));
+        let lost = f64::from(FRAMES) - delivered.len() as f64;
+        let expected = effective_loss(LOSS, 1) * f64::from(FRAMES);
+        // Four standard deviations.
+        let margin = 4.0 * expected.sqrt();
+        assert!(
+            (lost - expected).abs() < margin,
+            "{mode}: {lost} lost, {expected:.1} +- {margin:.1} expected"
+        );
+        let restarts = world.ends[1]
+            .ours()
+            .events
+            .iter()
+            .filter(|event| matches!(event, Event::SessionEnded { reason: CloseReason::Replaced, .. }));
+        assert_eq!(restarts.count(), 0, "{mode}: an original was taken for a restart");
     }
 }
 

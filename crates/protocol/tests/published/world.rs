@@ -14,7 +14,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 pub const TICK_NS: u64 = 100;
-const DELAY_TICKS: usize = 10;
 
 /// A host's IPv4 frame with a number in it.
 pub fn plain(id: u32) -> Vec<u8> {
@@ -283,6 +282,8 @@ pub struct World {
     /// By sending end.
     pub loss: [Loss; 2],
     links: [VecDeque<(u64, Vec<u8>)>; 2],
+    /// From one end of the link to the other.
+    pub delay_ticks: u64,
 }
 
 impl World {
@@ -293,6 +294,7 @@ impl World {
             normal: Default::default(),
             loss: [Box::new(|_| false), Box::new(|_| false)],
             links: Default::default(),
+            delay_ticks: 10,
         }
     }
 
@@ -310,7 +312,7 @@ impl World {
             if let Some(bytes) = self.ends[end].send(self.tick, &mut self.normal[end])
                 && !(self.loss[end])(&bytes)
             {
-                self.links[end].push_back((self.tick + DELAY_TICKS as u64, bytes));
+                self.links[end].push_back((self.tick + self.delay_ticks, bytes));
             }
         }
     }

@@ -18,6 +18,7 @@ mod latency;
 mod limits;
 mod long_links;
 mod obligations;
+mod path_changes;
 mod recovery;
 mod sessions;
 mod sleep;
