@@ -68,6 +68,7 @@ fn reading(port: u64, poll: u64, fec: bool) -> Reading {
     Reading {
         good_frames: poll * FRAMES_PER_POLL,
         corrupted_frames: Some(corrupted),
+        up: Some(true),
         carrier_changes: Some(1),
         speed: Some(100_000_000_000),
         epoch: Some(1),

@@ -52,7 +52,7 @@ impl Diagnose for RecordingError {
     fn hint(&self) -> Option<String> {
         let header = "time_s,port,good_frames,corrupted_frames";
         Some(format!(
-            "the first line is {header} (and carrier_changes, speed in bit/s, epoch, corrected_codewords, corrected_bits, codewords as 990;9;1); each other is a poll of a port"
+            "the first line is {header} (and up as 0 or 1, carrier_changes, speed in bit/s, epoch, corrected_codewords, uncorrectable_codewords, corrected_bits, codewords as 990;9;1); each other is a poll of a port"
         ))
     }
 }
@@ -71,7 +71,11 @@ struct Row {
     #[serde(default)]
     epoch: Option<u64>,
     #[serde(default)]
+    up: Option<u8>,
+    #[serde(default)]
     corrected_codewords: Option<u64>,
+    #[serde(default)]
+    uncorrectable_codewords: Option<u64>,
     #[serde(default)]
     corrected_bits: Option<u64>,
     #[serde(default)]
@@ -93,7 +97,7 @@ impl Row {
         };
         let fec = FecReading {
             corrected_codewords: self.corrected_codewords,
-            uncorrectable_codewords: None,
+            uncorrectable_codewords: self.uncorrectable_codewords,
             corrected_bits: self.corrected_bits,
             codewords: self.codewords.as_deref().map(histogram).transpose()?,
         };
@@ -179,6 +183,7 @@ impl<R: Read> Recording<R> {
         let reading = Reading {
             good_frames: row.good_frames,
             corrupted_frames: row.corrupted_frames,
+            up: row.up.map(|up| up != 0),
             carrier_changes: row.carrier_changes,
             speed: row.speed,
             epoch: row.epoch,
@@ -304,6 +309,56 @@ mod tests {
         let endless = io::repeat(b'x');
         let error = Recording::new(endless).err().expect("refused").to_string();
         assert!(error.contains("longer than 65536 bytes"), "{error}");
+    }
+
+    /// The states of a port at the end of a recording with these columns beyond the usual, and its loss rate.
+    fn judged(columns: &str, rows: impl Fn(u64) -> String) -> (String, Option<f64>) {
+        let mut text = format!("time_s,port,good_frames,corrupted_frames,{columns}\n");
+        (0..40).for_each(|second| text.push_str(&format!("{second},a,{}\n", rows(second))));
+        let status = replay("leaf1", Policy::default(), text.as_bytes(), |_| {}).expect("a file");
+        (status.ports[0].state.expect("watched").name().to_owned(), status.ports[0].loss_rate)
+    }
+
+    /// They were read, and a link that lost one of a thousand frames by them was healthy.
+    #[test]
+    fn frames_of_uncorrectable_codewords_are_lost() {
+        let (state, rate) =
+            judged("uncorrectable_codewords", |second| format!("{},0,{}", second * 999_000, second * 1_000));
+        assert_eq!(state, "corrupting");
+        assert!(
+            (rate.expect("frames") / 1e-3 - 1.0).abs() < 0.01,
+            "one frame each, where the speed is unknown: {rate:?}"
+        );
+        // A part of 2e-5 of all codewords, each frame having a part in 3.4 of them, however busy the link.
+        for frames in [1_000_000, 8_000_000] {
+            let (state, rate) = judged("speed,uncorrectable_codewords", |second| {
+                format!("{},0,100000000000,{}", second * frames, second * 390)
+            });
+            assert_eq!(state, "corrupting");
+            assert!(
+                (rate.expect("frames") / 6.8e-5 - 1.0).abs() < 0.01,
+                "{frames} frames a second: {rate:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_loss_that_codewords_and_check_sequences_show_is_counted_once() {
+        for corrupted in [0, 500, 1_000] {
+            let (_, rate) = judged("uncorrectable_codewords", |second| {
+                format!("{},{},{}", second * 999_000, second * corrupted, second * 1_000)
+            });
+            assert!((rate.expect("frames") / 1e-3 - 1.0).abs() < 0.01, "{corrupted}: {rate:?}");
+        }
+    }
+
+    #[test]
+    fn an_idle_link_loses_few_frames_with_its_codewords() {
+        let (state, rate) = judged("speed,uncorrectable_codewords", |second| {
+            format!("{},0,100000000000,{}", second * 1_000, second * 390)
+        });
+        assert_eq!(state, "corrupting");
+        assert!(rate.expect("frames") < 1e-3, "{rate:?}");
     }
 
     /// Decisions about a port of 100 Gbit/s whose codewords have so many errors, the same every ten seconds.

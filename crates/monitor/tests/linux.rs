@@ -62,6 +62,13 @@ fn interfaces_that_were_named_are_read_as_they_come_and_go() {
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
 
+        // A port that goes down is still a port, and says so.
+        assert_eq!(before.up, Some(true));
+        let ip = |state| std::process::Command::new("ip").args(["link", "set", "port1", state]).status();
+        assert!(ip("down").expect("iproute2 is installed").success());
+        assert_eq!(poll(&mut source)["port1"].up, Some(false));
+        assert!(ip("up").expect("it ran before").success());
+
         pair("port2", "other2");
         assert_eq!(poll(&mut source).len(), 2);
         veth::delete("port1").expect("root may");

@@ -348,7 +348,7 @@ impl Agent {
 
     /// Asks for what a watched port needs, if it is not what was asked for last.
     fn ask(&mut self, now: Duration, port: &str) {
-        let Some(watched) = self.ports.get(port).filter(|_| self.synchronised) else { return };
+        let Some(watched) = self.ports.get_mut(port).filter(|_| self.synchronised) else { return };
         let name = watched.name().clone();
         let known = self.directions.get(&name).and_then(|state| state.request.as_ref());
         let Some(request) = watched.request(&self.policy, known, self.cabling.peer(&name)) else { return };
@@ -363,6 +363,7 @@ impl Agent {
 
     /// Puts on the bus what it should have from us.
     fn repeat(&mut self, port: &PortName) {
+        watched.found = false;
         let Some(state) = self.directions.get(port).filter(|_| self.synchronised) else { return };
         if let Some(request) = state.request.clone() {
             self.actions.push_back(Action::Request { port: port.clone(), request });

@@ -89,6 +89,9 @@ impl Agent {
             loss_rate: current.loss_rate(),
             interval: detector.and_then(|detector| detector.evidence()).map(|evidence| evidence.interval()),
             forecast: watched.and_then(|watched| watched.early_warning.forecast()),
+    /// Whether the port is down, so that nothing is known of its link.
+    #[serde(default)]
+    pub down: bool,
             expected_loss_rate: watched.and_then(|watched| watched.early_warning.expected()),
             age_s: watched
                 .and_then(|watched| watched.polled)
@@ -103,3 +106,4 @@ impl Agent {
         }
     }
 }
+            down: watched.is_some_and(|watched| watched.irregularity == Some(Irregularity::Down)),

@@ -25,6 +25,8 @@ pub(super) struct Watched {
     pub(super) polled: Option<Duration>,
     /// Whether the latest poll did not have this port.
     pub(super) missing: bool,
+    /// Whether the link was found corrupting since something was asked for.
+    pub(super) found: bool,
 }
 
 impl Watched {
@@ -36,6 +38,7 @@ impl Watched {
             irregularity: None,
             polled: None,
             missing: false,
+            found: false,
         }
     }
 
@@ -52,10 +55,13 @@ impl Watched {
         (self.missing, self.polled) = (false, Some(now));
         let outcome = self.detector.handle_reading(settings, now, reading);
         self.irregularity = outcome.err();
-        if outcome == Err(Irregularity::NotCounted) {
-            return self.detector.handle_absence();
-        }
-        outcome.ok().flatten()
+        let change = match outcome {
+            Err(Irregularity::NotCounted) => self.detector.handle_absence(),
+            Err(Irregularity::Down) => self.detector.handle_down(),
+            outcome => outcome.ok().flatten(),
+        };
+        self.found |= change.is_some_and(|change| change.to.corrupts() && !change.from.corrupts());
+        change
     }
 
     /// The latest poll did not have this port. After a while, nothing is known of it.
@@ -94,6 +100,10 @@ impl Watched {
         last: Option<&Request>,
         sender: Option<&PortName>,
     ) -> Option<Request> {
+        // Whether a port that was down still needs what was asked for is not known yet.
+        if self.detector.is_in_doubt() {
+            return None;
+        }
         let asked = last.and_then(|last| last.protection);
         let need = self.need(policy);
         let generation = last.map_or(1, |last| last.generation.saturating_add(1));
@@ -119,7 +129,9 @@ impl Watched {
             (asked.mode, asked.target, asked.copies) == (policy.mode, policy.target, copies)
         });
         let sender_is_known = last.is_some_and(|last| sender.is_none() || last.sender.as_ref() == sender);
+        // A link that is found once more is asked for once more, so that whoever had tried it knows.
         if same
+            && !self.found
             && sender_is_known
             && last.is_some_and(|last| (last.disable, last.expected) == (disable, expected))
         {

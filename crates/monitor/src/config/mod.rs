@@ -134,6 +134,14 @@ pub struct DetectionConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flap_memory: Option<Span>,
+    /// For so long after a port came up, its errors are the flap's and not its link's [default: 20s]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_up_hold_off: Option<Span>,
+    /// A port that flaps three times within about this time is not judged until it has been stable for as long [default: 5min]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flap_half_life: Option<Span>,
     /// Wrong symbols of a codeword that forward error correction corrects, 1 to 15 [default: 7 up to 25 Gbit/s, which is
     /// RS(528,514), and 15 above, which is RS(544,514)]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]

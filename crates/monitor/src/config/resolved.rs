@@ -198,6 +198,8 @@ impl DetectionConfig {
 }
 
 #[cfg(test)]
+            link_up_hold_off: self.link_up_hold_off.map_or(usual.link_up_hold_off, |time| time.0),
+            flap_half_life: self.flap_half_life.map_or(usual.flap_half_life, |time| time.0),
 mod tests {
     use super::*;
 

@@ -1,6 +1,7 @@
 //! From counters that only grow, until they do not, to what a poll adds.
 
 use super::Reading;
+use super::fec::{FRAME_BITS, codewords_in, frames_lost};
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
@@ -19,6 +20,7 @@ const WRAP: u64 = 1 << 32;
 pub struct Increment {
     /// All frames, corrupted ones among them.
     pub frames: u64,
+    /// Frames with a wrong check sequence, or those lost with uncorrectable codewords if these are more.
     pub corrupted: u64,
 }
 
@@ -32,6 +34,12 @@ pub enum Irregularity {
     Reset,
     /// The carrier came or went: frames are cut off and bit patterns trained, which is no corruption.
     Flap,
+    /// The port is down.
+    Down,
+    /// The port came up a moment ago, and what it counts may still be the flap's.
+    Settling,
+    /// The carrier came and went so often that the port is not judged until it has been stable for a while.
+    Damped,
     /// The port changed its speed.
     SpeedChange,
     /// The port does not count corrupted frames.
@@ -48,6 +56,9 @@ impl fmt::Display for Irregularity {
             Irregularity::First => "first poll",
             Irregularity::Reset => "its counters began again",
             Irregularity::Flap => "its carrier came or went",
+            Irregularity::Down => "it is down",
+            Irregularity::Settling => "it came up a moment ago",
+            Irregularity::Damped => "it flaps, and is not judged before it has been stable for a while",
             Irregularity::SpeedChange => "it changed its speed",
             Irregularity::NotCounted => "it does not count corrupted frames",
             Irregularity::Implausible => "it counted more frames than it can receive",
@@ -60,6 +71,8 @@ impl fmt::Display for Irregularity {
 #[derive(Debug, Clone, Default)]
 pub struct Difference {
     last: Option<(Duration, Reading)>,
+    /// The part of a frame that uncorrectable codewords have cost beyond those that were counted.
+    part_lost: f64,
 }
 
 impl Difference {
@@ -85,11 +98,40 @@ impl Difference {
         let most = frames_that_fit(reading.speed.unwrap_or(SPEED_DEFAULT), now.saturating_sub(then));
         let good = grown(last.good_frames, reading.good_frames, most)?;
         let corrupted = grown(before, corrupted, most)?;
+        let passed = now.saturating_sub(then);
+        let corrupted = corrupted.max(self.lost_with_codewords(passed, &last, &reading, good)?);
         let frames = good.checked_add(corrupted).ok_or(Irregularity::Implausible)?;
         if frames > most {
             return Err(Irregularity::Implausible);
         }
         Ok(Increment { frames, corrupted })
+    }
+
+    /// Frames that were lost with uncorrectable codewords while `good` others came. The receiver marks all that such a
+    /// codeword carried as wrong (IEEE 802.3, 91.5.3.3), and so loses every frame with a part in it. Those that had begun
+    /// before are then counted as frames with a wrong check sequence as well (81.3.3.1): losses are the larger of the two
+    /// counts, and not their sum. Where the speed is not known, each codeword is taken for one frame.
+    fn lost_with_codewords(
+        &mut self,
+        passed: Duration,
+        before: &Reading,
+        after: &Reading,
+        good: u64,
+    ) -> Result<u64, Irregularity> {
+        let count = |reading: &Reading| reading.fec.and_then(|fec| fec.uncorrectable_codewords);
+        let Some((last, count)) = count(before).zip(count(after)) else { return Ok(0) };
+        let lost = grown(last, count, frames_that_fit(after.speed.unwrap_or(SPEED_DEFAULT), passed))?;
+        let Some(speed) = after.speed.filter(|_| lost > 0) else { return Ok(lost) };
+        let seconds = passed.as_secs_f64();
+        // Frames are long unless there are so many that long ones would not fit.
+        let frame_bits = (speed as f64 * seconds / good.max(1) as f64).min(FRAME_BITS);
+        let share = frames_lost(lost as f64 / codewords_in(speed, seconds), frame_bits);
+        if share >= 1.0 {
+            return Ok(lost);
+        }
+        let frames = good as f64 * share / (1.0 - share) + self.part_lost;
+        self.part_lost = frames.fract();
+        Ok(frames as u64)
     }
 }
 

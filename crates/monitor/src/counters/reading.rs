@@ -13,6 +13,9 @@ pub struct Reading {
     /// judged then. Frames that were dropped for lack of room are not among them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrupted_frames: Option<u64>,
+    /// Whether the port is in operation, where that is known. What a port counts while it is not says nothing of its link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up: Option<bool>,
     /// How often the carrier came or went, where that is counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carrier_changes: Option<u64>,

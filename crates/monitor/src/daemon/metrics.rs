@@ -130,6 +130,7 @@ mod tests {
         };
         let ports = vec![protected, port("leaf1/eth1", State::Suspect)];
         AgentStatus { agent: "leaf1".to_owned(), synchronised: true, refused_ports: 0, ports }
+            down: false,
     }
 
     #[test]

@@ -10,6 +10,7 @@
 
 mod detector;
 mod evidence;
+mod flaps;
 mod settings;
 mod window;
 

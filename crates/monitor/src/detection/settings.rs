@@ -22,12 +22,17 @@ pub struct Settings {
     pub hold_down: Duration,
     /// A link that begins to corrupt again within this time after it was healthy waits twice as long the next time.
     pub flap_memory: Duration,
+    /// For so long after a port came up, what it counts is the flap's; up to an hour.
+    pub link_up_hold_off: Duration,
+    /// The penalty for flaps decays by half in this time; a second to 24 hours.
+    pub flap_half_life: Duration,
     /// How many wrong symbols of a codeword forward error correction can correct, 1 to 15; `None` for 15 of RS(544,514), and
     /// up to 25 Gbit/s 7 of RS(528,514).
     pub correctable: Option<u32>,
 }
 
 const SECOND: Duration = Duration::from_secs(1);
+const HOUR: Duration = Duration::from_hours(1);
 const DAY: Duration = Duration::from_hours(24);
 const TIME_MOST: Duration = Duration::from_hours(24 * 30);
 
@@ -39,9 +44,12 @@ impl Default for Settings {
             disable: 0.05,
             false_alarm: 1e-6,
             window_frames: 100_000_000,
-            window_time: Duration::from_hours(1),
+            window_time: HOUR,
             hold_down: Duration::from_mins(10),
             flap_memory: DAY,
+            // SONiC's monitor of ports leaves out up to 20 polls of a second after link-up.
+            link_up_hold_off: Duration::from_secs(20),
+            flap_half_life: Duration::from_mins(5),
             correctable: None,
         }
     }
@@ -68,14 +76,16 @@ impl Settings {
             return Err(ParameterError::new("fec-corrects", symbols, "must be 1 to 15"));
         }
         let times = [
-            ("window-time", self.window_time, SECOND),
-            ("hold-down", self.hold_down, Duration::ZERO),
-            ("flap-memory", self.flap_memory, Duration::ZERO),
+            ("window-time", self.window_time, SECOND, TIME_MOST, "30 days"),
+            ("hold-down", self.hold_down, Duration::ZERO, TIME_MOST, "30 days"),
+            ("flap-memory", self.flap_memory, Duration::ZERO, TIME_MOST, "30 days"),
+            ("link-up-hold-off", self.link_up_hold_off, Duration::ZERO, HOUR, "an hour"),
+            ("flap-half-life", self.flap_half_life, SECOND, DAY, "24 hours"),
         ];
-        for (name, value, least) in times {
-            if value < least || value > TIME_MOST {
+        for (name, value, least, most, longest) in times {
+            if value < least || value > most {
                 let least = least.as_secs();
-                let rule = format!("must be {least} s to 30 days");
+                let rule = format!("must be {least} s to {longest}");
                 return Err(ParameterError::new(name, format!("{value:?}"), rule));
             }
         }
@@ -101,6 +111,8 @@ mod tests {
             (Settings { window_frames: 0, ..base() }, "window-frames"),
             (Settings { window_time: Duration::ZERO, ..base() }, "window-time"),
             (Settings { correctable: Some(16), ..base() }, "fec-corrects"),
+            (Settings { link_up_hold_off: DAY, ..base() }, "link-up-hold-off"),
+            (Settings { flap_half_life: Duration::ZERO, ..base() }, "flap-half-life"),
             (Settings { hold_down: Duration::MAX, ..base() }, "hold-down"),
         ] {
             let error = settings.validate().expect_err("refused").to_string();

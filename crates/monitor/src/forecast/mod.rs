@@ -17,18 +17,13 @@ mod tail;
 pub(crate) use distribution::NegativeBinomial;
 pub use early_warning::EarlyWarning;
 
-use crate::counters::ERRORS_COUNTED;
+pub use crate::counters::codewords_in;
+use crate::counters::{ERRORS_COUNTED, FRAME_BITS, frames_lost as lost};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Data bits of a codeword of RS(544,514), and of RS(528,514).
-const CODEWORD_DATA_BITS: f64 = 5_140.0;
 /// Bits of a codeword of RS(544,514) on the line.
 const CODEWORD_BITS: f64 = 5_440.0;
-/// 256 bits of a frame are sent as 257.
-const TRANSCODING: f64 = 257.0 / 256.0;
-/// Bits of a long frame: 1,518 bytes, preamble and gap.
-const FRAME_BITS: f64 = (1_518.0 + 20.0) * 8.0;
 /// Independent errors, as a shape.
 const INDEPENDENT: f64 = 1e12;
 
@@ -90,15 +85,9 @@ impl fmt::Display for Forecast {
     }
 }
 
-/// The codewords that a port of this speed in bit/s receives in so many seconds, busy or not.
-pub fn codewords_in(speed: u64, seconds: f64) -> f64 {
-    speed as f64 * TRANSCODING / CODEWORD_DATA_BITS * seconds
-}
-
-/// The frames that are lost with this share of codewords. Codewords of several lanes are interleaved, in which case a frame has
-/// a part in more of them: a factor of up to 2 that is left out.
+/// The long frames that are lost with this share of codewords.
 pub(crate) fn frames_lost(codewords: f64) -> f64 {
-    (codewords * (1.0 + FRAME_BITS * TRANSCODING / CODEWORD_DATA_BITS)).min(1.0)
+    lost(codewords, FRAME_BITS)
 }
 
 /// Extrapolates. `correctable` is how many wrong symbols of a codeword can be corrected: 15 by RS(544,514), 7 by RS(528,514).

@@ -6,7 +6,7 @@ use super::{Source, SourceError};
 use crate::counters::Reading;
 use linkmend_dataplane::LinkReport;
 use linkmend_dataplane::control::{Client, sockets};
-use linkmend_dataplane::report::PortReport;
+use linkmend_dataplane::report::{PortReport, PortState};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -100,6 +100,7 @@ fn readings_of(report: &LinkReport) -> Vec<(String, Reading)> {
         Reading {
             good_frames: arrived.saturating_sub(injected),
             corrupted_frames: Some(injected.saturating_add(port.kernel_rx_crc_errors)),
+            up: Some(port.state == PortState::Up),
             // Counters of a daemon begin again with it.
             epoch: Some(u64::from(report.pid)),
             ..Reading::default()

@@ -145,11 +145,14 @@ node_ethtool_received_symbol_err_phy{device="enp1s0f0np0"} 4
 node_ethtool_received_corrected_bits_phy{device="enp1s0f0np0"} 77
 node_network_carrier_changes_total{device="enp1s0f0np0"} 2
 node_network_speed_bytes{device="enp1s0f0np0"} 1.25e+10
+node_network_carrier{device="enp1s0f0np0"} 1
+node_network_up{device="enp1s0f0np0"} 0
 ifHCInUcastPkts{ifIndex="5",ifName="Ethernet1/1"} 100
 ifHCInMulticastPkts{ifIndex="5",ifName="Ethernet1/1"} 20
 ifHCInBroadcastPkts{ifIndex="5",ifName="Ethernet1/1"} 3
 ifLastChange{ifIndex="5",ifName="Ethernet1/1"} 981
 ifHighSpeed{ifIndex="5",ifName="Ethernet1/1"} 25000
+ifOperStatus{ifIndex="5",ifName="Ethernet1/1"} 2
 dot3StatsFCSErrors{ifIndex="5",ifName="Ethernet1/1"} 9
 linkmend_corrupted_frames_total{link="uplink"} 4
 linkmend_port_rx_frames_total{link="uplink",port="inner",interface="eth1"} 101
@@ -178,6 +181,7 @@ fn the_other_sets_read_what_their_exporters_show() {
     let adapter = Reading {
         good_frames: 5_000_000_000,
         corrupted_frames: Some(7),
+        up: Some(true),
         carrier_changes: Some(2),
         speed: Some(100_000_000_000),
         fec: Some(fec),
@@ -187,6 +191,7 @@ fn the_other_sets_read_what_their_exporters_show() {
     let switch = Reading {
         good_frames: 123,
         corrupted_frames: Some(9),
+        up: Some(false),
         carrier_changes: Some(981),
         speed: Some(25_000_000_000),
         ..Reading::default()

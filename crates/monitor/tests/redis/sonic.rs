@@ -62,6 +62,7 @@ fn a_port_has_the_counters_that_its_switch_has() {
     let all = Reading {
         good_frames: 1_000_030,
         corrupted_frames: Some(5 + 2 + 1),
+        up: Some(true),
         carrier_changes: Some(2 * 3),
         speed: Some(400_000_000_000),
         epoch: None,
@@ -74,6 +75,7 @@ fn a_port_has_the_counters_that_its_switch_has() {
         ..FecReading::default()
     };
     let default = Reading {
+        up: Some(true),
         good_frames: 2_000_070,
         corrupted_frames: Some(7),
         speed: Some(100_000_000_000),
@@ -85,7 +87,7 @@ fn a_port_has_the_counters_that_its_switch_has() {
     let plain = Reading { good_frames: 3_300, corrupted_frames: Some(0), carrier_changes: Some(2), ..slow };
     assert_eq!(without_epoch("Ethernet8"), plain);
     assert_eq!(without_epoch("Ethernet12"), Reading { good_frames: 4_000, ..slow });
-    let broken = Reading { good_frames: 5_000, ..Reading::default() };
+    let broken = Reading { good_frames: 5_000, up: Some(false), ..Reading::default() };
     assert_eq!(without_epoch("Ethernet16"), broken);
 }
 

@@ -51,13 +51,13 @@ impl LinuxSource {
         })
     }
 
-    /// Whether an interface is to be watched. One that is down says nothing.
+    /// Whether an interface is to be watched. One that has never been up says nothing.
     fn watches(&self, interface: &InterfaceCounters) -> bool {
         let named = match &self.patterns[..] {
             [] => interface.kind.is_none() && interface.name != "lo",
             patterns => patterns.iter().any(|pattern| pattern.matches(&interface.name)),
         };
-        interface.up && named
+        named && (interface.up || self.ports.contains_key(&interface.index))
     }
 
     /// Drops ports that are gone, and begins with those that are new.

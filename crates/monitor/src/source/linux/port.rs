@@ -99,6 +99,7 @@ impl Port {
             },
         };
         Ok(Reading {
+            up: Some(counters.carrier),
             carrier_changes: counters.carrier_changes.map(u64::from),
             speed: self.speed,
             // An index is not given to another interface.

@@ -21,6 +21,9 @@ pub struct QuerySet {
     pub good_frames: String,
     /// Frames received with errors of the line since counting began. Ports without this are not judged.
     pub corrupted_frames: String,
+    /// 0 while the port is down, and another number while it is up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up: Option<String>,
     /// A number that changes whenever the carrier comes or goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carrier_changes: Option<String>,
@@ -61,10 +64,11 @@ impl QuerySet {
     }
 
     /// Every query with the name of its field.
-    fn each(&self) -> [(&'static str, Option<&String>); 7] {
+    fn each(&self) -> [(&'static str, Option<&String>); 8] {
         [
             ("good-frames", Some(&self.good_frames)),
             ("corrupted-frames", Some(&self.corrupted_frames)),
+            ("up", self.up.as_ref()),
             ("carrier-changes", self.carrier_changes.as_ref()),
             ("speed", self.speed.as_ref()),
             ("corrected-codewords", self.corrected_codewords.as_ref()),
@@ -74,7 +78,7 @@ impl QuerySet {
     }
 
     /// What is asked for, in this order, with the filter in its place.
-    pub(super) fn filled(&self, filter: &str) -> [(&'static str, Option<String>); 7] {
+    pub(super) fn filled(&self, filter: &str) -> [(&'static str, Option<String>); 8] {
         self.each().map(|(what, query)| (what, query.map(|query| query.replace(FILTER, filter))))
     }
 }

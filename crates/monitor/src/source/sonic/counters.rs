@@ -53,8 +53,10 @@ const UNCORRECTABLE: usize = 9;
 const CORRECTED_BITS: usize = 10;
 const CODEWORDS: usize = 11;
 
-/// What is read of a port's state: its speed in Mbit/s, and how often it went up or down.
-pub(super) const STATE_FIELDS: [&str; 2] = ["speed", "flap_count"];
+/// What is read of a port's state: its speed in Mbit/s, how often it went up or down, and whether it is up.
+pub(super) const STATE_FIELDS: [&str; 3] = ["speed", "flap_count", "oper_status"];
+/// A place in [`STATE_FIELDS`].
+const OPER_STATUS: usize = 2;
 
 /// Where the corrupted frames of a port are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -155,6 +157,18 @@ pub(super) fn speed_and_flaps(fields: &[Value], troubles: &mut Vec<Trouble>) -> 
     (speed, flaps)
 }
 
+/// Whether a port is up; `None` if it does not say.
+pub(super) fn is_up(fields: &[Value]) -> Option<bool> {
+    match fields.get(OPER_STATUS) {
+        Some(Value::BulkString(text)) => match &text[..] {
+            b"up" => Some(true),
+            b"down" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// The sum of those that are there.
 fn sum(fields: &[Value], places: &[usize]) -> Result<u64, Trouble> {
     let mut sum = 0_u64;
@@ -237,6 +251,14 @@ mod tests {
         assert_eq!(troubles, []);
         assert_eq!(speed_and_flaps(&[text("fast"), text("-1")], &mut troubles), (None, None));
         assert_eq!(troubles.len(), 2);
+    }
+
+    #[test]
+    fn a_port_is_up_or_down_or_does_not_say() {
+        let state =
+            |text: &str| is_up(&[Value::Nil, Value::Nil, Value::BulkString(text.as_bytes().to_vec())]);
+        assert_eq!(["up", "down", "N/A", ""].map(state), [Some(true), Some(false), None, None]);
+        assert_eq!(is_up(&[]), None);
     }
 
     proptest! {

@@ -140,6 +140,7 @@ impl SonicSource {
             let mut troubles = Vec::new();
             let counted = counted.map_err(|why| Trouble::new(format!("has no counters: {why}")));
             let taken = counted.and_then(|counted| counters::take(&counted, &mut troubles));
+            let up = state.as_deref().ok().and_then(counters::is_up);
             let (speed, flaps) = match state {
                 Ok(state) => counters::speed_and_flaps(&state, &mut troubles),
                 Err(why) => {
@@ -149,7 +150,7 @@ impl SonicSource {
             };
             match taken {
                 Ok((choice, reading)) => {
-                    let reading = Reading { speed, ..reading };
+                    let reading = Reading { up, speed, ..reading };
                     readings.push((name.clone(), self.complete(name, object, choice, flaps, reading)));
                 }
                 Err(trouble) => troubles.push(trouble),
