@@ -129,7 +129,7 @@ impl Remembering {
         let memory = serde_json::json!({ "version": 1, "directions": directions });
         std::fs::write(&state, memory.to_string()).expect("written");
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_linkmend"));
-        command.args(["corruptd", "--agent", "leaf1", "--dry-run", "--state", &state, "--control", &socket]);
+        command.args(["corruptd", "--agent", "leaf1", "--state", &state, "--control", &socket]);
         // Nobody listens at port 1.
         command.args(["--source", "prometheus", "--prometheus", "http://127.0.0.1:1"]).args(more);
         let daemon = command.stderr(std::process::Stdio::null()).spawn().expect("it starts");
@@ -213,30 +213,77 @@ fn the_planner_decides_about_what_a_running_corruptd_has_found() {
     assert!(code != 0 && log.contains("no corruptd answers at /nowhere/socket"), "{log}");
 }
 
-#[test]
-fn links_that_the_network_can_spare_are_disabled_once_if_that_is_allowed() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let network = network(folder.path());
-    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
-    let (hook, told, audit, memory) = (path("hook"), path("told"), path("audit"), path("plan.json"));
-    // Were this process to write it, a child of another test could still have it open, and it could not be run (ETXTBSY).
+/// A program that writes down what it is told. Were this process to write it, a child of another test could still have it open,
+/// and it could not be run (ETXTBSY).
+fn hook(folder: &Path) -> (String, String) {
+    let path = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
+    let (hook, told) = (path("hook"), path("told"));
     let script =
         format!("#!/bin/sh\\necho $LINKMEND_ACTION $LINKMEND_PORTS $LINKMEND_LOSS_RATE >> {told}\\n");
     let mut writer = std::process::Command::new("sh");
     writer.args(["-c", "printf \"$1\" > \"$0\" && chmod +x \"$0\"", &hook, &script]);
     assert!(writer.status().expect("there is a shell").success());
+    (hook, told)
+}
+
+/// What an audit file says of plans.
+fn plans(audit: &str) -> Vec<Value> {
+    let lines = std::fs::read_to_string(audit).unwrap_or_default();
+    let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    lines.filter(|line| line["kind"] == "plan").collect()
+}
+
+/// A dry run had the hook run, and wrote down that the link was disabled.
+#[test]
+fn a_dry_run_runs_no_hook_and_writes_no_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let network = network(folder.path());
+    let (hook, told) = hook(folder.path());
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (audit, memory, state) = (path("audit"), path("made/plan.json"), path("state.json"));
+    let plan =
+        ["--plan-topology", &network, "--plan-state", &memory, "--audit", &audit, "--disable-after", "0s"];
+    let dry = [&plan[..], &["--disable-hook", &hook, "--dry-run", "--cable", "eth4=spine4/eth0"]].concat();
+    // What another agent asks for is not done, either.
+    let directions = serde_json::json!({
+        "leaf1/eth2": request("spine2/eth0", 1e-2),
+        "spine4/eth0": request("leaf1/eth4", 1e-5),
+    });
+    let daemon = Remembering::start(folder.path(), &directions, &dry);
+    let before = std::fs::read_to_string(&state).expect("it is there");
+    let begun = std::time::Instant::now();
+    while plans(&audit).is_empty() {
+        assert!(begun.elapsed().as_secs() < 20, "nothing was planned");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let (_, said, _) = program::run(&["corruptd", "status", "--control", &daemon.socket]);
+    assert!(said.contains("dry run: nothing is done") && said.contains("would be done"), "{said}");
+    assert!(said.contains("WOULD BE DISABLED"), "{said}");
+    drop(daemon);
+    let text = plans(&audit)[0]["text"].as_str().expect("a text").to_owned();
+    assert!(text.contains("would be disabled") && plans(&audit)[0]["dry_run"] == true, "{text}");
+    assert_eq!(std::fs::read_to_string(&state).expect("it is there"), before);
+    for made in [&told, &memory, &path("made")] {
+        assert!(!Path::new(made).exists(), "{made}");
+    }
+}
+
+#[test]
+fn links_that_the_network_can_spare_are_disabled_once_if_that_is_allowed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let network = network(folder.path());
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (hook, told) = hook(folder.path());
+    let (audit, memory) = (path("audit"), path("plan.json"));
     let plan = ["--plan-topology", &network, "--plan-state", &memory, "--audit", &audit];
-    let may_disable = [&plan[..], &["--disable-hook", &hook]].concat();
+    let may_disable = [&plan[..], &["--disable-hook", &hook, "--disable-after", "0s"]].concat();
     let both = serde_json::json!({
         "leaf1/eth1": request("spine1/eth0", 1e-5),
         "leaf1/eth2": request("spine2/eth0", 1e-2),
     });
     let verdicts = || -> Vec<(String, String)> {
-        let lines = std::fs::read_to_string(&audit).unwrap_or_default();
-        let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-        let plans = lines.filter(|line| line["kind"] == "plan");
         let text = |value: &Value| value.as_str().expect("a text").to_owned();
-        plans.map(|line| (text(&line["port"]), text(&line["verdict"]))).collect()
+        plans(&audit).iter().map(|line| (text(&line["port"]), text(&line["verdict"]))).collect()
     };
     let wait_for = |count: usize| {
         let begun = std::time::Instant::now();
@@ -262,6 +309,8 @@ fn links_that_the_network_can_spare_are_disabled_once_if_that_is_allowed() {
         let socket = Path::new(&daemon.socket);
         while linkmend_monitor::daemon::ask_directions(socket).expect("it answers").len() < 2 {}
         std::thread::sleep(std::time::Duration::from_millis(500));
+        let (_, said, _) = program::run(&["corruptd", "status", "--control", &daemon.socket]);
+        assert!(said.contains("! DISABLED for") && said.contains("tried again in"), "{said}");
     }
     assert_eq!(verdicts().len(), 2, "{:?}", verdicts());
     assert_eq!(verdicts()[1], expected(&[("leaf1/eth2", "disabled")])[0]);
@@ -274,4 +323,6 @@ fn links_that_the_network_can_spare_are_disabled_once_if_that_is_allowed() {
     wait_for(4);
     drop(daemon);
     assert_eq!(verdicts()[2..], expected(&[("leaf1/eth2", "returned"), ("leaf1/eth1", "disabled")]));
+    let told = std::fs::read_to_string(&told).expect("it ran");
+    assert_eq!(told.lines().nth(1), Some("enable leaf1/eth2 spine2/eth0 1e-2"), "{told}");
 }

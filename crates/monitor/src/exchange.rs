@@ -72,7 +72,7 @@ impl Effect {
             Effect::Dormant => "dormant",
             Effect::Starting => "starting",
             Effect::Active => "active",
-            Effect::Rehearsed => "rehearsed",
+            Effect::Rehearsed => "would be done",
             Effect::Failed => "failed",
         }
     }

@@ -12,8 +12,10 @@ impl Actuator for DryRun {
         "none: a dry run".to_owned()
     }
 
-    fn apply(&mut self, _: &str, _: &Request, _: bool) -> Result<Effect, String> {
-        Ok(Effect::Rehearsed)
+    fn apply(&mut self, _: &str, request: &Request, again: bool) -> Result<Effect, String> {
+        let done = if request.protection.is_some() { Effect::Active } else { Effect::Dormant };
+        // What a corruptd that was no dry run has done is done.
+        Ok(if again { done } else { Effect::Rehearsed })
     }
 
     fn observe(&mut self, _: &str) -> Result<Option<Effect>, String> {

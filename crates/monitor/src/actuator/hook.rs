@@ -1,22 +1,26 @@
 //! A command of the operator's, for everything that has no daemon of ours.
 
-use super::Actuator;
+use super::{Actuator, Stop};
 use crate::exchange::{Effect, Request};
 use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// The longest time that a command may take.
 const TIME_MOST: Duration = Duration::from_secs(30);
+/// How much longer it may take when the daemon stops.
+const STOP_TIME_MOST: Duration = Duration::from_secs(5);
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// What is kept of what a command that failed has said: the end.
 const SAID_BYTES_MOST: usize = 2_000;
-/// How long its last words may take after it has ended. Programs that it has left behind may keep its output open.
+/// How long its last words may take after it has ended. Programs that have left its process group may keep its output open.
 const SAID_TIME_MOST: Duration = Duration::from_millis(200);
 
 /// Runs a program with what is to be done in its environment: `LINKMEND_PORT`, `LINKMEND_ACTION` (`protect` or
@@ -25,12 +29,13 @@ const SAID_TIME_MOST: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub struct Hook {
     program: PathBuf,
+    stop: Stop,
 }
 
 impl Hook {
     /// Runs this program for each request.
-    pub fn new(program: PathBuf) -> Hook {
-        Hook { program }
+    pub fn new(program: PathBuf, stop: Stop) -> Hook {
+        Hook { program, stop }
     }
 
     fn command(&self, sender: &str, request: &Request) -> Command {
@@ -61,7 +66,7 @@ impl Actuator for Hook {
         if again {
             return Ok(done);
         }
-        run(self.command(sender, request)).map(|()| done)
+        run(self.command(sender, request), &self.stop).map(|()| done)
     }
 
     fn observe(&mut self, _: &str) -> Result<Option<Effect>, String> {
@@ -69,41 +74,71 @@ impl Actuator for Hook {
     }
 }
 
-/// Runs a command to its end, or for 30 s.
-///
-/// # Errors
-/// What went wrong, for people.
-pub(crate) fn run(mut command: Command) -> Result<(), String> {
-    let program = command.get_program().display().to_string();
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    // A group of its own, so that what it has started ends with it.
-    command.process_group(0);
-    let mut child = command.spawn().map_err(|error| format!("cannot run {program}: {error}"))?;
-    let said = child.stderr.take().map(listen);
-    match wait(&mut child).map_err(|error| format!("{program}: {error}"))? {
-        Some(true) => Ok(()),
-        Some(false) => {
-            let text = said.and_then(|said| said.recv_timeout(SAID_TIME_MOST).ok()).unwrap_or_default();
-            Err(format!("{program} failed: {}", on_one_line(&text)))
-        }
-        None => Err(format!("{program} took longer than {} s, and was ended", TIME_MOST.as_secs())),
+/// Why this program cannot be run, as far as that can be seen without running it. A name without a folder is looked for by the
+/// system.
+pub(crate) fn fault(program: &Path) -> Option<String> {
+    if program.components().count() < 2 {
+        return None;
+    }
+    match std::fs::metadata(program) {
+        Err(error) => Some(error.to_string()),
+        Ok(file) if !file.is_file() => Some("it is not a file".to_owned()),
+        Ok(file) if file.permissions().mode() & 0o111 == 0 => Some("it is not executable".to_owned()),
+        Ok(_) => None,
     }
 }
 
-/// Whether the command succeeded; `None` if it took too long.
-fn wait(child: &mut Child) -> std::io::Result<Option<bool>> {
-    let started = Instant::now();
+/// Runs a command to its end, for at most 30 s, and for at most 5 s once `stop` is asked for. Whatever it has started and not
+/// put into a process group of its own ends with it.
+///
+/// # Errors
+/// What went wrong, for people.
+pub(crate) fn run(mut command: Command, stop: &Stop) -> Result<(), String> {
+    let program = command.get_program().display().to_string();
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.process_group(0);
+    let mut child = command.spawn().map_err(|error| format!("cannot run {program}: {error}"))?;
+    let said = child.stderr.take().map(listen);
+    let ended = wait(&child, stop);
+    // The number of the group is still its own: nobody has taken note of the end of its first process.
+    if let Ok(group) = i32::try_from(child.id()) {
+        let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+    }
+    let status = child.wait().map_err(|error| format!("{program}: {error}"))?;
+    match ended.map_err(|error| format!("{program}: {error}"))? {
+        Ended::Itself if status.success() => Ok(()),
+        Ended::Itself => {
+            let text = said.and_then(|said| said.recv_timeout(SAID_TIME_MOST).ok()).unwrap_or_default();
+            Err(format!("{program} failed: {}", on_one_line(&text)))
+        }
+        Ended::Late => Err(format!("{program} took longer than {} s, and was ended", TIME_MOST.as_secs())),
+        Ended::Stopped => {
+            Err(format!("{program} was ended because corruptd stops; it is run again after the next start"))
+        }
+    }
+}
+
+/// How a command came to its end.
+enum Ended {
+    Itself,
+    Late,
+    Stopped,
+}
+
+/// Waits until the command has ended, or has to be.
+fn wait(child: &Child, stop: &Stop) -> nix::Result<Ended> {
+    let process = Pid::from_raw(i32::try_from(child.id()).map_err(|_| nix::Error::ESRCH)?);
+    let (started, mut stopping) = (Instant::now(), None);
     loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status.success()));
+        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+        if waitid(Id::Pid(process), flags)? != WaitStatus::StillAlive {
+            return Ok(Ended::Itself);
+        }
+        if stop.is_asked_for() && stopping.get_or_insert_with(Instant::now).elapsed() > STOP_TIME_MOST {
+            return Ok(Ended::Stopped);
         }
         if started.elapsed() > TIME_MOST {
-            if let Ok(group) = i32::try_from(child.id()) {
-                let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
-            }
-            child.kill()?;
-            child.wait()?;
-            return Ok(None);
+            return Ok(Ended::Late);
         }
         std::thread::sleep(LOOK_INTERVAL);
     }
@@ -145,7 +180,7 @@ mod tests {
             .arg(&path)
             .arg(text);
         assert!(writer.status().expect("there is a shell").success());
-        Hook::new(path)
+        Hook::new(path, Stop::default())
     }
 
     #[test]
@@ -168,10 +203,48 @@ mod tests {
         assert_eq!(said, "protect eth0 non-blocking 2 1e-3\nunprotect eth0\n");
     }
 
+    /// Whether a process is there, and not only its number until its parent takes note of its end.
+    fn is_alive(pid: &str) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
+    }
+
     #[test]
-    fn a_command_may_say_much_and_leave_a_program_behind() {
+    fn what_a_command_has_started_ends_with_it() {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut hook = script(&folder, "head -c 300000 /dev/zero | tr '\\0' x >&2; sleep 5 & exit 0");
+        let pids = folder.path().join("pids");
+        let left = |end: &str| format!("sleep 60 & echo $! >> {}; {end}", pids.display());
+        for (end, works) in [("exit 0", true), ("exit 3", false)] {
+            let done = script(&folder, &left(end)).apply("eth0", &Request::default(), false);
+            assert_eq!(done.is_ok(), works, "{done:?}");
+        }
+        // When the daemon stops, a command that does not end is ended with all that it has started.
+        let mut hook = script(&folder, &left("sleep 60"));
+        hook.stop.ask();
+        let began = Instant::now();
+        let error = hook.apply("eth0", &Request::default(), false).expect_err("it was ended");
+        assert!(error.contains("because corruptd stops"), "{error}");
+        assert!(began.elapsed() < TIME_MOST, "{:?}", began.elapsed());
+        let pids = std::fs::read_to_string(pids).expect("they ran");
+        assert_eq!(pids.lines().filter(|pid| is_alive(pid)).count(), 0, "{pids}");
+        assert_eq!(pids.lines().count(), 3);
+    }
+
+    #[test]
+    fn a_command_that_cannot_be_run_is_known_before() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("hook");
+        assert!(fault(&path).is_some_and(|why| why.contains("No such file")));
+        std::fs::write(&path, "#!/bin/sh\n").expect("written");
+        assert_eq!(fault(&path).as_deref(), Some("it is not executable"));
+        assert_eq!(fault(folder.path()).as_deref(), Some("it is not a file"));
+        assert_eq!((fault(Path::new("/bin/sh")), fault(Path::new("sh"))), (None, None));
+    }
+
+    #[test]
+    fn a_command_may_say_much() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut hook = script(&folder, "head -c 300000 /dev/zero | tr '\\0' x >&2; exit 0");
         let began = Instant::now();
         assert_eq!(hook.apply("eth0", &Request::default(), false), Ok(Effect::Dormant));
         let mut hook = script(&folder, "head -c 300000 /dev/zero | tr '\\0' x >&2; echo the end >&2; exit 3");
@@ -190,7 +263,7 @@ mod tests {
         let mut hook = script(&folder, "echo no such port >&2; exit 3");
         let error = hook.apply("eth0", &Request::default(), false).expect_err("it failed");
         assert!(error.ends_with("hook.sh failed: no such port"), "{error}");
-        let mut missing = Hook::new(folder.path().join("missing"));
+        let mut missing = Hook::new(folder.path().join("missing"), Stop::default());
         assert!(missing.apply("eth0", &Request::default(), false).is_err());
     }
 }

@@ -4,12 +4,14 @@ mod better_link;
 mod control_socket;
 mod dry_run;
 mod hook;
+mod stop;
 mod worker;
 
 pub use control_socket::ControlSocket;
 pub use dry_run::DryRun;
 pub use hook::Hook;
-pub(crate) use hook::run;
+pub(crate) use hook::{fault, run};
+pub use stop::Stop;
 pub use worker::{Outcome, Worker};
 
 use crate::exchange::{Effect, Request};

@@ -1,12 +1,10 @@
 //! Threads that carry out requests, so that a slow one delays no poll, and only some of the others.
 
-use super::Actuator;
+use super::{Actuator, Stop};
 use crate::PortName;
 use crate::exchange::{Effect, Request};
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -50,7 +48,7 @@ struct Observed {
 #[derive(Debug)]
 pub struct Worker {
     lanes: Vec<Lane>,
-    stop: Arc<AtomicBool>,
+    stop: Stop,
 }
 
 /// A thread, to which all requests for some ports go, in their order.
@@ -61,16 +59,20 @@ struct Lane {
 }
 
 impl Worker {
-    /// Starts a thread for each of these, which are alike. They send what becomes of requests to `outcomes`.
+    /// Starts a thread for each of these, which are alike. They send what becomes of requests to `outcomes`, and begin nothing
+    /// any more once `stop` is asked for.
     ///
     /// # Errors
     /// If there can be no more threads.
-    pub fn start(actuators: Vec<Box<dyn Actuator>>, outcomes: &Sender<Outcome>) -> io::Result<Worker> {
-        let stop = Arc::new(AtomicBool::new(false));
+    pub fn start(
+        actuators: Vec<Box<dyn Actuator>>,
+        outcomes: &Sender<Outcome>,
+        stop: Stop,
+    ) -> io::Result<Worker> {
         let mut lanes = Vec::with_capacity(actuators.len());
         for actuator in actuators {
             let (jobs, waiting) = channel();
-            let (outcomes, stop) = (outcomes.clone(), Arc::clone(&stop));
+            let (outcomes, stop) = (outcomes.clone(), stop.clone());
             let thread = std::thread::Builder::new()
                 .name("actuator".to_owned())
                 .spawn(move || run(actuator, &waiting, &outcomes, &stop))?;
@@ -92,7 +94,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.stop.ask();
         for Lane { jobs, thread } in self.lanes.drain(..) {
             drop(jobs);
             let _ = thread.join();
@@ -100,13 +102,13 @@ impl Drop for Worker {
     }
 }
 
-fn run(mut actuator: Box<dyn Actuator>, jobs: &Receiver<Job>, outcomes: &Sender<Outcome>, stop: &AtomicBool) {
+fn run(mut actuator: Box<dyn Actuator>, jobs: &Receiver<Job>, outcomes: &Sender<Outcome>, stop: &Stop) {
     let mut observed: BTreeMap<PortName, Observed> = BTreeMap::new();
     loop {
         let next = observed.values().map(|observed| observed.look_at).min();
         let wait = next.map_or(ACTIVE_INTERVAL, |next| next.saturating_duration_since(Instant::now()));
         let next = jobs.recv_timeout(wait);
-        if stop.load(Ordering::Relaxed) {
+        if stop.is_asked_for() {
             return;
         }
         let outcome = match next {
@@ -160,6 +162,8 @@ fn interval(effect: Effect) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     /// Hangs at one port until it may go on.
     struct Slow(Arc<AtomicBool>);
@@ -186,7 +190,7 @@ mod tests {
         let go_on = Arc::new(AtomicBool::new(false));
         let (sender, outcomes) = channel();
         let actuators = (0..4).map(|_| Box::new(Slow(Arc::clone(&go_on))) as Box<dyn Actuator>).collect();
-        let worker = Worker::start(actuators, &sender).expect("threads");
+        let worker = Worker::start(actuators, &sender, Stop::default()).expect("threads");
         let names: Vec<String> = (0..40).map(|port| format!("eth{port}")).collect();
         for name in ["slow", "slow"].into_iter().chain(names.iter().map(String::as_str)) {
             let port = PortName::new("leaf1", name).expect("a name");

@@ -20,6 +20,9 @@ pub struct Decision {
     pub at: Duration,
     /// The port that receives in the direction concerned.
     pub port: PortName,
+    /// Whether nothing was done about it, and only said what would be.
+    #[serde(skip_serializing_if = "is_false")]
+    pub dry_run: bool,
     #[serde(flatten)]
     pub kind: DecisionKind,
 }
@@ -71,8 +74,14 @@ pub enum PlanVerdict {
     Advised,
     /// It was disabled.
     Disabled,
-    /// It could not be disabled.
+    /// It is not disabled yet, because as many as may be are.
+    Held,
+    /// A command for it has failed.
     Failed,
+    /// It was disabled, and is in operation to see whether it still corrupts.
+    Tried,
+    /// It was tried, and is disabled again.
+    TrialFailed,
     /// It was disabled, and does not corrupt any more.
     Returned,
 }
@@ -87,7 +96,7 @@ impl Decision {
         reason: String,
     ) -> Decision {
         let [port, peer] = ports;
-        Decision { at, port, kind: DecisionKind::Plan { verdict, peer, link, reason } }
+        Decision { at, port, dry_run: false, kind: DecisionKind::Plan { verdict, peer, link, reason } }
     }
 
     pub(super) fn of_state(at: Duration, watched: &Watched, change: Change) -> Decision {
@@ -102,18 +111,18 @@ impl Decision {
             interval: evidence.map_or((0.0, 0.0), |evidence| evidence.interval()),
             chance: evidence.map_or(1.0, |evidence| evidence.chance),
         };
-        Decision { at, port: watched.name().clone(), kind }
+        Decision { at, port: watched.name().clone(), dry_run: false, kind }
     }
 
     pub(super) fn of_forecast(at: Duration, watched: &Watched, expects_loss: bool) -> Decision {
         let kind = DecisionKind::Forecast { expects_loss, forecast: watched.early_warning.forecast() };
-        Decision { at, port: watched.name().clone(), kind }
+        Decision { at, port: watched.name().clone(), dry_run: false, kind }
     }
 
     pub(super) fn of_request(at: Duration, watched: &Watched, request: &Request) -> Decision {
         let Request { generation, protection, disable, reason, .. } = request.clone();
         let kind = DecisionKind::Request { generation, protection, disable, reason };
-        Decision { at, port: watched.name().clone(), kind }
+        Decision { at, port: watched.name().clone(), dry_run: false, kind }
     }
 
     pub(super) fn of_effect(
@@ -124,7 +133,7 @@ impl Decision {
     ) -> Decision {
         let Acknowledgement { effect, error, .. } = acknowledgement.clone();
         let kind = DecisionKind::Effect { generation: request.generation, effect, error };
-        Decision { at, port: port.clone(), kind }
+        Decision { at, port: port.clone(), dry_run: false, kind }
     }
 }
 
@@ -152,19 +161,30 @@ impl fmt::Display for Decision {
             DecisionKind::Request { protection: Some(protection), disable, reason, .. } => {
                 let Protection { mode, copies, .. } = protection;
                 let disable = if *disable { "; should be disabled" } else { "" };
-                write!(f, "{port}: asks for protection, {mode}, copies {copies}: {reason}{disable}")
+                let asks = if self.dry_run { "would ask" } else { "asks" };
+                write!(f, "{port}: {asks} for protection, {mode}, copies {copies}: {reason}{disable}")
             }
             DecisionKind::Request { protection: None, reason, .. } => {
                 write!(f, "{port}: needs no protection: {reason}")
             }
             DecisionKind::Plan { verdict, peer, reason, .. } => {
-                let done = match verdict {
-                    PlanVerdict::Advised => "should be disabled",
-                    PlanVerdict::Disabled => "was disabled",
-                    PlanVerdict::Failed => "could not be disabled",
-                    PlanVerdict::Returned => "is back",
+                let done = match (verdict, self.dry_run) {
+                    (PlanVerdict::Advised, _) => "should be disabled",
+                    (PlanVerdict::Held, _) => "should be disabled, and is not yet",
+                    (PlanVerdict::Disabled, false) => "was disabled",
+                    (PlanVerdict::Disabled, true) => "would be disabled",
+                    (PlanVerdict::Failed, _) => "is not as it should be",
+                    (PlanVerdict::Tried, false) => "is tried again",
+                    (PlanVerdict::Tried, true) => "would be tried again",
+                    (PlanVerdict::TrialFailed, false) => "was tried, and is disabled again",
+                    (PlanVerdict::TrialFailed, true) => "would be disabled again",
+                    (PlanVerdict::Returned, false) => "is back",
+                    (PlanVerdict::Returned, true) => "would be enabled",
                 };
                 write!(f, "{port}: its link to {peer} {done}: {reason}")
+            }
+            DecisionKind::Effect { effect: Effect::Rehearsed, .. } => {
+                write!(f, "{port}: its sender would do so (dry run)")
             }
             DecisionKind::Effect { effect, error, .. } => {
                 write!(f, "{port}: its sender is {}", effect.name())?;
@@ -172,6 +192,11 @@ impl fmt::Display for Decision {
             }
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 fn seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
@@ -195,7 +220,7 @@ mod tests {
                 chance,
             };
             let port = PortName::new("leaf1", "a").expect("a name");
-            Decision { at: Duration::ZERO, port, kind }.to_string()
+            Decision { at: Duration::ZERO, port, dry_run: false, kind }.to_string()
         };
         assert_eq!(told(0, 1.0), "leaf1/a: healthy -> suspect");
         let some =

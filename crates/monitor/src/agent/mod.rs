@@ -21,7 +21,7 @@ mod tests;
 mod watched;
 
 pub use decision::{Decision, DecisionKind, PlanVerdict};
-pub use status::{AgentStatus, PortStatus};
+pub use status::{AgentStatus, DisabledStatus, HeldStatus, PlanStatus, PortStatus};
 
 use crate::counters::Reading;
 use crate::detection::Settings;
@@ -85,6 +85,8 @@ pub struct Agent {
     name: String,
     /// Which start of its machine this is.
     boot: String,
+    /// Whether nothing of what it decides is done.
+    dry_run: bool,
     policy: Policy,
     cabling: Cabling,
     ports: BTreeMap<String, Watched>,
@@ -107,6 +109,7 @@ impl Agent {
         Agent {
             name: name.to_owned(),
             boot: String::new(),
+            dry_run: false,
             policy,
             cabling,
             ports: BTreeMap::new(),
@@ -125,6 +128,13 @@ impl Agent {
     #[must_use]
     pub fn since(mut self, boot: &str) -> Agent {
         boot.clone_into(&mut self.boot);
+        self
+    }
+
+    /// The same agent, which says what it would do.
+    #[must_use]
+    pub fn dry_run(mut self, dry_run: bool) -> Agent {
+        self.dry_run = dry_run;
         self
     }
 
@@ -306,7 +316,8 @@ impl Agent {
 
     /// The next decision to write down.
     pub fn poll_decision(&mut self) -> Option<Decision> {
-        self.decisions.pop_front()
+        let decision = self.decisions.pop_front()?;
+        Some(Decision { dry_run: self.dry_run, ..decision })
     }
 
     /// Ports beyond [`PORTS_MOST`], or with names that are none, that were not watched.
@@ -352,6 +363,7 @@ impl Agent {
         let name = watched.name().clone();
         let known = self.directions.get(&name).and_then(|state| state.request.as_ref());
         let Some(request) = watched.request(&self.policy, known, self.cabling.peer(&name)) else { return };
+        watched.found = false;
         let request = Request { sender: self.cabling.peer(&name).cloned(), ..request };
         self.decisions.push_back(Decision::of_request(now, watched, &request));
         self.directions.entry(name.clone()).or_default().request = Some(request.clone());
@@ -363,7 +375,6 @@ impl Agent {
 
     /// Puts on the bus what it should have from us.
     fn repeat(&mut self, port: &PortName) {
-        watched.found = false;
         let Some(state) = self.directions.get(port).filter(|_| self.synchronised) else { return };
         if let Some(request) = state.request.clone() {
             self.actions.push_back(Action::Request { port: port.clone(), request });

@@ -17,7 +17,53 @@ pub struct AgentStatus {
     pub synchronised: bool,
     /// Ports that are not watched, because there are too many or their names cannot be used.
     pub refused_ports: u64,
+    /// Whether nothing is done, and only said what would be.
+    #[serde(default)]
+    pub dry_run: bool,
+    /// What does not work at the moment, for people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub troubles: Vec<String>,
+    /// What the plan has disabled; `None` if nothing is planned for here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanStatus>,
     pub ports: Vec<PortStatus>,
+}
+
+/// What a plan has disabled, and what it would.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PlanStatus {
+    pub disabled: Vec<DisabledStatus>,
+    /// Links that should be disabled, and are not.
+    pub held: Vec<HeldStatus>,
+    /// Why the latest command for a link has failed.
+    pub trouble: Option<String>,
+}
+
+/// A link that is disabled. Times are in seconds since 1970.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DisabledStatus {
+    pub ports: [PortName; 2],
+    /// Its name in the topology.
+    pub link: String,
+    /// Why it was disabled.
+    pub reason: String,
+    /// `None` if an earlier version has disabled it.
+    pub since_s: Option<u64>,
+    /// Whether it is in operation to see whether it still corrupts.
+    pub on_trial: bool,
+    pub failed_trials: u32,
+    /// When it is tried next.
+    pub trial_at_s: Option<u64>,
+}
+
+/// A link that should be disabled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HeldStatus {
+    pub ports: [PortName; 2],
+    /// Why it is not.
+    pub reason: String,
+    /// Until when, in seconds since 1970, if that is known.
+    pub until_s: Option<u64>,
 }
 
 /// A port that is watched, or at which protection is carried out.
@@ -43,6 +89,9 @@ pub struct PortStatus {
     pub expected_loss_rate: Option<f64>,
     /// Seconds since the last poll that had this port.
     pub age_s: Option<f64>,
+    /// Whether the port is down, so that nothing is known of its link.
+    #[serde(default)]
+    pub down: bool,
     /// Whether its source has not named it for a while.
     #[serde(default)]
     pub absent: bool,
@@ -65,6 +114,9 @@ impl Agent {
             agent: self.name.clone(),
             synchronised: self.synchronised,
             refused_ports: self.refused_ports,
+            dry_run: self.dry_run,
+            troubles: Vec::new(),
+            plan: None,
             ports: names.into_iter().map(|name| self.port_status(now, name)).collect(),
         }
     }
@@ -89,13 +141,11 @@ impl Agent {
             loss_rate: current.loss_rate(),
             interval: detector.and_then(|detector| detector.evidence()).map(|evidence| evidence.interval()),
             forecast: watched.and_then(|watched| watched.early_warning.forecast()),
-    /// Whether the port is down, so that nothing is known of its link.
-    #[serde(default)]
-    pub down: bool,
             expected_loss_rate: watched.and_then(|watched| watched.early_warning.expected()),
             age_s: watched
                 .and_then(|watched| watched.polled)
                 .map(|polled| now.saturating_sub(polled).as_secs_f64()),
+            down: watched.is_some_and(|watched| watched.irregularity == Some(Irregularity::Down)),
             absent: watched.is_some_and(|watched| watched.irregularity == Some(Irregularity::Absent)),
             irregularity: watched
                 .and_then(|watched| watched.irregularity)
@@ -106,4 +156,3 @@ impl Agent {
         }
     }
 }
-            down: watched.is_some_and(|watched| watched.irregularity == Some(Irregularity::Down)),

@@ -28,6 +28,8 @@ pub struct EmbeddedBus {
     synchronised: bool,
     /// Whether the file lacks a change.
     unwritten: bool,
+    /// Whether the file is only read.
+    read_only: bool,
 }
 
 impl EmbeddedBus {
@@ -47,7 +49,19 @@ impl EmbeddedBus {
             })
         })?;
         let changed = directions.keys().cloned().collect();
-        Ok(EmbeddedBus { path, directions, changed, synchronised: false, unwritten: false })
+        Ok(EmbeddedBus { path, directions, changed, synchronised: false, unwritten: false, read_only: false })
+    }
+
+    /// The same bus, which only reads its file and keeps changes to itself.
+    #[must_use]
+    pub fn read_only(mut self) -> EmbeddedBus {
+        self.read_only = true;
+        self
+    }
+
+    /// Says everything once more.
+    pub(super) fn say_all(&mut self) {
+        self.changed.extend(self.directions.keys().cloned());
     }
 
     fn write(&self, path: &Path) -> io::Result<()> {
@@ -68,6 +82,7 @@ fn read(path: &Path) -> Result<BTreeMap<PortName, DirectionState>, String> {
 impl Bus for EmbeddedBus {
     fn describe(&self) -> String {
         match &self.path {
+            Some(path) if self.read_only => format!("{}, which is only read", path.display()),
             Some(path) => format!("this process alone, remembering in {}", path.display()),
             None => "this process alone, forgetting with it".to_owned(),
         }
@@ -83,7 +98,7 @@ impl Bus for EmbeddedBus {
 
     /// Writes the file, once for all changes: it has all directions, of which a thousand may change at once.
     fn flush(&mut self) -> Result<(), BusError> {
-        if let (Some(path), true) = (&self.path, self.unwritten) {
+        if let (Some(path), true) = (&self.path, self.unwritten && !self.read_only) {
             self.write(path).map_err(|error| BusError {
                 what: format!("cannot write {}: {error}", path.display()),
                 hint: Some("free some disk, or choose another file with --state".to_owned()),
@@ -132,6 +147,17 @@ mod tests {
         let mut again = EmbeddedBus::open(Some(path)).expect("the same");
         assert_eq!(again.poll().expect("works"), [BusEvent::State(port, request(2)), BusEvent::Synchronised]);
         assert_eq!(again.poll().expect("works"), []);
+    }
+
+    #[test]
+    fn a_file_that_is_only_read_stays_as_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("made").join("state.json");
+        let mut bus = EmbeddedBus::open(Some(path.clone())).expect("a new one").read_only();
+        bus.put(&"a/1".parse().expect("a port"), request(1)).expect("kept");
+        bus.flush().expect("nothing to do");
+        assert_eq!(bus.poll().expect("works").len(), 2, "it is known here");
+        assert!(!path.parent().expect("a folder").exists());
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 mod embedded;
 mod redis;
+mod rehearsed;
 
 pub use embedded::EmbeddedBus;
 pub use redis::{PREFIX_DEFAULT, RedisBus, RedisSettings};
+pub use rehearsed::RehearsedBus;
 
 use crate::PortName;
 use crate::exchange::DirectionState;

@@ -1,17 +1,22 @@
 //! What the planner needs.
 
 use super::ConfigError;
+use crate::actuator::fault;
+use crate::planning::GuardSettings;
 use linkmend_diagnose::ParameterError;
-use linkmend_quantity::{BitRate, Share};
+use linkmend_quantity::{BitRate, Share, Span};
 use linkmend_topology::file::{TopologyFileOptions, read_topology};
 use linkmend_topology::{Topology, spec};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Where disabled links are remembered, unless configured.
 const PLAN_STATE_DEFAULT: &str = "/var/lib/linkmend/corruptd-plan.json";
 /// The share of paths that ToRs keep in the paper (sections 2 and 4.8).
 const CONSTRAINT_DEFAULT: f64 = 0.75;
+/// The largest limits: more is none.
+const DISABLES_MOST: u32 = 1_000;
 /// Speed of links whose file does not give one.
 const SPEED_DEFAULT: BitRate = BitRate(100_000_000_000);
 
@@ -30,11 +35,36 @@ pub struct PlanConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
     #[serde(rename = "constraint", skip_serializing_if = "Option::is_none")]
     pub plan_constraint: Option<Share>,
-    /// Run this program to disable a link that the plan disables; it is told which in LINKMEND_PORTS, LINKMEND_LINK,
-    /// LINKMEND_LOSS_RATE and LINKMEND_REASON [default: none, and links are only named]
+    /// Run this program to disable a link that the plan disables, to try it later and to enable it again; it is told what to do
+    /// in LINKMEND_ACTION, LINKMEND_PORTS, LINKMEND_LINK, LINKMEND_LOSS_RATE, LINKMEND_FRAMES and LINKMEND_REASON [default: none,
+    /// and links are only named]
     #[cfg_attr(feature = "clap", arg(long, value_name = "PROGRAM"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disable_hook: Option<PathBuf>,
+    /// How long the plan must want a link disabled before it is, up to 24h [default: 5min]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disable_after: Option<Span>,
+    /// Links that may be disabled in an hour, in the whole network [default: 2]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disables_per_hour: Option<u32>,
+    /// Links of one switch that may be disabled at the same time [default: 2]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disables_per_switch: Option<u32>,
+    /// How long after it was disabled a link is tried again, 1min to 30d; twice as long after each failed trial [default: 1h]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trial_after: Option<Span>,
+    /// The longest time between two trials, up to 30d [default: 24h]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trial_longest: Option<Span>,
+    /// How long a trial waits until the link is found healthy, 1min to 24h; one that still corrupts ends it at once [default: 3h]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trial_time: Option<Span>,
     /// Which links were disabled, for a restart [default: /var/lib/linkmend/corruptd-plan.json]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(rename = "state", skip_serializing_if = "Option::is_none")]
@@ -50,6 +80,8 @@ pub struct PlanChoice {
     pub constraint: f64,
     /// What disables links; without it, they are only named.
     pub hook: Option<PathBuf>,
+    /// How careful it is.
+    pub guard: GuardSettings,
     /// Which links were disabled.
     pub memory: PathBuf,
 }
@@ -59,7 +91,14 @@ impl PlanConfig {
     pub(super) fn choose(&self) -> Result<Option<PlanChoice>, ConfigError> {
         let Some(topology) = self.plan_topology.clone() else {
             let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+            let time = |time: Option<Span>| time.map(|time| format!("{:?}", time.0));
             let written = [
+                ("disable-after", time(self.disable_after)),
+                ("disables-per-hour", self.disables_per_hour.map(|count| count.to_string())),
+                ("disables-per-switch", self.disables_per_switch.map(|count| count.to_string())),
+                ("trial-after", time(self.trial_after)),
+                ("trial-longest", time(self.trial_longest)),
+                ("trial-time", time(self.trial_time)),
                 ("plan-constraint", self.plan_constraint.map(|share| share.0.to_string())),
                 ("disable-hook", path(&self.disable_hook)),
                 ("plan-state", path(&self.plan_state)),
@@ -72,7 +111,13 @@ impl PlanConfig {
                 None => Ok(None),
             };
         };
+        if let Some((hook, why)) = self.disable_hook.as_ref().and_then(|hook| Some((hook, fault(hook)?))) {
+            return Err(
+                ParameterError::new("disable-hook", hook.display(), format!("cannot be run: {why}")).into()
+            );
+        }
         let choice = PlanChoice {
+            guard: self.guard()?,
             topology,
             constraint: self.plan_constraint.map_or(CONSTRAINT_DEFAULT, |share| share.0),
             hook: self.disable_hook.clone(),
@@ -80,6 +125,51 @@ impl PlanConfig {
         };
         choice.network()?;
         Ok(Some(choice))
+    }
+}
+
+impl PlanConfig {
+    fn guard(&self) -> Result<GuardSettings, ParameterError> {
+        let usual = GuardSettings::default();
+        let or = |time: Option<Span>, usual: Duration| time.map_or(usual, |time| time.0);
+        let guard = GuardSettings {
+            confirmation: or(self.disable_after, usual.confirmation),
+            per_hour: self.disables_per_hour.unwrap_or(usual.per_hour),
+            per_switch: self.disables_per_switch.unwrap_or(usual.per_switch),
+            trial_after: or(self.trial_after, usual.trial_after),
+            trial_longest: or(
+                self.trial_longest,
+                usual.trial_longest.max(or(self.trial_after, Duration::ZERO)),
+            ),
+            trial_time: or(self.trial_time, usual.trial_time),
+        };
+        let (minute, day) = (Duration::from_mins(1), Duration::from_hours(24));
+        let times = [
+            ("disable-after", guard.confirmation, Duration::ZERO, day, "must be 0s to 24h"),
+            ("trial-after", guard.trial_after, minute, 30 * day, "must be 1min to 30d"),
+            (
+                "trial-longest",
+                guard.trial_longest,
+                guard.trial_after,
+                30 * day,
+                "must be trial-after up to 30d",
+            ),
+            ("trial-time", guard.trial_time, minute, day, "must be 1min to 24h"),
+        ];
+        for (name, value, least, most, rule) in times {
+            if value < least || value > most {
+                return Err(ParameterError::new(name, format!("{value:?}"), rule));
+            }
+        }
+        for (name, count) in
+            [("disables-per-hour", guard.per_hour), ("disables-per-switch", guard.per_switch)]
+        {
+            if !(1..=DISABLES_MOST).contains(&count) {
+                let rule = format!("must be 1 to {DISABLES_MOST}; leave out disable-hook to disable nothing");
+                return Err(ParameterError::new(name, count, rule));
+            }
+        }
+        Ok(guard)
     }
 }
 

@@ -38,6 +38,8 @@ pub struct Resolved {
     pub agent: String,
     pub source: SourceChoice,
     pub actuator: ActuatorChoice,
+    /// Whether nothing outside of this process is changed.
+    pub dry_run: bool,
     pub poll: Duration,
     pub policy: Policy,
     pub cabling: Cabling,
@@ -96,6 +98,11 @@ impl MonitorConfig {
             };
             cables.push(cable.ports(&agent).map_err(wrong)?);
         }
+        let broken =
+            self.protection.hook.as_ref().and_then(|hook| Some((hook, crate::actuator::fault(hook)?)));
+        if let Some((hook, why)) = broken {
+            return Err(ParameterError::new("hook", hook.display(), format!("cannot be run: {why}")).into());
+        }
         let actuator = match &self.protection.hook {
             _ if self.protection.dry_run => ActuatorChoice::DryRun,
             Some(program) => ActuatorChoice::Hook(program.clone()),
@@ -104,6 +111,7 @@ impl MonitorConfig {
         Ok(Resolved {
             source: self.choose_source()?,
             actuator,
+            dry_run: self.protection.dry_run,
             poll,
             policy: Policy { detection: self.detection.settings()?, mode, target, arm: self.protection.arm },
             cabling: self.cabling(&agent, cables)?,
@@ -190,6 +198,8 @@ impl DetectionConfig {
             window_time: self.window_time.map_or(usual.window_time, |time| time.0),
             hold_down: self.hold_down.map_or(usual.hold_down, |time| time.0),
             flap_memory: self.flap_memory.map_or(usual.flap_memory, |time| time.0),
+            link_up_hold_off: self.link_up_hold_off.map_or(usual.link_up_hold_off, |time| time.0),
+            flap_half_life: self.flap_half_life.map_or(usual.flap_half_life, |time| time.0),
             correctable: self.fec_corrects,
         };
         settings.validate()?;
@@ -198,8 +208,6 @@ impl DetectionConfig {
 }
 
 #[cfg(test)]
-            link_up_hold_off: self.link_up_hold_off.map_or(usual.link_up_hold_off, |time| time.0),
-            flap_half_life: self.flap_half_life.map_or(usual.flap_half_life, |time| time.0),
 mod tests {
     use super::*;
 
@@ -313,6 +321,23 @@ mod tests {
             ),
             ("[plan]\nconstraint = \"50%\"", "plan-constraint = 0.5: is of no use without the topology"),
             ("[plan]\ntopology = \"thin-tree\"", "thin-tree"),
+            ("[plan]\ntrial-after = \"1h\"", "trial-after = 3600s: is of no use without the topology"),
+            (
+                "[plan]\ntopology = \"fat-tree:k=4\"\ndisables-per-hour = 0",
+                "disables-per-hour = 0: must be 1 to",
+            ),
+            ("[plan]\ntopology = \"fat-tree:k=4\"\ndisable-after = \"25h\"", "disable-after = "),
+            ("[plan]\ntopology = \"fat-tree:k=4\"\ntrial-after = \"1s\"", "trial-after = 1s: must be 1min"),
+            (
+                "[plan]\ntopology = \"fat-tree:k=4\"\ntrial-after = \"2h\"\ntrial-longest = \"1h\"",
+                "trial-longest = 3600s: must be trial-after",
+            ),
+            (
+                "[plan]\ntopology = \"fat-tree:k=4\"\ndisable-hook = \"/nowhere/hook\"",
+                "disable-hook = /nowhere/hook: cannot be run: No such file",
+            ),
+            ("[protection]\nhook = \"/nowhere/hook\"", "hook = /nowhere/hook: cannot be run: No such file"),
+            ("[detection]\nlink-up-hold-off = \"2h\"", "link-up-hold-off = 7200s: must be 0 s to an hour"),
             ("[plan]\ntopology = \"/nowhere/network.yaml\"", "/nowhere/network.yaml"),
             ("[bus]\nredis-prefix = \"x\"", "redis-prefix = x: is of no use without redis"),
             ("[bus]\nredis = [\"http://me:secret@host\"]", "redis = http://me:***@host"),

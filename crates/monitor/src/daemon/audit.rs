@@ -52,7 +52,9 @@ impl Audit {
     pub fn write(&mut self, decision: &Decision) {
         match &decision.kind {
             DecisionKind::Effect { effect: Effect::Failed, .. } => tracing::warn!("{decision}"),
-            DecisionKind::Plan { verdict, .. } if *verdict != PlanVerdict::Returned => {
+            DecisionKind::Plan { verdict, .. }
+                if !matches!(verdict, PlanVerdict::Returned | PlanVerdict::Tried) =>
+            {
                 tracing::warn!("{decision}")
             }
             // Every port that is polled begins so.

@@ -70,6 +70,23 @@ impl Collector for Page {
         encoder
             .encode_descriptor("corruptd_bus_up", help, None, MetricType::Gauge)?
             .encode_gauge(&i64::from(self.0.synchronised))?;
+        let plan = self.0.plan.as_ref();
+        let gauges = [
+            (
+                "corruptd_links_disabled",
+                "Links that the plan has disabled",
+                plan.map_or(0, |plan| plan.disabled.len()),
+            ),
+            (
+                "corruptd_links_held",
+                "Links that should be disabled and are not",
+                plan.map_or(0, |plan| plan.held.len()),
+            ),
+            ("corruptd_troubles", "What does not work: sources, bus, files, hooks", self.0.troubles.len()),
+        ];
+        for (name, help, value) in gauges {
+            encoder.encode_descriptor(name, help, None, MetricType::Gauge)?.encode_gauge(&(value as i64))?;
+        }
         let help = "Seconds since the counters of the port were read for which that is the longest ago";
         let ages = || self.0.ports.iter().filter(|port| !port.absent).filter_map(|port| port.age_s);
         // If all are absent, nothing can be read at all.
@@ -113,6 +130,7 @@ mod tests {
             forecast: None,
             expected_loss_rate: None,
             age_s: Some(0.5),
+            down: false,
             absent: false,
             irregularity: None,
             hold_down_s: None,
@@ -129,8 +147,7 @@ mod tests {
             ..port("leaf1/eth0", State::Corrupting)
         };
         let ports = vec![protected, port("leaf1/eth1", State::Suspect)];
-        AgentStatus { agent: "leaf1".to_owned(), synchronised: true, refused_ports: 0, ports }
-            down: false,
+        AgentStatus { agent: "leaf1".to_owned(), synchronised: true, ports, ..AgentStatus::default() }
     }
 
     #[test]
@@ -143,6 +160,7 @@ mod tests {
             "linkmend_link_protected{port=\"leaf1/eth1\"} 0.0",
             "linkmend_corruptd_ports{state=\"corrupting\"} 1",
             "linkmend_corruptd_bus_up 1",
+            "linkmend_corruptd_links_disabled 0",
         ] {
             assert!(page.lines().any(|known| known == line), "{line}: {page}");
         }

@@ -1,7 +1,9 @@
 //! `corruptd` itself: polls, and carries out what its [`Agent`](crate::agent::Agent) decides.
 
 mod audit;
+mod keeper;
 mod metrics;
+mod plan_memory;
 mod planner;
 mod run;
 mod status;

@@ -1,13 +1,15 @@
 //! The loop.
 
 use super::audit::Audit;
+use super::keeper::{Hands, Setup};
 use super::metrics;
-use super::planner::{PlanThread, disabled_before};
+use super::plan_memory::disabled_before;
+use super::planner::PlanThread;
 use super::status::{Question, StatusSocket};
 use crate::PortName;
-use crate::actuator::{Actuator, ControlSocket, DryRun, Hook, Outcome, Worker};
-use crate::agent::{Action, Agent, AgentStatus};
-use crate::bus::{Bus, BusError, BusEvent, EmbeddedBus, RedisBus};
+use crate::actuator::{Actuator, ControlSocket, DryRun, Hook, Outcome, Stop, Worker, fault};
+use crate::agent::{Action, Agent, AgentStatus, PlanStatus};
+use crate::bus::{Bus, BusError, BusEvent, EmbeddedBus, RedisBus, RehearsedBus};
 use crate::config::{ActuatorChoice, BusChoice, ConfigError, PlanChoice, Resolved, SourceChoice};
 use crate::exchange::{DirectionState, Directions};
 use crate::planning::{Planner, PlannerSettings};
@@ -107,6 +109,14 @@ pub struct Corruptd {
     bus_from: Duration,
     /// What could not be reached the last time, so that each trouble is logged once.
     troubles: Troubles,
+    stop: Stop,
+}
+
+impl Drop for Corruptd {
+    /// Commands that run have a few seconds.
+    fn drop(&mut self) {
+        self.stop.ask();
+    }
 }
 
 /// What the kernel calls this start of the machine; empty if it says nothing.
@@ -127,11 +137,12 @@ fn serve_metrics(address: SocketAddr) -> Result<(Arc<Mutex<AgentStatus>>, Metric
 }
 
 /// What carries requests out. Commands may hang, so that there are several to run them.
-fn actuators(choice: &ActuatorChoice) -> Vec<Box<dyn Actuator>> {
+fn actuators(choice: &ActuatorChoice, stop: &Stop) -> Vec<Box<dyn Actuator>> {
     match choice {
         ActuatorChoice::Linkmend(paths) => vec![Box::new(ControlSocket::new(paths.clone()))],
         ActuatorChoice::Hook(program) => {
-            (0..HOOKS_AT_ONCE).map(|_| Box::new(Hook::new(program.clone())) as Box<dyn Actuator>).collect()
+            let hook = || Box::new(Hook::new(program.clone(), stop.clone())) as Box<dyn Actuator>;
+            (0..HOOKS_AT_ONCE).map(|_| hook()).collect()
         }
         ActuatorChoice::DryRun => vec![Box::new(DryRun)],
     }
@@ -146,18 +157,41 @@ fn told(error: &(impl Diagnose + std::fmt::Display)) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Opens the bus; in a dry run, so that nothing of it is changed.
+fn bus(config: &Resolved) -> Result<Box<dyn Bus>, StartError> {
+    Ok(match (&config.bus, config.dry_run) {
+        (BusChoice::Embedded(state), false) => Box::new(EmbeddedBus::open(Some(state.clone()))?),
+        (BusChoice::Embedded(state), true) => Box::new(EmbeddedBus::open(Some(state.clone()))?.read_only()),
+        (BusChoice::Redis(settings), false) => Box::new(RedisBus::new(settings, &config.agent)?),
+        (BusChoice::Redis(settings), true) => {
+            Box::new(RehearsedBus::new(Box::new(RedisBus::new(settings, &config.agent)?.read_only())))
+        }
+    })
+}
+
 /// Starts the planner, which knows what it had disabled before.
-fn plan_thread(plan: PlanChoice, target: f64, started: Instant) -> Result<PlanThread, StartError> {
+fn plan_thread(
+    plan: PlanChoice,
+    config: &Resolved,
+    stop: Stop,
+    started: Instant,
+) -> Result<PlanThread, StartError> {
     let network = plan.network()?;
     let before = disabled_before(&plan.memory)
         .map_err(|problem| StartError::PlanState { path: plan.memory.clone(), problem })?;
-    match &plan.hook {
-        Some(hook) => tracing::info!("plans for {network}; {} disables links", hook.display()),
-        None => tracing::info!("plans for {network}, and disables nothing"),
+    let hands = match plan.hook {
+        Some(_) if config.dry_run => Hands::Rehearsal,
+        Some(hook) => Hands::Hook(hook),
+        None => Hands::None,
+    };
+    match &hands {
+        Hands::Hook(hook) => tracing::info!("plans for {network}; {} disables links", hook.display()),
+        Hands::Rehearsal | Hands::None => tracing::info!("plans for {network}, and disables nothing"),
     }
-    let settings = PlannerSettings { constraint: plan.constraint, target };
-    let planner = Planner::new(network, settings, before.disabled);
-    PlanThread::start(planner, plan.hook, plan.memory, before.disabling, started).map_err(StartError::Thread)
+    let settings = PlannerSettings { constraint: plan.constraint, target: config.policy.target };
+    let planner = Planner::new(network, settings, before.disabled.clone());
+    let setup = Setup { planner, guard: plan.guard, hands, memory: plan.memory, before, stop, started };
+    PlanThread::start(setup).map_err(StartError::Thread)
 }
 
 /// What does not work at the moment.
@@ -176,10 +210,7 @@ impl Corruptd {
     pub fn start(config: Resolved) -> Result<Corruptd, StartError> {
         let started_with = config.clone();
         let socket = StatusSocket::open(&config.control)?;
-        let bus: Box<dyn Bus> = match config.bus {
-            BusChoice::Embedded(state) => Box::new(EmbeddedBus::open(Some(state))?),
-            BusChoice::Redis(settings) => Box::new(RedisBus::new(&settings, &config.agent)?),
-        };
+        let bus = bus(&config)?;
         let audit = Audit::open(config.audit.clone()).map_err(StartError::Audit)?;
         let source: Box<dyn Source> = match config.source {
             SourceChoice::Linkmend(paths) => Box::new(LinkmendSource::new(paths)),
@@ -189,16 +220,20 @@ impl Corruptd {
             SourceChoice::Sonic(settings) => Box::new(SonicSource::new(&settings)?),
             SourceChoice::Prometheus(settings) => Box::new(PrometheusSource::new(&settings)?),
         };
-        let actuators = actuators(&config.actuator);
+        let stop = Stop::default();
+        let actuators = actuators(&config.actuator, &stop);
         tracing::info!("agent {}: watches {}", config.agent, source.describe());
         let by = actuators.first().map(|actuator| actuator.describe()).unwrap_or_default();
         tracing::info!("protection by {by}; state: {}", bus.describe());
         let started = Instant::now();
-        let planner = config.plan.map(|plan| plan_thread(plan, config.policy.target, started)).transpose()?;
+        let plan = config.plan.map(|plan| plan_thread(plan, &started_with, stop.clone(), started));
+        let planner = plan.transpose()?;
         let (sender, outcomes) = channel();
-        let worker = Worker::start(actuators, &sender).map_err(StartError::Thread)?;
+        let worker = Worker::start(actuators, &sender, stop.clone()).map_err(StartError::Thread)?;
         Ok(Corruptd {
-            agent: Agent::new(&config.agent, config.policy, config.cabling).since(&boot()),
+            agent: Agent::new(&config.agent, config.policy, config.cabling)
+                .since(&boot())
+                .dry_run(config.dry_run),
             source,
             bus,
             worker,
@@ -217,6 +252,7 @@ impl Corruptd {
             next_poll: Duration::ZERO,
             bus_from: Duration::ZERO,
             troubles: Troubles::default(),
+            stop,
         })
     }
 
@@ -256,7 +292,29 @@ impl Corruptd {
 
     /// The agent's status.
     pub fn status(&self) -> AgentStatus {
-        self.agent.status(self.now())
+        let plan = self.planner.as_ref().map(PlanThread::status);
+        AgentStatus { troubles: self.all_troubles(plan.as_ref()), plan, ..self.agent.status(self.now()) }
+    }
+
+    /// What does not work, for people.
+    fn all_troubles(&self, plan: Option<&PlanStatus>) -> Vec<String> {
+        let hook = match &self.config.actuator {
+            ActuatorChoice::Hook(hook) => Some(hook),
+            _ => None,
+        };
+        let disable_hook = self.config.plan.as_ref().and_then(|plan| plan.hook.as_ref());
+        let broken = hook.into_iter().chain(disable_hook).filter_map(|hook| {
+            fault(hook).map(|why| format!("the hook {} cannot be run: {why}", hook.display()))
+        });
+        let failed = plan.and_then(|plan| plan.trouble.clone());
+        let Troubles { source, bus, memory } = &self.troubles;
+        let known = [
+            source.as_ref().map(|text| format!("no counters can be read: {text}")),
+            bus.as_ref().map(|text| format!("the bus cannot be used: {text}")),
+            memory.as_ref().map(|text| format!("what was asked for and done cannot be saved: {text}")),
+            failed.map(|text| format!("a command of the plan failed: {text}")),
+        ];
+        known.into_iter().flatten().chain(broken).collect()
     }
 
     fn now(&self) -> Duration {
@@ -269,7 +327,7 @@ impl Corruptd {
         if now >= self.next_poll {
             self.read(now);
             if let Some((shown, _)) = &self.shown {
-                *shown.lock().unwrap_or_else(PoisonError::into_inner) = self.agent.status(self.now());
+                *shown.lock().unwrap_or_else(PoisonError::into_inner) = self.status();
             }
             // A poll that took too long is followed by one at the next full interval, and not by several at once.
             let polls = self.now().as_nanos() / self.poll.as_nanos() + 1;

@@ -1,8 +1,8 @@
 //! What the bus promises, at a server that works, restarts, and has strange things in it.
 
-use super::server::{Server, is_installed};
+use super::server::{Server, is_installed, settings};
 use linkmend_monitor::PortName;
-use linkmend_monitor::bus::{Bus, BusEvent, RedisBus};
+use linkmend_monitor::bus::{Bus, BusEvent, RedisBus, RehearsedBus};
 use linkmend_monitor::exchange::{Acknowledgement, DirectionState, Effect, Request};
 
 pub fn port(name: &str) -> PortName {
@@ -191,4 +191,63 @@ fn what_makes_no_sense_is_passed_over_and_stays_as_it_is() {
         !now.iter().any(|event| matches!(event, BusEvent::State(port, _) if port.port() == "text")),
         "{now:?}"
     );
+}
+
+/// Who may only read cannot change anything.
+#[test]
+fn a_dry_run_reads_and_writes_nothing() {
+    if !is_installed("a_dry_run_reads_and_writes_nothing") {
+        return;
+    }
+    let server = Server::start(&[]);
+    let mut by_hand = server.connect();
+    let rights = ["SETUSER", "reader", "on", ">correct-horse", "~{linkmend}*", "+@read"];
+    redis::cmd("ACL").arg(&rights).exec(&mut by_hand).expect("a user");
+    let url = format!("redis://reader:correct-horse@127.0.0.1:{}", server.port);
+    let real = RedisBus::new(&settings(&url), "leaf1").expect("usable").read_only();
+    let mut dry = RehearsedBus::new(Box::new(real));
+    assert_eq!(dry.poll().expect("it answers"), EVERYTHING);
+    dry.put(&port("leaf1/a"), request(1)).expect("kept to itself");
+    let ours = BusEvent::State(port("leaf1/a"), request(1));
+    assert_eq!(dry.poll().expect("it answers"), [ours]);
+    let keys: u64 = redis::cmd("DBSIZE").query(&mut by_hand).expect("counted");
+    assert_eq!(keys, 0, "not even a group of readers");
+    // What others put is heard.
+    let mut other = server.bus("leaf2");
+    poll(&mut other);
+    for generation in 1..=2 {
+        other.put(&port("leaf2/b"), request(generation)).expect("put");
+        let theirs = BusEvent::State(port("leaf2/b"), request(generation));
+        assert_eq!(dry.poll().expect("it answers"), [theirs]);
+    }
+    assert_eq!(dry.poll().expect("it answers"), []);
+}
+
+#[test]
+fn a_second_agent_of_one_name_is_refused_until_the_first_is_gone() {
+    if !is_installed("a_second_agent_of_one_name_is_refused_until_the_first_is_gone") {
+        return;
+    }
+    let server = Server::start(&[]);
+    let mut by_hand = server.connect();
+    let key = "{linkmend}:agent:leaf1";
+    let held = |by_hand: &mut redis::Connection| -> Option<String> {
+        redis::cmd("GET").arg(key).query(by_hand).expect("a text")
+    };
+    // A process of another machine has the name.
+    redis::cmd("SET").arg(key).arg("tor9 17 elsewhere 1").exec(&mut by_hand).expect("set");
+    let mut bus = server.bus("leaf1");
+    for _ in 0..2 {
+        let error = bus.poll().expect_err("refused");
+        let text = format!("{error} {:?}", error.hint);
+        assert!(text.contains("another corruptd is the agent leaf1 already: process 17 at tor9"), "{text}");
+        assert!(text.contains("--agent"), "{text}");
+    }
+    redis::cmd("DEL").arg(key).exec(&mut by_hand).expect("deleted");
+    assert_eq!(poll(&mut bus), EVERYTHING);
+    assert!(held(&mut by_hand).is_some_and(|holder| holder.contains(&format!(" {} ", std::process::id()))));
+    let left: i64 = redis::cmd("PTTL").arg(key).query(&mut by_hand).expect("a time");
+    assert!((1..=15_000).contains(&left), "a machine that dies lets go: {left}");
+    drop(bus);
+    assert_eq!(held(&mut by_hand), None, "nobody waits for an agent that was ended");
 }

@@ -32,6 +32,11 @@ impl Keys {
         &self.tag
     }
 
+    /// Who has the name of an agent.
+    pub fn agent(&self, name: &str) -> String {
+        format!("{}:agent:{name}", self.tag)
+    }
+
     /// The hash of what is known of a direction.
     pub fn direction(&self, port: &PortName) -> String {
         format!("{}{port}", self.directions)

@@ -2,9 +2,11 @@
 //!
 //! The hashes are what counts. An event only names a direction, whose state is then read, so that events that come twice,
 //! late or in another order change nothing. Every agent reads the stream with a group of its own name. After every new
-//! connection, and every minute, it reads all directions: nothing depends on an event that was lost. A server behind a broken
+//! connection, and every minute, it reads all directions: nothing depends on an event that was lost. The name of an agent is
+//! claimed for a while and again and again, so that a second agent of that name is refused. A server behind a broken
 //! network delays an agent by [`TIMEOUT`](crate::server::TIMEOUT) once: connections are opened on a thread of their own.
 
+mod holder;
 mod keys;
 mod session;
 mod settings;
@@ -17,6 +19,7 @@ use crate::PortName;
 use crate::exchange::DirectionState;
 use crate::server::{Connector, ReachError};
 use ::redis::{Connection, RedisError, Script};
+use holder::Holder;
 use keys::Keys;
 use linkmend_diagnose::ParameterError;
 use session::Session;
@@ -40,6 +43,9 @@ pub struct RedisBus {
     keys: Keys,
     group: String,
     script: Script,
+    claim: Script,
+    holder: Holder,
+    read_only: bool,
     link: Link,
     /// Why it could not be reached the last time.
     trouble: Option<BusError>,
@@ -86,10 +92,20 @@ impl RedisBus {
             keys,
             group: settings::group(agent)?,
             script: Script::new(include_str!("advance.lua")),
+            claim: Script::new(include_str!("claim.lua")),
+            holder: Holder::this(),
+            read_only: false,
             link: Link::Away,
             trouble: None,
             complaints: BTreeMap::new(),
         })
+    }
+
+    /// The same bus, to which nothing is written: not even that this agent reads it.
+    #[must_use]
+    pub fn read_only(mut self) -> RedisBus {
+        self.read_only = true;
+        self
     }
 
     /// Goes on with a connection, or with the attempt to open one.
@@ -104,7 +120,8 @@ impl RedisBus {
         };
         match opened.recv_timeout(PATIENCE) {
             Ok(Ok(connection)) => {
-                let session = Session::new(*connection, self.keys.clone(), self.group.clone());
+                let session =
+                    Session::new(*connection, self.keys.clone(), self.group.clone(), self.read_only);
                 self.link = Link::Up(Box::new(session));
                 self.trouble = None;
                 Ok(())
@@ -142,6 +159,13 @@ impl RedisBus {
         self.remember(BusError { what, hint })
     }
 
+    /// Another process has the name of this agent. Each would answer for the ports of the other.
+    fn refuse(&mut self, other: &str) -> BusError {
+        let what = format!("another corruptd is the agent {} already: {}", self.group, Holder::told(other));
+        let hint = "give every machine a name of its own with --agent, or end the other one";
+        self.remember(BusError { what, hint: Some(hint.to_owned()) })
+    }
+
     fn complain(&mut self, key: String, why: String) {
         if self.complaints.get(&key) == Some(&why) {
             return;
@@ -152,6 +176,14 @@ impl RedisBus {
                  agents write it again"
             );
             self.complaints.insert(key, why);
+        }
+    }
+}
+
+impl Drop for RedisBus {
+    fn drop(&mut self) {
+        if let Link::Up(session) = &mut self.link {
+            session.release(&self.claim, &self.holder);
         }
     }
 }
@@ -179,7 +211,12 @@ impl Bus for RedisBus {
     fn poll(&mut self) -> Result<Vec<BusEvent>, BusError> {
         self.connect()?;
         let Link::Up(session) = &mut self.link else { return Ok(Vec::new()) };
-        let heard = session.hear();
+        let other = session.claim(&self.claim, &self.holder);
+        let heard = match other {
+            Ok(Some(other)) => return Err(self.refuse(&other)),
+            Ok(None) => session.hear(),
+            Err(error) => Err(error),
+        };
         let heard = heard.map_err(|error| self.lose(&error))?;
         let mut events = if heard.all { vec![BusEvent::Rereading] } else { Vec::new() };
         for name in heard.strange {

@@ -1,5 +1,6 @@
 //! One connection: what has been heard on it, and what has been asked for.
 
+use super::holder::Holder;
 use super::keys::Keys;
 use super::stored::{self, FIELDS};
 use crate::PortName;
@@ -22,6 +23,10 @@ const INDEX_STEPS_MOST: usize = 4_000;
 /// How often all directions are read again, in case that an event was lost: to the bound of the stream, to a person, or
 /// to a server that came back with less than it had.
 const REREAD_INTERVAL: Duration = Duration::from_secs(60);
+
+/// How long a name is held, and how often it is claimed anew. A machine that dies lets go of it after that time.
+const CLAIM_TIME: Duration = Duration::from_secs(15);
+const CLAIM_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Events that were never read, in the words of XREADGROUP.
 const NEW: &str = ">";
@@ -52,11 +57,61 @@ pub(super) struct Session {
     handled: Vec<String>,
     /// When everything was read the last time.
     read_at: Option<Instant>,
+    /// Whether nothing is written, so that there is no group, and `from` is the latest event that was read.
+    read_only: bool,
+    /// When the agent's name was claimed last.
+    claimed_at: Option<Instant>,
 }
 
 impl Session {
-    pub fn new(connection: Connection, keys: Keys, group: String) -> Session {
-        Session { connection, keys, group, from: "0".to_owned(), handled: Vec::new(), read_at: None }
+    pub fn new(connection: Connection, keys: Keys, group: String, read_only: bool) -> Session {
+        Session {
+            connection,
+            keys,
+            group,
+            from: "0".to_owned(),
+            handled: Vec::new(),
+            read_at: None,
+            read_only,
+            claimed_at: None,
+        }
+    }
+
+    /// Claims the agent's name, if it is time for that; another process that has it.
+    pub fn claim(&mut self, script: &Script, holder: &Holder) -> Result<Option<String>, RedisError> {
+        if self.read_only || self.claimed_at.is_some_and(|at| at.elapsed() < CLAIM_INTERVAL) {
+            return Ok(None);
+        }
+        let mut other = self.hold(script, holder, CLAIM_TIME, "")?;
+        if holder.knows_to_be_gone(&other) {
+            let gone = other;
+            other = self.hold(script, holder, CLAIM_TIME, &gone)?;
+        }
+        if other.is_empty() {
+            self.claimed_at = Some(Instant::now());
+            return Ok(None);
+        }
+        (self.claimed_at, self.read_at) = (None, None);
+        Ok(Some(other))
+    }
+
+    /// Lets go of the name, so that nobody has to wait for it.
+    pub fn release(&mut self, script: &Script, holder: &Holder) {
+        if self.claimed_at.take().is_some() {
+            let _ = self.hold(script, holder, Duration::ZERO, "");
+        }
+    }
+
+    fn hold(
+        &mut self,
+        script: &Script,
+        holder: &Holder,
+        time: Duration,
+        gone: &str,
+    ) -> Result<String, RedisError> {
+        let milliseconds = time.as_millis().to_string();
+        let mut call = script.key(self.keys.agent(&self.group));
+        call.arg(holder.written()).arg(milliseconds).arg(gone).invoke(&mut self.connection)
     }
 
     /// Writes what is not older than what is known; the answer is empty, or why the key cannot be used.
@@ -107,7 +162,7 @@ impl Session {
         for _ in 0..READS_MOST {
             let entries = self.read_events()?;
             match entries.last() {
-                None if self.from == NEW => break,
+                None if self.read_only || self.from == NEW => break,
                 None => NEW.clone_into(&mut self.from),
                 Some((id, _)) if self.from != NEW => self.from.clone_from(id),
                 Some(_) => (),
@@ -118,7 +173,9 @@ impl Session {
                 names.extend(ports.map(|(_, port)| String::from_utf8_lossy(&port).into_owned()));
             }
         }
-        self.handled = taken;
+        if !self.read_only {
+            self.handled = taken;
+        }
         let mut heard = Heard::default();
         let names: Vec<String> = names.into_iter().collect();
         for some in names.chunks(DIRECTIONS_READ_MOST) {
@@ -133,7 +190,10 @@ impl Session {
         for some in self.handled.chunks(EVENTS_READ_MOST) {
             calls.cmd("XACK").arg(&self.keys.events).arg(&self.group).arg(some);
         }
-        calls.cmd("XREADGROUP").arg("GROUP").arg(&self.group).arg(&self.group);
+        match self.read_only {
+            true => calls.cmd("XREAD"),
+            false => calls.cmd("XREADGROUP").arg("GROUP").arg(&self.group).arg(&self.group),
+        };
         calls.arg("COUNT").arg(EVENTS_READ_MOST).arg("STREAMS").arg(&self.keys.events).arg(&self.from);
         // Errors come as answers then, with the code that tells them apart.
         calls.ignore_errors();
@@ -156,11 +216,13 @@ impl Session {
 
     /// Makes the group if it is not there, and then reads all directions: what changes meanwhile is an event of the group.
     fn hear_all(&mut self) -> Result<Heard, RedisError> {
-        let mut create = cmd("XGROUP");
-        create.arg("CREATE").arg(&self.keys.events).arg(&self.group).arg("$").arg("MKSTREAM");
-        match create.exec(&mut self.connection) {
-            Err(error) if error.code() != Some("BUSYGROUP") => return Err(error),
-            _ => (),
+        if self.read_only {
+            let mut latest = cmd("XREVRANGE");
+            latest.arg(&self.keys.events).arg("+").arg("-").arg("COUNT").arg(1);
+            let latest: Vec<Entry> = latest.query(&mut self.connection)?;
+            self.from = latest.into_iter().next().map_or_else(|| "0".to_owned(), |(id, _)| id);
+        } else {
+            self.make_group()?;
         }
         let mut heard = Heard { all: true, ..Heard::default() };
         let mut cursor = "0".to_owned();
@@ -183,6 +245,15 @@ impl Session {
             "{} has no end after {INDEX_STEPS_MOST} steps",
             self.keys.index
         ))))
+    }
+
+    fn make_group(&mut self) -> Result<(), RedisError> {
+        let mut create = cmd("XGROUP");
+        create.arg("CREATE").arg(&self.keys.events).arg(&self.group).arg("$").arg("MKSTREAM");
+        match create.exec(&mut self.connection) {
+            Err(error) if error.code() != Some("BUSYGROUP") => Err(error),
+            _ => Ok(()),
+        }
     }
 
     fn read_directions(&mut self, names: &[String], heard: &mut Heard) -> Result<(), RedisError> {

@@ -1,0 +1,359 @@
+//! What stands between a plan and a link that is disabled: a confirmation time and limits. And what comes after: trials, with
+//! growing intervals, of whether a disabled link has been repaired.
+//!
+//! A [`Guard`] is told the time, in seconds since 1970 so that a restart evades nothing, and does no I/O. Its
+//! [memory](Guard::memory) must outlive a restart.
+
+use super::planner::Verdict;
+use crate::PortName;
+use crate::exchange::Directions;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+/// The time in which disabled links are counted.
+const HOUR_S: u64 = 3_600;
+
+/// How careful to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GuardSettings {
+    /// How long the plan must have wanted a link disabled, without a break, before it is.
+    pub confirmation: Duration,
+    /// Links that may be disabled in an hour, in the whole network.
+    pub per_hour: u32,
+    /// Links of one switch that may be disabled at the same time.
+    pub per_switch: u32,
+    /// How long after it was disabled a link is tried again; twice as long after each failed trial ...
+    pub trial_after: Duration,
+    /// ... up to this.
+    pub trial_longest: Duration,
+    /// How long a trial may take until the agents find the link healthy.
+    pub trial_time: Duration,
+}
+
+impl Default for GuardSettings {
+    /// Twice an hour and two links a switch: one bad moment cannot take a network apart before people see it. A trial can wait
+    /// for the longest hold-down, 16 times ten minutes: it ends at once if the link still corrupts.
+    fn default() -> GuardSettings {
+        GuardSettings {
+            confirmation: Duration::from_mins(5),
+            per_hour: 2,
+            per_switch: 2,
+            trial_after: Duration::from_hours(1),
+            trial_longest: Duration::from_hours(24),
+            trial_time: Duration::from_hours(3),
+        }
+    }
+}
+
+/// Why a link is not disabled yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hold {
+    /// It may be over in a moment.
+    Unconfirmed { left_s: u64 },
+    /// So many were disabled within the last hour.
+    PerHour { limit: u32, left_s: u64 },
+    /// So many links of this switch are disabled.
+    PerSwitch { limit: u32, switch: String },
+}
+
+impl Hold {
+    /// After how many seconds that changes by itself, if it does.
+    pub fn left_s(&self) -> Option<u64> {
+        match self {
+            Hold::Unconfirmed { left_s } | Hold::PerHour { left_s, .. } => Some(*left_s),
+            Hold::PerSwitch { .. } => None,
+        }
+    }
+
+    /// Whether people should look, because it is not only a matter of minutes.
+    pub fn is_limit(&self) -> bool {
+        !matches!(self, Hold::Unconfirmed { .. })
+    }
+}
+
+impl fmt::Display for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Hold::Unconfirmed { .. } => f.write_str("it waits for its confirmation (disable-after)"),
+            Hold::PerHour { limit, .. } => {
+                write!(
+                    f,
+                    "{limit} links were disabled within an hour, and no more may be (disables-per-hour)"
+                )
+            }
+            Hold::PerSwitch { limit, switch } => {
+                write!(f, "{limit} links of {switch} are disabled, and no more may be (disables-per-switch)")
+            }
+        }
+    }
+}
+
+/// A link that is disabled, or on trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DisabledLink {
+    pub verdict: Verdict,
+    /// When it was disabled first, and the last time, in seconds since 1970.
+    pub since_s: u64,
+    pub latest_s: u64,
+    /// Trials in which it still corrupted.
+    pub failed_trials: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<Trial>,
+}
+
+/// A disabled link that is in operation to see whether it still corrupts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trial {
+    pub since_s: u64,
+    /// Generations of what was asked for at its two ports. A link that is found corrupting anew is asked for anew.
+    generations: [Option<u64>; 2],
+}
+
+/// What must outlive a restart.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GuardMemory {
+    /// Links that are disabled.
+    pub links: Vec<DisabledLink>,
+    /// When links were disabled within the last hour, whether or not they still are.
+    pub recent_s: Vec<u64>,
+}
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct Guard {
+    settings: GuardSettings,
+    memory: GuardMemory,
+    /// Since when the plan has wanted which links disabled.
+    wanted_since_s: BTreeMap<[PortName; 2], u64>,
+}
+
+impl Guard {
+    /// Goes on with what was remembered. Times that are still to come are those of a clock that was set back since.
+    pub fn new(settings: GuardSettings, mut memory: GuardMemory, now_s: u64) -> Guard {
+        memory.recent_s.iter_mut().for_each(|at| *at = now_s.min(*at));
+        for link in &mut memory.links {
+            (link.since_s, link.latest_s) = (now_s.min(link.since_s), now_s.min(link.latest_s));
+            link.trial.iter_mut().for_each(|trial| trial.since_s = now_s.min(trial.since_s));
+        }
+        Guard { settings, memory, wanted_since_s: BTreeMap::new() }
+    }
+
+    /// What must outlive a restart.
+    pub fn memory(&self) -> &GuardMemory {
+        &self.memory
+    }
+
+    /// Takes what the plan wants disabled now. What it has not wanted meanwhile is to be confirmed anew.
+    pub fn want(&mut self, now_s: u64, planned: &[Verdict]) {
+        self.wanted_since_s.retain(|ports, _| planned.iter().any(|verdict| verdict.ports == *ports));
+        for verdict in planned {
+            self.wanted_since_s.entry(verdict.ports.clone()).or_insert(now_s);
+        }
+        self.memory.recent_s.retain(|at| now_s.saturating_sub(*at) < HOUR_S);
+    }
+
+    /// Why a link that is wanted disabled is not disabled now; `None` if it may be.
+    pub fn hold(&self, now_s: u64, ports: &[PortName; 2]) -> Option<Hold> {
+        let GuardSettings { confirmation, per_hour, per_switch, .. } = self.settings;
+        let since = self.wanted_since_s.get(ports).copied().unwrap_or(now_s);
+        let left_s = (since + confirmation.as_secs()).saturating_sub(now_s);
+        if left_s > 0 {
+            return Some(Hold::Unconfirmed { left_s });
+        }
+        let of = |switch: &str| {
+            let links = self.memory.links.iter();
+            links.filter(|link| link.verdict.ports.iter().any(|port| port.agent() == switch)).count()
+        };
+        let full = ports.iter().find(|port| of(port.agent()) >= per_switch as usize);
+        if let Some(port) = full {
+            return Some(Hold::PerSwitch { limit: per_switch, switch: port.agent().to_owned() });
+        }
+        let recent = &self.memory.recent_s;
+        let first = recent.len().checked_sub(per_hour as usize).and_then(|index| recent.get(index));
+        first.map(|at| Hold::PerHour { limit: per_hour, left_s: (at + HOUR_S).saturating_sub(now_s) })
+    }
+
+    /// A link is disabled from now on.
+    pub fn disabled(&mut self, now_s: u64, verdict: Verdict) {
+        self.wanted_since_s.remove(&verdict.ports);
+        self.memory.recent_s.push(now_s);
+        self.memory.links.push(DisabledLink {
+            verdict,
+            since_s: now_s,
+            latest_s: now_s,
+            failed_trials: 0,
+            trial: None,
+        });
+    }
+
+    /// A link is in operation again.
+    pub fn returned(&mut self, ports: &[PortName; 2]) {
+        self.memory.links.retain(|link| link.verdict.ports != *ports);
+    }
+
+    /// Links that are to be tried now: those of which agents say something, so that somebody sees what comes of it.
+    pub fn due(&self, now_s: u64, directions: &Directions) -> Vec<Verdict> {
+        let heard =
+            |link: &&DisabledLink| link.verdict.ports.iter().any(|port| directions.contains_key(port));
+        let due = |link: &&DisabledLink| self.trial_at(link).is_some_and(|at| at <= now_s);
+        self.memory.links.iter().filter(due).filter(heard).map(|link| link.verdict.clone()).collect()
+    }
+
+    /// A trial begins.
+    pub fn begin_trial(&mut self, now_s: u64, ports: &[PortName; 2], directions: &Directions) {
+        let generations =
+            ports.each_ref().map(|port| directions.get(port).and_then(|state| state.request_generation()));
+        if let Some(link) = self.link(ports) {
+            link.trial = Some(Trial { since_s: now_s, generations });
+        }
+    }
+
+    /// Trials that have failed, and why: the link was found corrupting once more, or was not found healthy in time.
+    pub fn failed_trials(&self, now_s: u64, directions: &Directions) -> Vec<(Verdict, &'static str)> {
+        let failed = |link: &DisabledLink| {
+            let trial = link.trial.as_ref()?;
+            let anew = link.verdict.ports.iter().zip(trial.generations).any(|(port, before)| {
+                let request = directions.get(port).and_then(|state| state.request.as_ref());
+                request
+                    .is_some_and(|request| request.protection.is_some() && Some(request.generation) > before)
+            });
+            let is_late = now_s.saturating_sub(trial.since_s) >= self.settings.trial_time.as_secs();
+            match (anew, is_late) {
+                (true, _) => Some((link.verdict.clone(), "it still corrupts")),
+                (false, true) => Some((link.verdict.clone(), "it was not found healthy in time")),
+                (false, false) => None,
+            }
+        };
+        self.memory.links.iter().filter_map(failed).collect()
+    }
+
+    /// A trial is over, and the link is disabled once more.
+    pub fn end_trial(&mut self, now_s: u64, ports: &[PortName; 2]) {
+        if let Some(link) = self.link(ports) {
+            link.trial = None;
+            link.latest_s = now_s;
+            link.failed_trials = link.failed_trials.saturating_add(1);
+        }
+    }
+
+    /// When a disabled link is tried; `None` while it is.
+    pub fn trial_at(&self, link: &DisabledLink) -> Option<u64> {
+        let GuardSettings { trial_after, trial_longest, .. } = self.settings;
+        let wait = trial_after.saturating_mul(1 << link.failed_trials.min(16)).min(trial_longest);
+        link.trial.is_none().then(|| link.latest_s.saturating_add(wait.as_secs()))
+    }
+
+    /// When there is something to do without news of links, in seconds since 1970.
+    pub fn next_timeout(&self, now_s: u64) -> Option<u64> {
+        let holds = self.wanted_since_s.keys().filter_map(|ports| self.hold(now_s, ports)?.left_s());
+        let holds = holds.map(|left_s| now_s + left_s);
+        let trials = self.memory.links.iter().filter_map(|link| {
+            let ends = link.trial.as_ref().map(|trial| trial.since_s + self.settings.trial_time.as_secs());
+            ends.or_else(|| self.trial_at(link))
+        });
+        holds.chain(trials).min()
+    }
+
+    fn link(&mut self, ports: &[PortName; 2]) -> Option<&mut DisabledLink> {
+        self.memory.links.iter_mut().find(|link| link.verdict.ports == *ports)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::links::tests::directions;
+    use super::*;
+
+    fn verdict(leaf: u8, spine: u8) -> Verdict {
+        let ports = [format!("leaf{leaf}/eth{spine}"), format!("spine{spine}/eth{leaf}")];
+        let ports = ports.map(|port| port.parse().expect("a port"));
+        Verdict { link: format!("{leaf}--{spine}"), ports, loss_rate: 1e-2, why: "a test".to_owned() }
+    }
+
+    fn guard() -> Guard {
+        Guard::new(GuardSettings::default(), GuardMemory::default(), 1_000)
+    }
+
+    /// The same after a restart.
+    fn restarted(guard: Guard, now_s: u64) -> Guard {
+        let text = serde_json::to_string(guard.memory()).expect("JSON");
+        Guard::new(guard.settings, serde_json::from_str(&text).expect("as written"), now_s)
+    }
+
+    #[test]
+    fn what_the_plan_wants_for_a_moment_is_not_disabled() {
+        let (mut guard, link) = (guard(), verdict(1, 1));
+        guard.want(1_000, std::slice::from_ref(&link));
+        assert_eq!(guard.hold(1_000, &link.ports), Some(Hold::Unconfirmed { left_s: 300 }));
+        assert_eq!(guard.next_timeout(1_000), Some(1_300));
+        guard.want(1_299, &[]);
+        guard.want(1_300, std::slice::from_ref(&link));
+        assert_eq!(guard.hold(1_300, &link.ports), Some(Hold::Unconfirmed { left_s: 300 }));
+        guard.want(1_600, std::slice::from_ref(&link));
+        assert_eq!(guard.hold(1_600, &link.ports), None);
+    }
+
+    #[test]
+    fn limits_hold_for_the_network_and_each_switch_and_a_restart_does_not_evade_them() {
+        let mut guard = guard();
+        let all = [verdict(1, 1), verdict(1, 2), verdict(1, 3), verdict(2, 3)];
+        guard.want(1_000, &all);
+        for link in &all[..2] {
+            assert_eq!(guard.hold(2_000, &link.ports), None);
+            guard.disabled(2_000, link.clone());
+        }
+        for (restart, now) in [(false, 2_000), (true, 2_000), (true, 5_000)] {
+            if restart {
+                guard = restarted(guard, now);
+                guard.want(now - 1_000, &all[2..]);
+            }
+            let of_switch = Hold::PerSwitch { limit: 2, switch: "leaf1".to_owned() };
+            assert_eq!(guard.hold(now, &all[2].ports), Some(of_switch));
+            let left_s = 5_600 - now;
+            assert_eq!(guard.hold(now, &all[3].ports), Some(Hold::PerHour { limit: 2, left_s }));
+        }
+        // A link that has come back counts in its hour all the same.
+        guard.returned(&all[0].ports);
+        assert!(matches!(guard.hold(5_000, &all[3].ports), Some(Hold::PerHour { .. })));
+        guard.want(5_600, &all[2..]);
+        assert_eq!((guard.hold(5_600, &all[3].ports), guard.hold(5_600, &all[2].ports)), (None, None));
+        // A clock that was set back does not keep links disabled for longer.
+        let guard = restarted(guard, 100);
+        assert_eq!(guard.trial_at(&guard.memory().links[0]), Some(100 + 3_600));
+    }
+
+    #[test]
+    fn a_disabled_link_is_tried_at_growing_intervals_until_it_is_healthy() {
+        let (mut guard, link) = (guard(), verdict(1, 1));
+        let corrupting = directions(&[("leaf1/eth1", Some("spine1/eth1"), 1e-2)]);
+        guard.disabled(10_000, link.clone());
+        let mut now = 10_000;
+        for hours in [1, 2, 4, 8, 16, 24, 24] {
+            assert_eq!(guard.due(now + hours * 3_600 - 1, &corrupting), []);
+            now += hours * 3_600;
+            guard = restarted(guard, now);
+            assert_eq!(guard.due(now, &Directions::new()), [], "nobody would see what comes of it");
+            assert_eq!(guard.due(now, &corrupting), [link.clone()]);
+            guard.begin_trial(now, &link.ports, &corrupting);
+            assert_eq!(
+                (guard.due(now, &corrupting), guard.failed_trials(now, &corrupting)),
+                (vec![], vec![])
+            );
+            // The first time it is found once more, and later on it is never found healthy.
+            let mut anew = corrupting.clone();
+            anew.values_mut()
+                .for_each(|state| state.request.iter_mut().for_each(|request| request.generation += 1));
+            assert_eq!(guard.failed_trials(now + 60, &anew), [(link.clone(), "it still corrupts")]);
+            assert_eq!(guard.next_timeout(now), Some(now + 3 * 3_600));
+            assert_eq!(guard.failed_trials(now + 3 * 3_600, &corrupting).len(), 1);
+            guard.end_trial(now, &link.ports);
+        }
+        guard.returned(&link.ports);
+        assert_eq!(guard.next_timeout(now), None);
+    }
+}
