@@ -6,8 +6,10 @@ use crate::output::{print, terminal};
 use linkmend_monitor::agent::{AgentStatus, PortStatus};
 use linkmend_monitor::daemon::ask;
 use linkmend_monitor::detection::State;
+use linkmend_monitor::exchange::Effect;
 use linkmend_report::quantity::{count, duration, loss_rate};
 use linkmend_report::{Alignment, Cell, Column, Table};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Width of tables where there is no terminal.
 const WIDTH: usize = 120;
@@ -23,10 +25,12 @@ pub(super) fn execute(arguments: &StatusArgs) -> Result<()> {
 
 /// The ports as a table: all, or those about which there is something to say.
 pub(super) fn table(status: &AgentStatus, all: bool) -> String {
-    let mut table = Table::new(format!("corruptd at {}", status.agent));
-    for name in ["port", "sender", "state"] {
-        table = table.column(Column::text(name));
+    let title = title(status);
+    let mut table = Table::new(title.clone());
+    for name in ["port", "sender"] {
+        table = table.column(Column::name(name));
     }
+    table = table.column(Column::text("state"));
     for name in ["loss rate", "corrupted", "of frames"] {
         table = table.column(Column::text(name).align(Alignment::Right));
     }
@@ -40,22 +44,76 @@ pub(super) fn table(status: &AgentStatus, all: bool) -> String {
     let (width, colour) = terminal(WIDTH);
     let rendered =
         if shown.is_empty() { String::new() } else { table.note(note(status)).to_text(width, colour) };
-    if rendered.is_empty() { format!("corruptd at {}: {}\n", status.agent, note(status)) } else { rendered }
+    let rendered = if rendered.is_empty() { format!("{title}: {}\n", note(status)) } else { rendered };
+    rendered + &alarms(status).iter().map(|alarm| format!("  ! {alarm}\n")).collect::<String>()
+}
+
+fn title(status: &AgentStatus) -> String {
+    let dry_run = if status.dry_run { " (dry run: nothing is done)" } else { "" };
+    format!("corruptd at {}{dry_run}", status.agent)
+}
+
+/// What nobody should overlook.
+fn alarms(status: &AgentStatus) -> Vec<String> {
+    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let mut alarms = status.troubles.clone();
+    let Some(plan) = &status.plan else { return alarms };
+    let would = if status.dry_run { "WOULD BE DISABLED" } else { "DISABLED" };
+    alarms.extend(plan.disabled.iter().map(|link| {
+        let [one, other] = &link.ports;
+        let since = link.since_s.map_or_else(String::new, |since| format!(" for {}", ago(now_s, since)));
+        let next = match link.trial_at_s {
+            _ if link.on_trial => "; on trial now".to_owned(),
+            Some(at) => format!("; tried again in {}", ago(at, now_s)),
+            None => String::new(),
+        };
+        let failed = match link.failed_trials {
+            0 => String::new(),
+            1 => ", after 1 failed trial".to_owned(),
+            many => format!(", after {many} failed trials"),
+        };
+        format!("{would}{since}: {one} - {other} {}{next}{failed}", link.link)
+    }));
+    alarms.extend(plan.held.iter().map(|link| {
+        let [one, other] = &link.ports;
+        let until = link.until_s.map_or_else(String::new, |until| format!("; in {}", ago(until, now_s)));
+        format!("SHOULD BE DISABLED: {one} - {other}: {}{until}", link.reason)
+    }));
+    alarms
+}
+
+/// The time between two moments in seconds.
+fn ago(later_s: u64, earlier_s: u64) -> String {
+    duration(later_s.saturating_sub(earlier_s) as f64)
 }
 
 fn has_news(port: &PortStatus) -> bool {
     let quiet = matches!(port.state, Some(State::Healthy) | None);
     let asked = port.request.as_ref().is_some_and(|request| request.protection.is_some());
-    !quiet || asked || port.irregularity.is_some() || port.expected_loss_rate.is_some()
+    !quiet || asked || has_failed(port) || port.irregularity.is_some() || port.expected_loss_rate.is_some()
+}
+
+/// Whether what was asked for could not be done.
+fn has_failed(port: &PortStatus) -> bool {
+    port.acknowledgement.as_ref().is_some_and(|done| done.effect == Effect::Failed)
 }
 
 fn note(status: &AgentStatus) -> String {
-    let states = |state| status.ports.iter().filter(|port| port.state == Some(state)).count();
+    let works = |port: &&PortStatus| !port.down && !(port.state == Some(State::Healthy) && has_failed(port));
+    let states = |state| status.ports.iter().filter(works).filter(|port| port.state == Some(state)).count();
     let watched = status.ports.iter().filter(|port| port.state.is_some()).count();
     let mut note = format!("{watched} port{}", if watched == 1 { "" } else { "s" });
     for state in [State::Healthy, State::Suspect, State::Corrupting, State::Severe, State::Unknown] {
         if states(state) > 0 {
             note.push_str(&format!(", {} {}", states(state), state.name()));
+        }
+    }
+    let down = status.ports.iter().filter(|port| port.down).count();
+    let failed =
+        status.ports.iter().filter(|port| port.state == Some(State::Healthy) && has_failed(port)).count();
+    for (count, what) in [(down, "down"), (failed, "healthy with a request that failed")] {
+        if count > 0 {
+            note.push_str(&format!(", {count} {what}"));
         }
     }
     if !status.synchronised {
@@ -69,6 +127,9 @@ fn note(status: &AgentStatus) -> String {
 
 fn cells(port: &PortStatus) -> [Cell; 9] {
     let state = port.state.map_or_else(Cell::missing, |state| {
+        if port.down {
+            return Cell::text("down").neutral();
+        }
         let cell = Cell::text(state.name());
         match state {
             State::Healthy => cell.good(),
@@ -114,6 +175,7 @@ fn remark(port: &PortStatus) -> String {
     });
     let expected =
         port.forecast.filter(|_| port.expected_loss_rate.is_some()).map(|forecast| forecast.to_string());
-    let remarks = [disable, error, expected, port.irregularity.clone(), ends];
+    let why = port.irregularity.clone().filter(|_| !port.down);
+    let remarks = [disable.filter(|_| !port.down), error, expected, why, ends];
     remarks.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
