@@ -134,11 +134,12 @@ pub struct DetectionConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flap_memory: Option<Span>,
-    /// For so long after a port came up, its errors are the flap's and not its link's [default: 20s]
+    /// Ignore errors for this long after a port comes up: they belong to the flap and not to the link [default: 20s]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_up_hold_off: Option<Span>,
-    /// A port that flaps three times within about this time is not judged until it has been stable for as long [default: 5min]
+    /// Half-life of a port's penalty for flaps: with three within about this time it is not judged until it has been stable for
+    /// as long [default: 5min]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flap_half_life: Option<Span>,

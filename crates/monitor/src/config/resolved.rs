@@ -108,15 +108,22 @@ impl MonitorConfig {
             Some(program) => ActuatorChoice::Hook(program.clone()),
             None => ActuatorChoice::Linkmend(self.daemons.clone()),
         };
+        let (plan, detection) = (self.plan.choose()?, self.detection.settings()?);
+        if let Some(plan) = plan.as_ref().filter(|plan| plan.guard.trial_time <= detection.hold_down) {
+            let rule = "must be longer than hold-down, or no link would be found healthy in a trial";
+            return Err(
+                ParameterError::new("trial-time", format!("{:?}", plan.guard.trial_time), rule).into()
+            );
+        }
         Ok(Resolved {
             source: self.choose_source()?,
             actuator,
             dry_run: self.protection.dry_run,
             poll,
-            policy: Policy { detection: self.detection.settings()?, mode, target, arm: self.protection.arm },
+            policy: Policy { detection, mode, target, arm: self.protection.arm },
             cabling: self.cabling(&agent, cables)?,
             control: self.control.clone().unwrap_or_else(|| CONTROL_DEFAULT.into()),
-            plan: self.plan.choose()?,
+            plan,
             bus: self.bus.choose(self.state.as_ref())?,
             audit: self.audit.clone(),
             metrics: self.metrics,
@@ -331,6 +338,10 @@ mod tests {
             (
                 "[plan]\ntopology = \"fat-tree:k=4\"\ntrial-after = \"2h\"\ntrial-longest = \"1h\"",
                 "trial-longest = 3600s: must be trial-after",
+            ),
+            (
+                "[plan]\ntopology = \"fat-tree:k=4\"\ntrial-time = \"5min\"",
+                "trial-time = 300s: must be longer than hold-down",
             ),
             (
                 "[plan]\ntopology = \"fat-tree:k=4\"\ndisable-hook = \"/nowhere/hook\"",

@@ -86,7 +86,7 @@ pub enum SourceChoice {
     /// Ports of a switch.
     Sonic(SonicSettings),
     /// What was collected.
-    Prometheus(PrometheusSettings),
+    Prometheus(Box<PrometheusSettings>),
 }
 
 impl MonitorConfig {
@@ -114,7 +114,7 @@ impl MonitorConfig {
                 settings.validate()?;
                 Ok(SourceChoice::Sonic(settings))
             }
-            SourceKind::Prometheus => self.counters.prometheus().map(SourceChoice::Prometheus),
+            SourceKind::Prometheus => Ok(SourceChoice::Prometheus(Box::new(self.counters.prometheus()?))),
         }
     }
 

@@ -36,7 +36,7 @@ pub(super) enum Hands {
     None,
     /// Nothing, and what would be done is said (dry run).
     Rehearsal,
-    /// This program.
+    /// A program of the operator, which is told what to do.
     Hook(PathBuf),
 }
 

@@ -338,7 +338,7 @@ mod tests {
             now += hours * 3_600;
             guard = restarted(guard, now);
             assert_eq!(guard.due(now, &Directions::new()), [], "nobody would see what comes of it");
-            assert_eq!(guard.due(now, &corrupting), [link.clone()]);
+            assert_eq!(guard.due(now, &corrupting), std::slice::from_ref(&link));
             guard.begin_trial(now, &link.ports, &corrupting);
             assert_eq!(
                 (guard.due(now, &corrupting), guard.failed_trials(now, &corrupting)),

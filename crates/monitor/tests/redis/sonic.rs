@@ -83,7 +83,7 @@ fn a_port_has_the_counters_that_its_switch_has() {
         ..Reading::default()
     };
     assert_eq!(without_epoch("Ethernet4"), default);
-    let slow = Reading { speed: Some(10_000_000_000), ..Reading::default() };
+    let slow = Reading { up: Some(true), speed: Some(10_000_000_000), ..Reading::default() };
     let plain = Reading { good_frames: 3_300, corrupted_frames: Some(0), carrier_changes: Some(2), ..slow };
     assert_eq!(without_epoch("Ethernet8"), plain);
     assert_eq!(without_epoch("Ethernet12"), Reading { good_frames: 4_000, ..slow });
