@@ -27,7 +27,7 @@ acceptance: build
 fuzz:
 	@scripts/fuzz
 
-# Changes the protocol in one place at a time (cargo-mutants) and names what no test notices: hours, or a part (scripts/mutants).
+# Changes the protocol in one place at a time (cargo-mutants); fails if tests notice less than 85 %: hours, or a part (scripts/mutants).
 mutants:
 	@scripts/mutants
 

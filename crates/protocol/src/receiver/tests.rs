@@ -1,7 +1,7 @@
 //! Compares the receiver with a naive model: ordered maps and sets instead of a ring of slots.
 
 use super::*;
-use crate::frame::{LaneFeedback, RANGES_MAX};
+use crate::frame::{LaneFeedback, RANGES_MAX, SequenceRange};
 use crate::time::Ticks;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -252,6 +252,24 @@ fn more_holes_than_one_feedback_lists_are_reported_in_several_without_a_gap() {
     assert_eq!(numbers(&receiver.report_new_losses(Instant(0))), [0, 200, 200, 200], "nothing more");
     lose_every_second(&mut receiver, 200..204, &mut stats);
     assert_eq!(numbers(&receiver.report_new_losses(Instant(0))), [0, 200, 204, 204], "only what is new");
+}
+
+#[test]
+fn the_first_hole_ends_at_the_next_arrival_and_is_gone_when_it_is_filled() {
+    let (mut receiver, mut stats) = with_holes(0);
+    let wire = |frame| SequenceNumber::from_absolute(FIRST_ABSOLUTE + frame);
+    let mut arrive = |receiver: &mut Receiver, frame| {
+        receiver.handle_data(Instant(0), wire(frame), FrameHandle(0), 1, &mut stats);
+    };
+    assert_eq!(receiver.first_hole(), None);
+    for frame in [0, 3, 5] {
+        arrive(&mut receiver, frame);
+    }
+    assert_eq!(receiver.first_hole(), Some(SequenceRange { first: wire(1), length: 2 }));
+    for frame in [1, 2, 4] {
+        arrive(&mut receiver, frame);
+    }
+    assert_eq!(receiver.first_hole(), None);
 }
 
 /// What is found missing meanwhile does not keep the cycle from beginning anew.

@@ -287,6 +287,39 @@ fn a_round_on_a_path_that_was_left_does_not_count() {
     }
 }
 
+/// A receiver that gives up by its clock needs no word about a frame that was given up, until the frame keeps the
+/// non-blocking lane from using more than half of its window.
+#[test]
+fn a_receiver_with_a_clock_is_told_only_when_the_non_blocking_lane_is_about_to_stall() {
+    let config = Config { window_frames: WINDOW, max_rounds: 1, ..Config::new(Tick::Nanosecond) };
+    for (mode, by_clock) in [(Mode::NonBlocking, true), (Mode::NonBlocking, false), (Mode::Ordered, true)] {
+        let (mut released, mut stats) = (VecDeque::new(), Stats::default());
+        let mut sender = Sender::new(mode, &config);
+        sender.by_clock = by_clock;
+        let mut far = Far { first: FIRST_ABSOLUTE, seen: FIRST_ABSOLUTE, lost: [FIRST_ABSOLUTE].to_vec() };
+        // The first frame is lost, and behind the second its copy.
+        for _ in 0..2 {
+            sender.send(FrameHandle(0), BYTES);
+            far.seen += 1;
+            assert!(sender.handle_feedback(&far.feedback(), 0, &mut released, &mut stats));
+            copies(&mut sender, 1, 99);
+        }
+        assert_eq!(stats.exhausted_frames, 1);
+        for outstanding in 2..=u64::from(WINDOW) {
+            let half_full = outstanding > u64::from(WINDOW) / 2;
+            let told = !by_clock || mode == Mode::NonBlocking && half_full;
+            assert_eq!(
+                sender.has_withdrawal(),
+                told,
+                "{mode}, by clock {by_clock}, {outstanding} outstanding"
+            );
+            if outstanding < u64::from(WINDOW) {
+                sender.send(FrameHandle(0), BYTES);
+            }
+        }
+    }
+}
+
 /// Drivers that can reach a frame only at certain times ask for it.
 #[test]
 fn a_requested_frame_goes_before_the_others() {

@@ -59,6 +59,7 @@ fn equation_1_holds_although_the_window_ends_before_the_clock() {
         fates(&mut world, 0, seed, LOSS);
         world.offer(0, 0..FRAMES);
         world.run_until_idle(3_000_000);
+        assert_eq!(world.ends[0].ours().end.stats().sessions_opened, 1, "{mode}");
         let delivered = world.ends[1].delivered();
         assert!(mode == Mode::NonBlocking || delivered.is_sorted_by(|a, b| a < b));
         let lost = f64::from(FRAMES) - delivered.len() as f64;

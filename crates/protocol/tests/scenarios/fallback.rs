@@ -1,7 +1,7 @@
 //! Automatic fallback (section 5): ordered -> non-blocking -> dormant, and back.
 
 use crate::common::{A, B, Loss, MICRO, MILLI, Pair, Settings, Source, pair::quick_config};
-use linkmend_protocol::{Copies, Level, Mode, Tick};
+use linkmend_protocol::{CloseReason, Config, Copies, Event, Level, Mode, Tick};
 
 fn pair() -> Pair {
     let mut config = quick_config();
@@ -42,12 +42,31 @@ fn a_link_gets_worse_and_better() {
     pair.links[A].loss = Loss::Iid(0.6);
     pair.run_until(50 * MILLI, |pair| level(pair) == Level::Dormant);
     pair.run_until(50 * MILLI, |pair| pair.is_dormant(A));
+    let closed = |event: &Event| matches!(event, Event::SessionClosed { reason: CloseReason::Fallback, .. });
+    assert_eq!(pair.nodes[A].events.iter().filter(|event| closed(event)).count(), 1);
     pair.links[A].loss = Loss::Iid(0.001);
     pair.run_until(100 * MILLI, |pair| level(pair) == Level::NonBlocking && pair.is_active(A));
     pair.run_until(100 * MILLI, |pair| level(pair) == Level::Full);
     pair.nodes[A].source = None;
     pair.run_until_idle(50 * MILLI);
     assert!(pair.stats(A).fallback_changes >= 4);
+}
+
+/// Nothing else need happen on the link.
+#[test]
+fn a_dormant_link_is_tried_again_by_itself() {
+    let mut pair = pair();
+    for node in &mut pair.nodes {
+        let config = Config { hello_interval: Tick::Nanosecond.secs(10), ..*node.end.config() };
+        node.end.reconfigure(config).expect("valid");
+    }
+    pair.links[A].loss = Loss::Iid(0.6);
+    pair.run_until(50 * MILLI, |pair| level(pair) == Level::Dormant && pair.is_dormant(A));
+    pair.links[A].loss = Loss::None;
+    pair.nodes[A].source = None;
+    pair.run_for(10 * MILLI);
+    assert!(pair.is_dormant(A));
+    pair.run_until(20 * MILLI, |pair| level(pair) == Level::NonBlocking && pair.is_active(A));
 }
 
 #[test]
