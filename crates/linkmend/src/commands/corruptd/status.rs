@@ -99,7 +99,8 @@ fn has_failed(port: &PortStatus) -> bool {
 }
 
 fn note(status: &AgentStatus) -> String {
-    let works = |port: &&PortStatus| !port.down && !(port.state == Some(State::Healthy) && has_failed(port));
+    let is_unsettled = |port: &&PortStatus| port.state == Some(State::Healthy) && has_failed(port);
+    let works = |port: &&PortStatus| !port.down && !is_unsettled(port);
     let states = |state| status.ports.iter().filter(works).filter(|port| port.state == Some(state)).count();
     let watched = status.ports.iter().filter(|port| port.state.is_some()).count();
     let mut note = format!("{watched} port{}", if watched == 1 { "" } else { "s" });
@@ -109,8 +110,7 @@ fn note(status: &AgentStatus) -> String {
         }
     }
     let down = status.ports.iter().filter(|port| port.down).count();
-    let failed =
-        status.ports.iter().filter(|port| port.state == Some(State::Healthy) && has_failed(port)).count();
+    let failed = status.ports.iter().filter(is_unsettled).count();
     for (count, what) in [(down, "down"), (failed, "healthy with a request that failed")] {
         if count > 0 {
             note.push_str(&format!(", {count} {what}"));
@@ -178,4 +178,65 @@ fn remark(port: &PortStatus) -> String {
     let why = port.irregularity.clone().filter(|_| !port.down);
     let remarks = [disable.filter(|_| !port.down), error, expected, why, ends];
     remarks.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// A status with these ports, and more.
+    fn status(ports: &[Value], more: &Value) -> AgentStatus {
+        let mut status = json!({ "agent": "tor1", "synchronised": true, "refused_ports": 0, "ports": ports });
+        let fields = status.as_object_mut().expect("an object");
+        fields.extend(more.as_object().expect("an object").clone());
+        serde_json::from_value(status).expect("a status")
+    }
+
+    fn port(name: &str, state: &str, more: &Value) -> Value {
+        let mut port = json!({ "port": name, "sender": "agg1/Ethernet128", "state": state, "corrupted_frames": 0, "frames": 9 });
+        port.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        port
+    }
+
+    #[test]
+    fn names_are_whole_and_a_port_whose_request_failed_is_not_simply_healthy() {
+        let protection = json!({ "mode": "ordered", "loss-rate": 1e-3, "target": 1e-8, "copies": 2 });
+        let request = json!({ "generation": 3, "reason": "a test", "protection": protection });
+        let failed = json!({ "generation": 3, "effect": "failed", "error": "the hook /usr/local/sbin/protect failed: no such port" });
+        let ports = [
+            port("tor1/Ethernet128", "corrupting", &json!({ "request": request, "acknowledgement": failed })),
+            port(
+                "tor1/Ethernet132",
+                "healthy",
+                &json!({ "request": { "generation": 3, "reason": "" }, "acknowledgement": failed }),
+            ),
+            port("tor1/Ethernet136", "unknown", &json!({ "down": true })),
+            port("tor1/Ethernet140", "healthy", &json!({})),
+        ];
+        let text = table(&status(&ports, &json!({})), false);
+        for name in ["tor1/Ethernet128", "tor1/Ethernet132", "tor1/Ethernet136", "agg1/Ethernet128"] {
+            assert!(text.contains(name), "{name}: {text}");
+        }
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let note = "4 ports, 1 healthy, 1 corrupting, 1 down, 1 healthy with a request that failed";
+        assert!(text.contains(note), "{text}");
+    }
+
+    #[test]
+    fn what_is_disabled_and_what_does_not_work_is_below_the_table_of_healthy_ports() {
+        let ports = ["tor1/Ethernet0", "agg1/Ethernet0"];
+        let disabled = json!([{ "ports": ports, "link": "tor1--agg1", "reason": "", "since_s": 0, "on_trial": true, "failed_trials": 2 }]);
+        let held = json!([{ "ports": ports, "reason": "it waits" }]);
+        let plan = json!({ "disabled": disabled, "held": held });
+        let more = json!({ "troubles": ["the hook /x cannot be run"], "plan": plan });
+        let text = table(&status(&[port("tor1/Ethernet4", "healthy", &json!({}))], &more), false);
+        let alarms: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("  ! ")).collect();
+        assert_eq!(alarms[0], "the hook /x cannot be run");
+        assert!(
+            alarms[1].starts_with("DISABLED for ")
+                && alarms[1].contains("on trial now, after 2 failed trials")
+        );
+        assert_eq!(alarms[2], "SHOULD BE DISABLED: tor1/Ethernet0 - agg1/Ethernet0: it waits");
+    }
 }
