@@ -36,12 +36,16 @@ pub(super) struct Runner {
 }
 
 /// Where the last frame left that came in by a port: so do others of the same flow.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct LastRoute {
     hash: u64,
-    route: u32,
+    destination: NodeId,
     /// None before the first frame.
     out: Option<PortId>,
+}
+
+impl LastRoute {
+    const NONE: LastRoute = LastRoute { hash: 0, destination: NodeId(0), out: None };
 }
 
 impl Runner {
@@ -70,7 +74,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         if self.nodes.iter().any(sprays) {
             return;
         }
-        self.last_routes = vec![LastRoute::default(); self.ports.len()];
+        self.last_routes = vec![LastRoute::NONE; self.ports.len()];
         for (runner, ports) in self.runners.iter_mut().zip(&self.ports_of) {
             let plans_ahead = |port: &PortId| self.ports[port.index()].departures.is_some();
             if ports.len() > PORTS_MAX || !ports.iter().all(plans_ahead) {
@@ -163,10 +167,11 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     fn route_ahead(&mut self, port: PortId, frame: &Frame) -> Option<PortId> {
         let flow = &self.flows[frame.flow.0 as usize];
         let last = &mut self.last_routes[port.index()];
-        if last.out.is_none() || (last.hash, last.route) != (flow.hash, flow.route) {
+        if last.out.is_none() || (last.hash, last.destination) != (flow.hash, flow.destination) {
             let node = self.ports[port.index()].node;
             let Node::Switch(switch) = &self.nodes[node.index()] else { return None };
-            *last = LastRoute { hash: flow.hash, route: flow.route, out: switch.route(flow, frame) };
+            let out = switch.route(self.ways[flow.destination.index()], flow, frame);
+            *last = LastRoute { hash: flow.hash, destination: flow.destination, out };
         }
         last.out
     }

@@ -28,6 +28,7 @@ mod lookahead;
 mod pfc;
 mod plan;
 mod receive;
+mod routes;
 mod send;
 mod topology;
 
@@ -51,7 +52,7 @@ use crate::link::control_store::ControlStore;
 use crate::link::id::PortEvent;
 use crate::link::port::Port;
 use crate::link::recirculation::{Circling, RecirculationPort};
-use crate::node::Node;
+use crate::node::{Node, Way};
 use crate::random::Random;
 use crate::time::{Rate, Time};
 use failover::Failover;
@@ -98,6 +99,8 @@ pub struct Network<O = NoObserver, S: Scheme = Schemes, H = NoHosts> {
     /// By node: its ports, those of backup links among them.
     ports_of: Vec<Vec<PortId>>,
     flows: Vec<Flow>,
+    /// By node: how frames go there.
+    ways: Vec<Way>,
     /// Whether any flow crosses more than one link.
     passed_on: bool,
     controls: ControlStore<S::Control>,

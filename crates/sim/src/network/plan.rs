@@ -4,6 +4,7 @@ use super::Network;
 use super::failover::{FailingLink, Failover, Latencies};
 use super::hosts::{Hosts, NoHosts};
 use super::pfc::{Pfc, PfcLimits};
+use super::routes::by_node;
 use crate::event_queue::EventQueue;
 use crate::link::control_store::ControlStore;
 use crate::link::generator::Generator;
@@ -15,23 +16,24 @@ use crate::link::{
     Schemes, Traffic, WIRE_OVERHEAD_BYTES,
 };
 use crate::link::{ParallelConfig, ParallelQueues};
-use crate::node::{Balance, Flow, Node, NodeId, Switch};
+use crate::node::{Balance, Flow, Node, NodeId, Switch, Way};
 use crate::random::Random;
 use crate::time::{Rate, Time};
 use linkmend_random::mix;
-use std::collections::VecDeque;
 
 /// A network to be built. Nodes, links, flows and recirculation ports are numbered in the order in which they are
 /// added.
 #[derive(Debug, Clone)]
 pub struct Plan<S: Scheme = Schemes> {
-    nodes: Vec<Node>,
+    pub(super) nodes: Vec<Node>,
     links: Vec<Cable<S>>,
     flows: Vec<Flow>,
     traffic: Vec<(PortId, FlowId, Traffic)>,
+    /// Routes set by hand: at a switch, for a destination, out of a port.
+    pub(super) fixed_routes: Vec<(NodeId, NodeId, PortId)>,
     loops: Vec<(Rate, Time)>,
     pfc: Option<PfcLimits>,
-    failing: Vec<FailingLink>,
+    pub(super) failing: Vec<FailingLink>,
     parallel: Vec<(PortId, ParallelConfig)>,
 }
 
@@ -49,6 +51,7 @@ impl<S: Scheme> Default for Plan<S> {
             links: Vec::new(),
             flows: Vec::new(),
             traffic: Vec::new(),
+            fixed_routes: Vec::new(),
             loops: Vec::new(),
             pfc: None,
             failing: Vec::new(),
@@ -130,7 +133,7 @@ impl<S: Scheme> Plan<S> {
         assert!(to.index() < self.nodes.len(), "no such node");
         let flow = FlowId(self.flows.len() as u32);
         let hash = mix(u64::from(flow.0));
-        self.flows.push(Flow { source: self.node_of(port), destination: to, hash, route: 0 });
+        self.flows.push(Flow { source: self.node_of(port), destination: to, hash });
         self.traffic.push((port, flow, traffic));
         flow
     }
@@ -141,8 +144,8 @@ impl<S: Scheme> Plan<S> {
     /// If `node` is not a switch, or `port` not one of its own.
     pub fn route(&mut self, node: NodeId, destination: NodeId, port: PortId) {
         assert_eq!(self.node_of(port), node, "a route leads out of a port of the switch");
-        let Node::Switch(switch) = &mut self.nodes[node.index()] else { panic!("hosts pass nothing on") };
-        switch.set_route(destination.index(), &[port]);
+        assert!(matches!(self.nodes[node.index()], Node::Switch(_)), "hosts pass nothing on");
+        self.fixed_routes.push((node, destination, port));
     }
 
     /// Builds the network. Switches route by all shortest paths.
@@ -169,10 +172,7 @@ impl<S: Scheme> Plan<S> {
         observer: O,
         hosts: H,
     ) -> Result<Network<O, S, H>, PortError> {
-        self.set_routes();
-        if H::ANY {
-            self.set_routes_to_hosts();
-        }
+        let ways = self.set_all_routes(H::ANY);
         let count = 2 * self.links.len();
         let mut generators: Vec<Generator> = (0..count).map(|_| Generator::none()).collect();
         let mut passed_on = H::ANY;
@@ -215,6 +215,7 @@ impl<S: Scheme> Plan<S> {
             nodes: self.nodes,
             ports_of,
             flows: self.flows,
+            ways,
             passed_on,
             controls: ControlStore::new(),
             failover,
@@ -232,101 +233,19 @@ impl<S: Scheme> Plan<S> {
         Ok(network)
     }
 
-    /// By node: its ports, but for those of backup links, which no route uses.
-    fn routed_ports(&self) -> Vec<Vec<PortId>> {
-        let is_backup =
-            |port: &PortId| self.failing.iter().any(|failing| failing.backup == Some(port.link()));
-        let routed = (0..self.port_count()).map(PortId::at).filter(|port| !is_backup(port));
-        by_node(self.nodes.len(), routed.map(|port| (self.node_of(port), port)))
-    }
-
-    /// Sets the shortest paths from every switch to every host.
-    fn set_routes_to_hosts(&mut self) {
-        let routed_ports_of = self.routed_ports();
-        let mut distance = Vec::new();
-        for index in 0..self.nodes.len() {
-            if matches!(self.nodes[index], Node::Host) {
-                let host = NodeId(index as u32);
-                self.distances(&routed_ports_of, host, &mut distance);
-                self.set_routes_to(&routed_ports_of, host, &distance);
-            }
-        }
-    }
-
-    /// Sets the shortest paths from every switch to every destination of a flow. Routes that were set by hand stay.
-    fn set_routes(&mut self) {
-        let routed_ports_of = self.routed_ports();
-        let mut known = vec![false; self.nodes.len()];
-        let mut distance = Vec::new();
-        for index in 0..self.traffic.len() {
-            let (port, flow, _) = self.traffic[index];
+    /// Sets the routes to the destinations of all flows, and to all hosts if any of them may be one. Returns how frames go to
+    /// each node.
+    fn set_all_routes(&mut self, to_hosts: bool) -> Vec<Way> {
+        let is_host = |node: &NodeId| to_hosts && matches!(self.nodes[node.index()], Node::Host);
+        let hosts = (0..self.nodes.len() as u32).map(NodeId).filter(is_host);
+        let nodes: Vec<NodeId> = self.flows.iter().map(|flow| flow.destination).chain(hosts).collect();
+        let ways = self.set_routes(nodes.into_iter()).ways;
+        for (port, flow, _) in &self.traffic {
             let destination = self.flows[flow.0 as usize].destination;
-            self.flows[flow.0 as usize].route = destination.0;
-            if !std::mem::replace(&mut known[destination.index()], true) {
-                self.distances(&routed_ports_of, destination, &mut distance);
-                self.set_routes_to(&routed_ports_of, destination, &distance);
-            }
-            assert!(self.leads_to(port, destination), "no way for a flow");
+            assert!(self.leads_to(*port, destination, ways[destination.index()]), "no way for a flow");
         }
+        ways
     }
-
-    /// Whether frames that leave by `port` reach `destination`: the next node is the destination, or a switch that has
-    /// a route.
-    fn leads_to(&self, port: PortId, destination: NodeId) -> bool {
-        let next = self.node_of(port.peer());
-        let passes = match &self.nodes[next.index()] {
-            Node::Switch(switch) => switch.has_route(destination.index()),
-            Node::Host => false,
-        };
-        next == destination || passes
-    }
-
-    /// Distance of each node from `destination`, in links; hosts forward nothing.
-    fn distances(&self, routed_ports_of: &[Vec<PortId>], destination: NodeId, distance: &mut Vec<u32>) {
-        distance.clear();
-        distance.resize(self.nodes.len(), u32::MAX);
-        distance[destination.index()] = 0;
-        let mut queue = VecDeque::from([destination]);
-        while let Some(node) = queue.pop_front() {
-            for port in &routed_ports_of[node.index()] {
-                let next = self.node_of(port.peer());
-                if distance[next.index()] == u32::MAX {
-                    distance[next.index()] = distance[node.index()] + 1;
-                    if matches!(self.nodes[next.index()], Node::Switch(_)) {
-                        queue.push_back(next);
-                    }
-                }
-            }
-        }
-    }
-
-    fn set_routes_to(&mut self, routed_ports_of: &[Vec<PortId>], destination: NodeId, distance: &[u32]) {
-        let mut group = Vec::new();
-        for node in 0..self.nodes.len() {
-            let nearer = |port: &PortId| {
-                let next = self.node_of(port.peer());
-                distance[next.index()] < distance[node]
-                    && (next == destination || matches!(self.nodes[next.index()], Node::Switch(_)))
-            };
-            group.clear();
-            group.extend(routed_ports_of[node].iter().copied().filter(nearer));
-            if let Node::Switch(switch) = &mut self.nodes[node]
-                && !group.is_empty()
-                && !switch.has_route(destination.index())
-            {
-                switch.set_route(destination.index(), &group);
-            }
-        }
-    }
-}
-
-/// The ports of each of so many nodes.
-fn by_node(nodes: usize, ports: impl Iterator<Item = (NodeId, PortId)>) -> Vec<Vec<PortId>> {
-    let mut ports_of = vec![Vec::new(); nodes];
-    for (node, port) in ports {
-        ports_of[node.index()].push(port);
-    }
-    ports_of
 }
 
 /// How long frames take on the link that leaves a port. An acknowledgement is a frame of the least size in the other direction.

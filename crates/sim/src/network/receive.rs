@@ -210,7 +210,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             return;
         }
         let Node::Switch(switch) = &self.nodes[node.index()] else { return };
-        let Some(out) = switch.route(flow, frame) else { return };
+        let Some(out) = switch.route(self.ways[flow.destination.index()], flow, frame) else { return };
         let out = if H::ANY { self.way_of(out) } else { out };
         let mut is_last = is_last;
         let copies = if H::ANY { self.hosts.copies(node, [port, out], frame) } else { 0 };

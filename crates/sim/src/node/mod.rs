@@ -8,6 +8,7 @@
 pub mod switch;
 
 pub use linkmend_topology::NodeId;
+pub(crate) use switch::Way;
 pub use switch::{Balance, Switch};
 
 /// A simulated machine.
@@ -28,13 +29,11 @@ pub struct Flow {
     pub destination: NodeId,
     /// The hash that switches balance by, as a real one hashes addresses and ports.
     pub(crate) hash: u64,
-    /// The destination's index in the switches' routes.
-    pub(crate) route: u32,
 }
 
 impl Flow {
     /// A flow whose hash follows from a number.
     pub(crate) fn between(source: NodeId, destination: NodeId, number: u64) -> Flow {
-        Flow { source, destination, hash: linkmend_random::mix(number), route: destination.0 }
+        Flow { source, destination, hash: linkmend_random::mix(number) }
     }
 }

@@ -30,20 +30,36 @@ impl Balance {
     }
 }
 
+/// How frames go to a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// Which of the switches' routes they follow.
+    pub(crate) route: u32,
+    /// The port by which they leave the switch at the end of that route, if the node is behind it.
+    pub(crate) last: Option<PortId>,
+}
+
+impl Way {
+    /// No route leads there.
+    pub(crate) const NONE: Way = Way { route: u32::MAX, last: None };
+}
+
 /// A switch and its routes.
 #[derive(Debug, Clone, Default)]
 pub struct Switch {
     balance: Balance,
     /// Makes switches that balance the same flows differ.
     salt: u64,
-    /// By destination: which group of ports leads there.
+    /// By route: which group of ports leads there.
     group_of: Vec<u16>,
-    /// Ports that lead to the same destinations; the first group is empty.
+    /// Ports that lead the same ways; the first group is empty.
     groups: Vec<Vec<PortId>>,
 }
 
 /// Largest number of port groups of a switch, which has no more ports than that.
 const GROUPS_MAX: usize = u16::MAX as usize;
+/// The group of the route that ends at the switch itself: what is behind it has a port each.
+const HERE: u16 = u16::MAX;
 
 impl Switch {
     pub(crate) fn new(balance: Balance, node: NodeId) -> Switch {
@@ -51,25 +67,35 @@ impl Switch {
         Switch { balance, salt, group_of: Vec::new(), groups: vec![Vec::new()] }
     }
 
-    /// Sets the ports for frames to the destination with this index.
+    /// Sets the ports for frames that follow this route.
     ///
     /// # Panics
     /// If there are more different groups of ports than a switch has ports.
-    pub(crate) fn set_route(&mut self, destination: usize, ports: &[PortId]) {
+    pub(crate) fn set_route(&mut self, route: u32, ports: &[PortId]) {
         let group = self.groups.iter().rposition(|group| group == ports).unwrap_or_else(|| {
             assert!(self.groups.len() < GROUPS_MAX, "a switch has at most {GROUPS_MAX} groups of ports");
             self.groups.push(ports.to_vec());
             self.groups.len() - 1
         });
-        if destination >= self.group_of.len() {
-            self.group_of.resize(destination + 1, 0);
-        }
-        self.group_of[destination] = group as u16;
+        self.set_group(route, group as u16);
     }
 
-    /// Whether a route to this destination was set.
-    pub(crate) fn has_route(&self, destination: usize) -> bool {
-        self.group_of.get(destination).is_some_and(|&group| group > 0)
+    /// Ends this route here.
+    pub(crate) fn attach(&mut self, route: u32) {
+        self.set_group(route, HERE);
+    }
+
+    fn set_group(&mut self, route: u32, group: u16) {
+        let route = route as usize;
+        if route >= self.group_of.len() {
+            self.group_of.resize(route + 1, 0);
+        }
+        self.group_of[route] = group;
+    }
+
+    /// Whether this route was set.
+    pub(crate) fn has_route(&self, route: u32) -> bool {
+        self.group_of.get(route as usize).is_some_and(|&group| group > 0)
     }
 
     /// Whether all frames of a flow take the same port.
@@ -79,8 +105,12 @@ impl Switch {
 
     /// The port that the frame takes; `None` if no route leads to its destination.
     #[inline]
-    pub(crate) fn route(&self, flow: &Flow, frame: &Frame) -> Option<PortId> {
-        let group = &self.groups[usize::from(*self.group_of.get(flow.route as usize)?)];
+    pub(crate) fn route(&self, way: Way, flow: &Flow, frame: &Frame) -> Option<PortId> {
+        let group = *self.group_of.get(way.route as usize)?;
+        if group == HERE {
+            return way.last;
+        }
+        let group = &self.groups[usize::from(group)];
         if group.len() <= 1 {
             return group.first().copied();
         }
@@ -91,6 +121,23 @@ impl Switch {
         };
         // The high bits of the product are the place, without a division.
         Some(group[(((hash >> 32) * group.len() as u64) >> 32) as usize])
+    }
+}
+
+#[cfg(test)]
+impl Switch {
+    /// Number of routes.
+    pub(crate) fn entries(&self) -> usize {
+        self.group_of.iter().filter(|&&group| group > 0).count()
+    }
+
+    /// All ports that frames on this way may take.
+    pub(crate) fn ports_to(&self, way: Way) -> Vec<PortId> {
+        match self.group_of.get(way.route as usize) {
+            Some(&HERE) => way.last.into_iter().collect(),
+            Some(&group) => self.groups[usize::from(group)].clone(),
+            None => Vec::new(),
+        }
     }
 }
 
@@ -107,11 +154,12 @@ mod tests {
         switch.set_route(3, &ports);
         let (mut counts, mut split) = ([0; 8], 0);
         for number in 0..1_000 {
-            let flow = Flow { source: NodeId(0), destination: NodeId(1), hash: mix(number), route: 3 };
+            let flow = Flow { source: NodeId(0), destination: NodeId(1), hash: mix(number) };
+            let way = Way { route: 3, last: None };
             let mut first = None;
             for id in 0..10 {
                 let frame = Frame { id, flow: FlowId(0), bytes: 64, mode: Mode::Ordered, marked: false };
-                let port = switch.route(&flow, &frame).expect("there is a route");
+                let port = switch.route(way, &flow, &frame).expect("there is a route");
                 counts[port.index() / 2] += 1;
                 split += u64::from(*first.get_or_insert(port) != port);
             }
@@ -134,8 +182,10 @@ mod tests {
     #[test]
     fn a_destination_without_a_route_has_no_port() {
         let switch = Switch::new(Balance::FlowHash, NodeId(0));
-        let flow = Flow { source: NodeId(0), destination: NodeId(1), hash: 0, route: 0 };
+        let flow = Flow { source: NodeId(0), destination: NodeId(1), hash: 0 };
         let frame = Frame { id: 0, flow: FlowId(0), bytes: 64, mode: Mode::Ordered, marked: false };
-        assert_eq!(switch.route(&flow, &frame), None);
+        let way = Way { route: 0, last: Some(PortId::at(0)) };
+        assert_eq!(switch.route(way, &flow, &frame), None);
+        assert_eq!(switch.route(Way::NONE, &flow, &frame), None);
     }
 }
