@@ -13,10 +13,14 @@ pub struct Flows {
     pub bytes: f64,
     /// Payload of the last packet, in bytes, by the share of flows that have it.
     tails: [f64; TAILS],
+    /// By number of packets: the share of flows that have more.
+    longer: [f64; LONGER],
 }
 
 /// Parts into which payloads of last packets are divided.
 const TAILS: usize = 16;
+/// Flows are told apart by their number of packets up to here.
+pub(crate) const LONGER: usize = 64;
 
 impl Flows {
     /// Flows of one size.
@@ -29,7 +33,13 @@ impl Flows {
         let sizes = if sizes.is_empty() { &[1] } else { sizes };
         let mtu = u64::from(mtu.max(1));
         let share = 1.0 / sizes.len() as f64;
-        let mut flows = Flows { packets: 0.0, inverse_packets: 0.0, bytes: 0.0, tails: [0.0; TAILS] };
+        let mut flows = Flows {
+            packets: 0.0,
+            inverse_packets: 0.0,
+            bytes: 0.0,
+            tails: [0.0; TAILS],
+            longer: [0.0; LONGER],
+        };
         for &bytes in sizes {
             let packets = bytes.div_ceil(mtu).max(1);
             let tail = bytes.max(1) - (packets - 1) * mtu;
@@ -38,19 +48,31 @@ impl Flows {
             flows.bytes += bytes as f64 * share;
             // Rounded up: 1 to 1/16 of a full packet is the first part.
             flows.tails[((tail * TAILS as u64).div_ceil(mtu) - 1) as usize] += share;
+            flows.longer.iter_mut().take(packets as usize).for_each(|longer| *longer += share);
         }
         flows
     }
 
-    /// Mean over the payloads of last packets.
-    pub(crate) fn over_tails(&self, mtu: u32, value: impl Fn(u32) -> f64) -> f64 {
+    /// Payloads of last packets, with the share of flows that have them.
+    pub(crate) fn tails(&self, mtu: u32) -> impl Iterator<Item = (f64, u32)> {
         let part = f64::from(mtu) / TAILS as f64;
         // The middle of a part stands for it, but a full packet is one.
-        let payload = |index: usize| match index + 1 {
+        let payload = move |index: usize| match index + 1 {
             TAILS => mtu,
             _ => ((index as f64 + 0.5) * part) as u32,
         };
-        self.tails.iter().enumerate().map(|(index, share)| share * value(payload(index).max(1))).sum()
+        let tails = self.tails.into_iter().enumerate();
+        tails.filter(|(_, share)| *share > 0.0).map(move |(index, share)| (share, payload(index).max(1)))
+    }
+
+    /// Mean over the payloads of last packets.
+    pub(crate) fn over_tails(&self, mtu: u32, value: impl Fn(u32) -> f64) -> f64 {
+        self.tails(mtu).map(|(share, payload)| share * value(payload)).sum()
+    }
+
+    /// Share of flows with more than so many packets, which is less than [`LONGER`].
+    pub(crate) fn longer(&self, packets: usize) -> f64 {
+        self.longer[packets]
     }
 
     /// # Errors
@@ -78,6 +100,7 @@ mod tests {
         assert_eq!(flows.packets, (24.0 + 1.0 + 1.0 + 2.0) / 4.0);
         assert_eq!(flows.inverse_packets, (1.0 / 24.0 + 1.0 + 1.0 + 0.5) / 4.0);
         // 835 is in the fourteenth part (832 to 896), 1 in the first, twice, and 1,024 is full.
+        assert_eq!([0, 1, 2, 23, 24].map(|packets| flows.longer(packets)), [1.0, 0.5, 0.25, 0.25, 0.0]);
         assert_eq!(flows.over_tails(1_024, f64::from), (864.0 + 32.0 + 1_024.0 + 32.0) / 4.0);
     }
 

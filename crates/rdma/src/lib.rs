@@ -22,6 +22,7 @@ mod path;
 pub mod plan;
 pub mod published;
 mod sizes;
+mod timeouts;
 
 pub use flows::Flows;
 pub use mechanisms::{COPIES_MAX, Mechanisms};

@@ -1,6 +1,6 @@
 //! The probabilities of timeouts, and what the mechanisms cost.
 
-use crate::{Flows, Mechanisms, Path, Sizes};
+use crate::{Flows, Mechanisms, Path, Sizes, timeouts};
 use linkmend_diagnose::ParameterError;
 use serde::Serialize;
 
@@ -50,11 +50,13 @@ impl Kind {
 /// How probable a kind of timeout is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Chance {
-    /// For each packet, as the paper approximates it. Of tails, the mean over flows of what a packet of a flow has.
+    /// For each packet, as the paper approximates it. Of tails, the mean over flows of what a packet of a flow has: a flow
+    /// counts as much as another, however many packets it has.
     pub published: f64,
-    /// The same without approximations, for full packets.
+    /// Timeouts without approximations, for each packet: those of a flow, over the packets of a flow.
     pub exact: f64,
-    /// Timeouts that are expected in a flow, each of which delays it; with the sizes that last packets have.
+    /// Timeouts that are expected in a flow, each of which delays it, those after others among them; with the sizes that last
+    /// packets have.
     pub per_flow: f64,
 }
 
@@ -129,12 +131,11 @@ impl Model {
 
     /// How probable timeouts are with these mechanisms.
     pub fn chances(&self, mechanisms: &Mechanisms) -> Chances {
-        let exact = self.exact(mechanisms);
-        let per_flow = self.per_flow(mechanisms);
+        let timeouts = timeouts::expected(self, mechanisms);
         let chance = |kind| Chance {
             published: self.published(kind, mechanisms),
-            exact: exact(kind),
-            per_flow: per_flow(kind),
+            exact: timeouts.of(kind) / self.flows.packets,
+            per_flow: timeouts.of(kind),
         };
         Chances {
             nak: chance(Kind::Nak),
@@ -162,49 +163,6 @@ impl Model {
             Kind::TailAck => inverse * links * omega * power(ratio * beta, 1 + dummies + tail_replicas),
         };
         probability.min(1.0)
-    }
-
-    /// The same for full packets without approximations.
-    fn exact(&self, mechanisms: &Mechanisms) -> impl Fn(Kind) -> f64 {
-        let Model { path, sizes, flows } = *self;
-        let mechanisms = *mechanisms;
-        move |kind| {
-            let packet = sizes.packet();
-            match kind {
-                Kind::Nak => path.loss(packet) * naks_lost(&path, &sizes, &mechanisms),
-                Kind::Twice => path.all_lost(&[(packet, 2 + u32::from(mechanisms.packet_replicas))]),
-                Kind::Tail => flows.inverse_packets * tail_lost(&path, &sizes, &mechanisms, packet),
-                Kind::TailAck => flows.inverse_packets * acks_lost(&path, &sizes, &mechanisms, packet),
-            }
-        }
-    }
-
-    /// Timeouts that are expected in a flow. A loss is noticed if packets or dummies follow.
-    fn per_flow(&self, mechanisms: &Mechanisms) -> impl Fn(Kind) -> f64 {
-        let Model { path, sizes, flows } = *self;
-        let mechanisms = *mechanisms;
-        let packet = sizes.packet();
-        let naks = naks_lost(&path, &sizes, &mechanisms);
-        let tails_are_noticed = mechanisms.dummies > 0;
-        // Of full packets, and of last ones.
-        let noticed = move |value: &dyn Fn(u32) -> f64| {
-            let full = (flows.packets - 1.0) * value(packet);
-            let tail = |payload| value(payload + sizes.headers);
-            full + if tails_are_noticed { flows.over_tails(sizes.mtu, tail) } else { 0.0 }
-        };
-        move |kind| match kind {
-            Kind::Nak => noticed(&|bytes| path.loss(bytes)) * naks,
-            Kind::Twice => {
-                let replicas = u32::from(mechanisms.packet_replicas);
-                noticed(&|bytes| path.all_lost(&[(bytes, 2 + replicas)])) * (1.0 - naks)
-            }
-            Kind::Tail => flows.over_tails(sizes.mtu, |payload| {
-                tail_lost(&path, &sizes, &mechanisms, payload + sizes.headers)
-            }),
-            Kind::TailAck => flows.over_tails(sizes.mtu, |payload| {
-                acks_lost(&path, &sizes, &mechanisms, payload + sizes.headers)
-            }),
-        }
     }
 
     /// What mechanisms cost.
@@ -236,37 +194,6 @@ impl Model {
             tail: inverse * f64::from(mechanisms.tail_replicas),
         }
     }
-}
-
-/// Probability that no NAK for a lost packet arrives.
-fn naks_lost(path: &Path, sizes: &Sizes, mechanisms: &Mechanisms) -> f64 {
-    path.all_lost(&[(sizes.nak, 1 + u32::from(mechanisms.nak_replicas))])
-}
-
-/// Probability that a last packet of so many bytes is lost, and nothing tells.
-fn tail_lost(path: &Path, sizes: &Sizes, mechanisms: &Mechanisms, bytes: u32) -> f64 {
-    let copies = 1 + u32::from(mechanisms.tail_replicas);
-    path.all_lost(&[(bytes, copies), (sizes.dummy, mechanisms.dummies.into())])
-}
-
-/// Probability that a last packet of so many bytes or a copy of it arrives, and that no ACK does, of these or of what follows
-/// them. A copy or a dummy that is lost itself asks for none.
-fn acks_lost(path: &Path, sizes: &Sizes, mechanisms: &Mechanisms, bytes: u32) -> f64 {
-    path.expected(|forth| {
-        path.expected(|back| {
-            let arrives = |bytes| 1.0 - path.loss_at(forth, bytes, 1);
-            let ack = path.loss_at(back, sizes.nak, 1);
-            let unanswered = |bytes| 1.0 - arrives(bytes) * (1.0 - ack);
-            let power = |base: f64, count: u8| libm::pow(base, f64::from(count));
-            let lost = path.loss_at(forth, bytes, 1);
-            let copies = 1 + mechanisms.tail_replicas;
-            let tails = match copies {
-                1 => arrives(bytes) * ack,
-                _ => power(unanswered(bytes), copies) - power(lost, copies),
-            };
-            tails * power(unanswered(sizes.dummy), mechanisms.dummies)
-        })
-    })
 }
 
 #[cfg(test)]

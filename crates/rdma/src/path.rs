@@ -62,19 +62,21 @@ impl Path {
     }
 
     /// Mean over how many links of the path corrupt.
-    pub(crate) fn expected(&self, value: impl Fn(u32) -> f64) -> f64 {
+    fn expected(&self, value: impl Fn(u32) -> f64) -> f64 {
+        self.corrupting_links().map(|(corrupting, probability)| probability * value(corrupting)).sum()
+    }
+
+    /// How many links of the path may corrupt, and how probable that is.
+    pub(crate) fn corrupting_links(&self) -> impl Iterator<Item = (u32, f64)> {
         let (links, share) = (f64::from(self.links), self.corrupting);
-        if share >= 1.0 {
-            return value(self.links);
-        }
-        let mut probability = libm::pow(1.0 - share, links);
-        let mut sum = probability * value(0);
-        for corrupting in 1..=self.links {
-            let number = f64::from(corrupting);
+        let certain = share >= 1.0;
+        let mut probability = if certain { 1.0 } else { libm::pow(1.0 - share, links) };
+        (if certain { self.links } else { 0 }..=self.links).map(move |corrupting| {
+            let here = probability;
+            let number = f64::from(corrupting + 1);
             probability *= (links - number + 1.0) / number * share / (1.0 - share);
-            sum += probability * value(corrupting);
-        }
-        sum
+            (corrupting, here)
+        })
     }
 
     /// Probability that all of `count` frames of this length are lost where so many links corrupt.

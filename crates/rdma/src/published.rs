@@ -143,7 +143,7 @@ fn mechanisms() -> Vec<Comparison> {
 
 /// Theorem 12 has one formula for dummies and for repeated tails, and no number. The rows are what is exact over it.
 fn tail_acks() -> Vec<Comparison> {
-    let one = model(1, 1e-3, INVERSE_PACKETS);
+    let one = model(1, 1e-3, 1.0);
     let over = |mechanisms: Mechanisms| {
         let chance = one.chances(&mechanisms).of(Kind::TailAck);
         chance.exact / chance.published

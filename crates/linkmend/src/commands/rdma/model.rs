@@ -16,8 +16,9 @@ Examples:
   linkmend rdma model --links 4 --loss 1e-3 --mechanisms all       a web search in its fat tree, with all mechanisms
   linkmend rdma model --mtu 4096 --dummies 1 --json                longer packets and one dummy, as JSON
 
-\"Paper\" is for each packet by Theorems 4 to 12, \"exact\" the same without approximations, \"per flow\" what is expected \
-in a flow of the workload, by the lengths that its last packets have.")]
+\"Paper\" is for each packet by Theorems 4 to 12, of tails as a mean over flows. \"Exact\" is without approximations, for each \
+packet of the network; \"per flow\" is that times the packets of a flow of the workload, by the lengths that its last packets have. \
+Both count the timeouts that follow others.")]
 pub struct ModelArgs {
     #[command(flatten)]
     path: PathArgs,

@@ -153,6 +153,31 @@ mod tests {
         }
     }
 
+    /// Four links that each lose one full packet in twenty: a fifth of the timeouts follow others.
+    #[test]
+    fn repeated_timeouts_are_those_of_the_model() {
+        const FLOWS: u64 = 10_000;
+        for packets in [1, 3] {
+            let case = CheckCase { mechanisms: Mechanisms::NONE, packets, links: 4, kinds: &Kind::ALL };
+            let mut config = case.config(FLOWS, 1).expect("good");
+            let path = Path::losing(4, 1.0, 0.05, Sizes::default().packet());
+            config.link.corruption =
+                crate::corruption::Corruption::PerBit { bit_error_rate: path.bit_error_rate };
+            let chances = Model { path, ..case.model() }.chances(&case.mechanisms);
+            let report = super::super::run::run(&config, 2, &AtomicBool::new(false), &|| ());
+            let counts = report.expect("it can be run").expect("nobody stops it").rdma_timeouts;
+            for kind in Kind::ALL {
+                let (seen, expected) = (counts.of(kind) as f64, FLOWS as f64 * chances.of(kind).per_flow);
+                // Timeouts after others come in groups: their variance is up to half as large again as their number.
+                let reach = 4.0 * libm::sqrt(1.5 * expected);
+                assert!(
+                    (seen - expected).abs() <= reach,
+                    "{packets} packets, {kind:?}: {seen} of {expected:.1}"
+                );
+            }
+        }
+    }
+
     #[test]
     fn the_same_seed_gives_the_same_estimate_on_any_number_of_threads() {
         let run = |seed, threads| {
