@@ -1,7 +1,7 @@
 //! What the protocol costs per frame, both link ends together.
 //!
 //! `cargo bench -p linkmend-protocol --bench frame_life` prints nanoseconds; `crates/protocol/benches/instructions.sh`
-//! counts instructions under callgrind.
+//! counts instructions under callgrind. Nanoseconds are not judged: beside other work a frame takes several times as long.
 
 #![expect(
     clippy::disallowed_methods,
@@ -15,8 +15,6 @@ use life::FrameLifecycle;
 use linkmend_protocol::Mode;
 use std::time::Instant;
 
-/// Aim for both ends together: a tenth of a core at 2.5 million frames a second.
-const AIM_NS: f64 = 40.0;
 const RUNS: usize = 9;
 const FRAMES: u64 = 2_000_000;
 
@@ -33,7 +31,7 @@ fn main() {
         FrameLifecycle::new(mode, loss).run(frames);
         return;
     }
-    println!("ns per frame, send + receive + acknowledge + release, both ends (aim: below {AIM_NS} ns)");
+    println!("ns per frame, send + receive + acknowledge + release, both ends");
     for mode in Mode::ALL {
         for loss in [0.0, 1e-3] {
             let mut life = FrameLifecycle::new(mode, loss);
@@ -43,9 +41,8 @@ fn main() {
             assert_eq!(life.delivered, life.released, "every frame lived to its end");
             runs.sort_by(f64::total_cmp);
             let median = runs[RUNS / 2];
-            let verdict = if median < AIM_NS { "ok" } else { "ABOVE THE AIM" };
             let (low, high) = (runs[0], runs[RUNS - 1]);
-            println!("{mode:?} at loss {loss}: {median:.1} ns ({low:.1} to {high:.1}) {verdict}");
+            println!("{mode:?} at loss {loss}: {median:.1} ns ({low:.1} to {high:.1})");
         }
     }
 }

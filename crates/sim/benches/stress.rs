@@ -96,13 +96,21 @@ fn overloaded(rounds: usize, frames: u64) {
                 times.push(seconds[0] * 1e9 / frames as f64);
             }
         }
-        let [short, long] = ns.map(|mut times| {
-            times.sort_by(f64::total_cmp);
-            times[times.len() / 2]
+        // Both runs of a round meet the same machine, so that their ratio says more than the time of either.
+        let ratios = ns[0].iter().zip(&ns[1]).map(|(short, long)| long / short).collect();
+        let [short, long] = ns;
+        let [short, long, ratios] = [short, long, ratios].map(|mut values: Vec<f64>| {
+            values.sort_by(f64::total_cmp);
+            values
         });
-        println!("{name:48} {short:>14.0} {long:>14.0} {:>12.2}", long / short);
-        // In an ordinary test a run is too short to be measured.
-        assert!(rounds == 1 || long < OVERLOADED_RATIO_MAX * short, "a frame costs more the longer the run");
+        let [short, long, ratio] = [&short, &long, &ratios].map(|values| values[values.len() / 2]);
+        let (low, high) = (ratios[0], ratios[ratios.len() - 1]);
+        println!("{name:48} {short:>14.0} {long:>14.0} {ratio:>12.2} ({low:.2} to {high:.2})");
+        // In an ordinary test a run is too short to be measured. What others do on the machine lengthens some rounds, and not all.
+        assert!(
+            rounds == 1 || low < OVERLOADED_RATIO_MAX,
+            "a frame costs more the longer the run, in every round"
+        );
     }
 }
 
