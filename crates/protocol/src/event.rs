@@ -20,6 +20,8 @@ pub enum CloseReason {
     Replaced,
     /// The driver reported a stall, in which the kernel had taken over.
     Stalled,
+    /// The driver stops, and the kernel takes over.
+    Stopped,
 }
 
 /// A change of state worth a line in the log. Events are kept until polled, the latest 64 of them.

@@ -21,6 +21,7 @@ pub use sending::RoundTrips;
 
 use crate::config::Config;
 use crate::config_error::ConfigError;
+use crate::event::CloseReason;
 use crate::frame::PiggybackAck;
 use crate::mode::{Mode, PerMode};
 use crate::session::ReceiveState;
@@ -91,7 +92,14 @@ impl LinkEnd {
     /// one.
     pub fn handle_stall(&mut self, now: Instant) {
         self.advance(now);
-        self.receiving.handle_stall(&mut self.shared);
+        self.receiving.leave_to_kernel(&mut self.shared, CloseReason::Stalled);
+    }
+
+    /// Ends the receiving session because the driver stops, and the kernel delivers what the peer still sends. Everything
+    /// buffered is to be delivered first.
+    pub fn handle_stop(&mut self, now: Instant) {
+        self.advance(now);
+        self.receiving.leave_to_kernel(&mut self.shared, CloseReason::Stopped);
     }
 
     /// Sends everything again that is not known to have arrived, once and in order, because it is on another path from now on

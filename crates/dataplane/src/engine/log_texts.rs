@@ -11,7 +11,8 @@ pub(super) fn reason(reason: CloseReason) -> &'static str {
         CloseReason::PeerLost => "the peer fell silent, or has lost the session",
         CloseReason::DrainTimeout => "the peer did not confirm the end in time",
         CloseReason::Replaced => "the peer began a new session",
-        CloseReason::Stalled => "this process stood still, and the kernel forwarded meanwhile",
+        CloseReason::Stalled => "this process was stalled, and the kernel forwarded meanwhile",
+        CloseReason::Stopped => "this end stops, and the kernel forwards",
     }
 }
 

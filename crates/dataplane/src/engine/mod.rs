@@ -260,7 +260,7 @@ impl Engine {
             return false;
         }
         if self.kernel_mode == BypassMode::Active {
-            self.end.handle_stall(Instant(now));
+            self.end.handle_stop(Instant(now));
             self.deliver_buffered();
             self.set_kernel_mode(BypassMode::Dormant);
             return false;
@@ -389,7 +389,7 @@ impl Engine {
 
     /// Delivers the frames that still wait, and hands the link to the kernel.
     fn finish(mut self) -> ExitReason {
-        self.end.handle_stall(Instant(clock::now_ns()));
+        self.end.handle_stop(Instant(clock::now_ns()));
         self.deliver_buffered();
         self.flush();
         let name = &self.settings.name;

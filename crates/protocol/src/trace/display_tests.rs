@@ -21,6 +21,7 @@ fn call<S: StepSink>(step: &Step, end: &mut TracedLinkEnd<S>, at: Instant) -> Op
         Step::Unprotect => end.unprotect(at),
         Step::Reconfigure { config } => end.reconfigure(**config).ok()?,
         Step::Stall => end.handle_stall(at),
+        Step::Stop => end.handle_stop(at),
         Step::ChangePath { resent } => *resent = end.change_path(at),
         // Its answer is for the record alone.
         Step::Timeout { .. } => end.handle_timeout(at),
@@ -67,6 +68,7 @@ fn every_call(of: usize) -> Vec<Record> {
         Step::Unprotect,
         Step::PollTransmit { priority: Priority::High, transmit: None },
         Step::Stall,
+        Step::Stop,
         Step::Event { event: Event::PeerSeen },
         Step::Timeout { given_up: 0 },
         Step::PollDeliver { frame: None },
@@ -275,6 +277,7 @@ fn steps_with_control_frames() -> Vec<(Step, Vec<&'static str>)> {
         (received(Control::FinEcho { session }), vec!["received fin echo"]),
         (Step::Protect { protection: Protection { copies: Copies::Fixed(1) } }, vec![]),
         (Step::Stall, vec![]),
+        (Step::Stop, vec![]),
         (Step::ChangePath { resent: 3 }, vec![]),
     ]
 }

@@ -95,6 +95,12 @@ impl<S: StepSink> TracedLinkEnd<S> {
         self.record(now, || Step::Stall);
     }
 
+    /// See [`LinkEnd::handle_stop`].
+    pub fn handle_stop(&mut self, now: Instant) {
+        self.end.handle_stop(now);
+        self.record(now, || Step::Stop);
+    }
+
     /// See [`LinkEnd::change_path`].
     pub fn change_path(&mut self, now: Instant) -> u64 {
         let resent = self.end.change_path(now);

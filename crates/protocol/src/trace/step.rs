@@ -44,6 +44,8 @@ pub enum Step {
     },
     /// [`LinkEnd::handle_stall`].
     Stall,
+    /// [`LinkEnd::handle_stop`].
+    Stop,
     /// [`LinkEnd::change_path`].
     ChangePath {
         /// Number of frames that go out again.
@@ -169,6 +171,7 @@ impl Step {
             Step::Unprotect => end.unprotect(at),
             Step::Reconfigure { config } => end.reconfigure(**config).ok()?,
             Step::Stall => end.handle_stall(at),
+            Step::Stop => end.handle_stop(at),
             Step::ChangePath { resent } => *resent = end.change_path(at),
             Step::Timeout { given_up } => *given_up = handle_timeout(end, at),
             Step::Control { control, accepted } => *accepted = end.handle_control(at, control),

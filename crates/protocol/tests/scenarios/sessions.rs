@@ -185,6 +185,24 @@ fn a_stall_ends_the_receiving_session_and_nothing_is_delivered_twice() {
 }
 
 #[test]
+fn an_end_that_stops_says_so_and_not_that_it_was_stalled() {
+    let mut pair = Pair::protected(Settings::default(), 2);
+    pair.run_until(10 * MILLI, |pair| pair.is_active(A));
+    let now = pair.nodes[B].local(pair.now);
+    pair.nodes[B].end.handle_stop(now);
+    pair.run_for(5 * MILLI);
+    let reasons: Vec<_> = pair.nodes[B]
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::SessionEnded { reason, .. } => Some(*reason),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(reasons, [CloseReason::Stopped]);
+}
+
+#[test]
 fn protect_during_the_end_of_a_session_begins_another() {
     let mut pair = Pair::protected(Settings::default(), 1);
     pair.offer(A, Mode::Ordered, 50, 500);

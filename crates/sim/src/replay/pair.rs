@@ -144,6 +144,7 @@ impl Pair {
             // Parameters that were refused were not logged.
             Step::Reconfigure { config } => _ = end.end.reconfigure(*config),
             Step::Stall => end.end.handle_stall(at),
+            Step::Stop => end.end.handle_stop(at),
             Step::ChangePath { .. } => _ = end.end.change_path(at),
             _ => {}
         }

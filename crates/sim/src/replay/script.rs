@@ -76,6 +76,7 @@ fn end_script(log: &ProtocolLog) -> Result<EndScript, ReplayError> {
             | Step::Unprotect
             | Step::Reconfigure { .. }
             | Step::Stall
+            | Step::Stop
             | Step::ChangePath { .. } => script.inputs.push(record.clone()),
             Step::Data { header, .. } | Step::Corrupted { frame: CorruptedFrame::Data(header) } => {
                 let Some(place) = numberings.received.place(header.mode, header.sequence) else { continue };

@@ -87,9 +87,9 @@ impl ReceivingSide {
         Mode::ALL.into_iter().map(|mode| self.receivers[mode].give_up_missing()).sum()
     }
 
-    /// See [`LinkEnd::handle_stall`](crate::LinkEnd::handle_stall).
-    pub(in crate::link_end) fn handle_stall(&mut self, shared: &mut Shared) {
-        self.end_session(shared, CloseReason::Stalled);
+    /// Ends the session because the kernel delivers frames in this end's place: it did, or it will.
+    pub(in crate::link_end) fn leave_to_kernel(&mut self, shared: &mut Shared, reason: CloseReason) {
+        self.end_session(shared, reason);
         self.sessionless.forget(true);
     }
 
