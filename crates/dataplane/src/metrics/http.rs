@@ -1,38 +1,28 @@
-//! The part of HTTP/1.1 that a scrape needs: one GET and one answer on each connection.
+//! The metrics server: one thread that serves all clients at the same time, so that no client waits for another.
 
+use super::connection::{Connection, Page};
 use super::encode::encode;
-use super::text_format::from_open_metrics;
 use crate::command::Command;
 use crate::control::Backend;
 use crate::health::{DaemonHealth, Part};
 use linkmend_diagnose::Diagnose;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::collections::VecDeque;
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// What [`super::encode`] writes, and what [`from_open_metrics`] makes of it.
-const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
-/// Longest request, headers included.
-const REQUEST_BYTES_MAX: usize = 8 * 1024;
-/// The longest time that one client may take.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// Clients that are served at the same time. Whoever connects beyond that waits: those who say nothing leave their place after
-/// two seconds.
-const CLIENTS_MAX: usize = 32;
-
-/// Interval between looks whether a place has become free.
-const CROWDED_INTERVAL_MS: u16 = 50;
+/// Clients that are served at the same time. Beyond that, the oldest gives its place to the newest, so that those who say
+/// nothing keep nobody waiting.
+const CLIENTS_MAX: usize = 256;
+/// Clients that are accepted before those that are known are served again.
+const ACCEPTED_AT_ONCE: usize = 64;
 /// Interval between attempts to bind an address that another program has, or that no interface has yet.
 const BIND_INTERVAL_MS: u16 = 3_000;
-
-/// Writes a page in the OpenMetrics text format.
-pub type Page = Box<dyn Fn() -> String + Send + Sync>;
 
 /// Why metrics cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +64,7 @@ impl MetricsServer {
                 listener = bind(address, &health);
             }
             if let Some(listener) = listener {
-                serve_all(&listener, &woken, &Arc::new(page));
+                serve_all(&listener, &woken, &page);
             }
         };
         let thread = std::thread::Builder::new().name("metrics".to_owned()).spawn(serve).map_err(failed)?;
@@ -122,110 +112,65 @@ fn is_woken(woken: &UnixStream, timeout_ms: u16) -> bool {
     poll(&mut ready, PollTimeout::from(timeout_ms)).is_ok_and(|count| count > 0)
 }
 
-fn serve_all(listener: &TcpListener, woken: &UnixStream, page: &Arc<Page>) {
-    let clients = Arc::new(());
+fn serve_all(listener: &TcpListener, woken: &UnixStream, page: &Page) {
+    let mut clients: VecDeque<Connection> = VecDeque::new();
     loop {
-        // Each client has a clone. Whoever has been silent for too long is gone soon.
-        if Arc::strong_count(&clients) > CLIENTS_MAX {
-            if is_woken(woken, CROWDED_INTERVAL_MS) {
-                return;
-            }
-            continue;
-        }
-        let mut ready =
-            [PollFd::new(listener.as_fd(), PollFlags::POLLIN), PollFd::new(woken.as_fd(), PollFlags::POLLIN)];
-        if poll(&mut ready, PollTimeout::NONE).is_err_and(|errno| errno != nix::errno::Errno::EINTR) {
+        let mut ready: Vec<PollFd<'_>> = [woken.as_fd(), listener.as_fd()]
+            .map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN))
+            .into_iter()
+            .chain(clients.iter().map(Connection::poll))
+            .collect();
+        // The first is the oldest, whose time is over first.
+        let patience =
+            clients.front().map(|oldest| oldest.patience().as_millis().min(u16::MAX.into()) as u16 + 1);
+        let timeout = patience.map_or(PollTimeout::NONE, PollTimeout::from);
+        if poll(&mut ready, timeout).is_err_and(|errno| errno != nix::errno::Errno::EINTR) {
             return;
         }
-        if ready[1].any().unwrap_or(true) {
+        let mut is_ready = ready.iter().map(|ready| ready.any().unwrap_or(true));
+        let [wake, knock] = [(); 2].map(|()| is_ready.next().unwrap_or(true));
+        if wake {
             return;
         }
+        let is_ready: Vec<bool> = is_ready.collect();
+        let mut is_ready = is_ready.into_iter();
+        clients.retain_mut(|client| {
+            let is_late = client.patience().is_zero();
+            let stays = !(is_ready.next().unwrap_or(false) || is_late) || client.advance(page);
+            stays && !is_late
+        });
+        if knock {
+            accept(listener, &mut clients, page);
+        }
+    }
+}
+
+/// Takes those who wait at the listener. What most of them ask is there already.
+fn accept(listener: &TcpListener, clients: &mut VecDeque<Connection>, page: &Page) {
+    for _ in 0..ACCEPTED_AT_ONCE {
         match listener.accept() {
-            Ok((mut stream, peer)) => {
-                let (page, here) = (Arc::clone(page), Arc::clone(&clients));
-                let serve = move || {
-                    let _here = here;
-                    if let Err(error) = serve(&mut stream, &page) {
-                        tracing::debug!("metrics: {peer}: {error}");
-                    }
-                };
-                if let Err(error) = std::thread::Builder::new().name("scrape".to_owned()).spawn(serve) {
-                    tracing::warn!("metrics: {error}");
+            Ok((stream, _)) => {
+                let Ok(mut client) = Connection::new(stream) else { continue };
+                if !client.advance(page) {
+                    continue;
+                }
+                clients.push_back(client);
+                if clients.len() > CLIENTS_MAX {
+                    clients.pop_front();
                 }
             }
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
+                // Most likely no descriptors are left; whoever was silent for the longest time gives one back.
                 tracing::warn!("metrics: {error}");
-                std::thread::sleep(Duration::from_millis(100));
+                if clients.pop_front().is_none() {
+                    std::thread::sleep(Duration::from_millis(100));
+                }
+                return;
             }
         }
     }
-}
-
-fn serve(stream: &mut TcpStream, page: &Page) -> io::Result<()> {
-    stream.set_nonblocking(false)?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let head = read_head(stream)?;
-    let mut words = head.lines().next().unwrap_or_default().split_ascii_whitespace();
-    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let path = target.split('?').next().unwrap_or_default();
-    let (status, content_type, body) = match (method, path) {
-        ("GET" | "HEAD", "/metrics") if wants_open_metrics(&head) => ("200 OK", OPEN_METRICS, page()),
-        ("GET" | "HEAD", "/metrics") => ("200 OK", TEXT_FORMAT, from_open_metrics(&page())),
-        ("GET" | "HEAD", "/") => ("200 OK", "text/plain", "Linkmend: metrics are at /metrics\n".to_owned()),
-        ("GET" | "HEAD", _) => ("404 Not Found", "text/plain", "not found\n".to_owned()),
-        ("", _) => ("400 Bad Request", "text/plain", "not HTTP\n".to_owned()),
-        _ => ("405 Method Not Allowed", "text/plain", "only GET and HEAD\n".to_owned()),
-    };
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-        body.len()
-    );
-    let body = if method == "HEAD" { "" } else { body.as_str() };
-    stream.write_all(&[head.as_bytes(), body.as_bytes()].concat())?;
-    stream.shutdown(Shutdown::Write)
-}
-
-/// Whether the request prefers OpenMetrics (RFC 9110, section 12.5.1). Clients without a preference get the older
-/// format, which all of them can read.
-fn wants_open_metrics(head: &str) -> bool {
-    let (mut open_metrics, mut text) = (0.0f64, 0.0f64);
-    let headers = head.lines().skip(1).filter_map(|line| line.split_once(':'));
-    for (_, value) in headers.filter(|(name, _)| name.trim().eq_ignore_ascii_case("accept")) {
-        for range in value.split(',') {
-            let mut parts = range.split(';').map(str::trim);
-            let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
-            let weight = parts.find_map(|part| part.strip_prefix("q=")?.parse::<f64>().ok()).unwrap_or(1.0);
-            match kind.as_str() {
-                "application/openmetrics-text" => open_metrics = open_metrics.max(weight),
-                "text/plain" | "text/*" => text = text.max(weight),
-                _ => {}
-            }
-        }
-    }
-    open_metrics > 0.0 && open_metrics >= text
-}
-
-/// Reads everything up to the empty line.
-fn read_head(stream: &mut TcpStream) -> io::Result<String> {
-    let deadline = Instant::now() + PATIENCE;
-    let mut head = Vec::new();
-    let mut chunk = [0; 1024];
-    while !head.windows(4).any(|window| window == b"\r\n\r\n") {
-        if head.len() >= REQUEST_BYTES_MAX {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "the request is too long"));
-        }
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        stream.set_read_timeout(Some(left))?;
-        match stream.read(&mut chunk)? {
-            0 => break,
-            length => head.extend_from_slice(&chunk[..length]),
-        }
-    }
-    Ok(String::from_utf8_lossy(&head).into_owned())
 }
 
 /// The page of a daemon's links.
@@ -243,22 +188,28 @@ pub fn page_of_links(backend: &dyn Backend) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+    use std::time::Instant;
 
     #[test]
-    fn the_format_is_the_one_the_scraper_prefers() {
-        let wants = |accept: &str| {
-            wants_open_metrics(&format!("GET /metrics HTTP/1.1\r\nHost: x\r\naccept: {accept}\r\n\r\n"))
-        };
-        // What Prometheus 2 and 3 send by default.
-        assert!(wants(
-            "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,\
-             text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
-        ));
-        // A Prometheus told to use the older format, curl, and a browser.
-        assert!(!wants("text/plain;version=0.0.4;q=0.5,*/*;q=0.1"));
-        assert!(!wants("*/*"));
-        assert!(!wants("text/html,application/xhtml+xml,*/*;q=0.8"));
-        assert!(!wants("application/openmetrics-text;q=0.2,text/plain;q=0.9"));
-        assert!(!wants_open_metrics("GET /metrics HTTP/1.1\r\n\r\n"));
+    fn clients_that_say_nothing_do_not_delay_a_scrape() {
+        let address = "127.0.0.1:0".parse().expect("an address");
+        let page = Box::new(|| "# EOF\n".to_owned());
+        let server = MetricsServer::start(address, page, Arc::default()).expect("it starts");
+        let connect = || TcpStream::connect(server.address()).expect("it listens");
+        let mut silent = Vec::new();
+        for _ in 0..CLIENTS_MAX + 100 {
+            let mut stream = connect();
+            stream.write_all(b"GET /metrics").expect("it is buffered");
+            silent.push(stream);
+        }
+        let asked = Instant::now();
+        let mut stream = connect();
+        stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").expect("it is buffered");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+        assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
     }
 }

@@ -4,6 +4,7 @@
 //! ask for it, and the older text format of Prometheus to others. One table, `counters`, holds the names and their
 //! meanings.
 
+mod connection;
 mod counters;
 mod encode;
 mod failover;
@@ -13,6 +14,7 @@ mod labels;
 mod lint;
 mod text_format;
 
+pub use connection::Page;
 pub use encode::encode;
-pub use http::{MetricsError, MetricsServer, Page, page_of_links};
+pub use http::{MetricsError, MetricsServer, page_of_links};
 pub use text_format::from_open_metrics;
