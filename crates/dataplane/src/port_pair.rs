@@ -55,6 +55,8 @@ pub struct PortPair {
     pub backup: Option<Port>,
     /// `None` with AF_PACKET ports: nothing forwards then when the process is gone.
     pub bypass: Option<Bypass>,
+    /// Why the ports are AF_PACKET ports although AF_XDP was wanted.
+    pub fell_back: Option<PortError>,
     /// The frames of all ports.
     pub pool: FramePool,
 }
@@ -79,8 +81,8 @@ impl PortPair {
         backup: Option<&str>,
         options: &PortPairOptions,
     ) -> Result<Self, PortError> {
-        let reason = match options.choice {
-            PortChoice::Packet => "as asked".to_owned(),
+        let error = match options.choice {
+            PortChoice::Packet => return Self::open_packet(inner, link, backup, options, None),
             PortChoice::Xdp => return Self::open_xdp(inner, link, backup, options),
             PortChoice::Auto => match Self::open_xdp(inner, link, backup, options) {
                 Ok(pair) => return Ok(pair),
@@ -88,11 +90,11 @@ impl PortPair {
                     error @ (PortError::System { .. }
                     | PortError::ProgramRefused { .. }
                     | PortError::TooManyQueues { .. }),
-                ) => reason_of(&error),
+                ) => error,
                 Err(error) => return Err(error),
             },
         };
-        Self::open_packet(inner, link, backup, options, &reason)
+        Self::open_packet(inner, link, backup, options, Some(error))
     }
 
     /// The ports, from the inner one to that of a second link.
@@ -147,7 +149,7 @@ impl PortPair {
         let backup = backup.map(|backup| XdpPort::open(backup, &mut pool)).transpose()?;
         bypass.connect(&inner, &link, backup.as_ref())?;
         let (inner, link, backup) = (Port::Xdp(inner), Port::Xdp(link), backup.map(Port::Xdp));
-        Ok(PortPair { inner, link, backup, bypass: Some(bypass), pool })
+        Ok(PortPair { inner, link, backup, bypass: Some(bypass), fell_back: None, pool })
     }
 
     fn open_packet(
@@ -155,8 +157,9 @@ impl PortPair {
         link: &str,
         backup: Option<&str>,
         options: &PortPairOptions,
-        reason: &str,
+        fell_back: Option<PortError>,
     ) -> Result<Self, PortError> {
+        let reason = fell_back.as_ref().map_or_else(|| "as asked".to_owned(), reason_of);
         let inner = Interface::acquire(inner)?;
         let link = Interface::acquire(link)?;
         let backup = backup.map(Interface::acquire).transpose()?;
@@ -166,12 +169,13 @@ impl PortPair {
         for interface in [&inner, &link].into_iter().chain(&backup) {
             bypass::remove(interface)?;
         }
-        let open = |interface| PacketPort::open(interface, reason).map(Port::Packet);
+        let open = |interface| PacketPort::open(interface, &reason).map(Port::Packet);
         Ok(PortPair {
             inner: open(inner)?,
             link: open(link)?,
             backup: backup.map(open).transpose()?,
             bypass: None,
+            fell_back,
             pool,
         })
     }
@@ -189,7 +193,7 @@ impl PortPair {
             Ok::<Port, PortError>(Port::Memory(port))
         };
         let (inner, link) = (open(inner, 1)?, open(link, 2)?);
-        Ok(PortPair { inner, link, backup: None, bypass: None, pool })
+        Ok(PortPair { inner, link, backup: None, bypass: None, fell_back: None, pool })
     }
 }
 

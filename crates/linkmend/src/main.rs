@@ -4,6 +4,7 @@
 //! - [`commands`]: one file for each subcommand;
 //! - [`daemon`]: the parts of `linkmend run`: links, sockets, signals, the service manager;
 //! - [`failure`]: errors as people read them, and exit codes;
+//! - [`written_file`]: files that commands write, and what to do if they cannot;
 //! - [`logging`]: the log, which never holds up a link.
 
 // This macro panics if standard error cannot be written; see `output::remark`.
@@ -15,6 +16,7 @@ mod daemon;
 mod failure;
 mod logging;
 mod output;
+mod written_file;
 
 use clap::FromArgMatches;
 use std::process::ExitCode;

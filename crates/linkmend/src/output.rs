@@ -1,8 +1,10 @@
 //! Writes data to standard output, and remarks to standard error.
 
+use crate::written_file::{WriteError, cannot_write};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::path::Path;
 
 /// How long a remark waits for a reader that does not read.
 const REMARK_PATIENCE_MS: u16 = 1_000;
@@ -10,14 +12,12 @@ const REMARK_PATIENCE_MS: u16 = 1_000;
 /// Writes `text`, with a newline at its end.
 ///
 /// # Errors
-/// The system's error; [`io::ErrorKind::BrokenPipe`] if the reader has left.
-pub fn print(text: &str) -> io::Result<()> {
+/// [`WriteError`]; its source is [`io::ErrorKind::BrokenPipe`] if the reader has left.
+pub fn print(text: &str) -> Result<(), WriteError> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    if !text.ends_with('\n') {
-        out.write_all(b"\n")?;
-    }
-    out.flush()
+    let end: &[u8] = if text.ends_with('\n') { b"" } else { b"\n" };
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.write_all(end)).and_then(|()| out.flush());
+    written.map_err(cannot_write(Path::new("standard output")))
 }
 
 /// Writes `text` to standard error if somebody reads it. A full disk, a reader that has left, or one that stands still

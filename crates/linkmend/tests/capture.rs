@@ -90,6 +90,37 @@ fn a_capture_of_a_dormant_link_says_that_the_kernel_forwards() {
 }
 
 #[test]
+fn a_capture_for_programs_has_an_object_for_each_frame() {
+    let Some(lab) = lab("capture-json", "") else { return };
+    for name in ["left", "right"] {
+        lab.wait_for_log(name, "protection is active");
+    }
+    let (code, out, err) = beside_pings(&lab, "--json --count 40 icmp and host 10.99.0.2");
+    let frames: Vec<serde_json::Value> =
+        out.lines().map(|line| serde_json::from_str(line).expect("an object")).collect();
+    assert_eq!((code, frames.len()), (0, 40), "{err}");
+    let on_link = frames.iter().find(|frame| frame["port"] == "link" && frame["direction"] == "out");
+    let frame = on_link.expect("a frame on the link");
+    assert_eq!((&frame["classes"][0], &frame["protocol"]), (&"data".into(), &1.into()), "{frame}");
+    assert!(frame["linkmend"].as_str().expect("a header").starts_with("data ordered "), "{frame}");
+    assert_eq!((&frame["source"], &frame["ethertype"]), (&"10.99.0.1".into(), &0x0800.into()), "{frame}");
+    assert!(frames.iter().any(|frame| frame["port"] == "inner" && frame["linkmend"].is_null()));
+}
+
+#[test]
+fn a_capture_file_that_cannot_be_written_is_named_with_what_helps() {
+    let Some(lab) = lab("capture-unwritable", "--mode off") else { return };
+    let (code, _, err) = lab.ask(&capture(&lab, "--write /nowhere/x.pcapng"));
+    assert_eq!(code, 2, "{err}");
+    assert!(err.starts_with("error: cannot write /nowhere/x.pcapng\n"), "{err}");
+    assert!(err.ends_with("hint: make its folder with `mkdir -p /nowhere`\n"), "{err}");
+    let (code, _, err) = lab.ask(&capture(&lab, "--write /dev/full --seconds 5"));
+    assert_eq!(code, 1, "{err}");
+    assert!(err.contains("error: cannot write /dev/full\n  caused by: No space left on device"), "{err}");
+    assert!(err.contains("hint: free some space there"), "{err}");
+}
+
+#[test]
 fn an_invalid_filter_is_refused_before_a_daemon_is_asked() {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_linkmend"));
     let (code, out, err) =

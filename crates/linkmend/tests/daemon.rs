@@ -39,6 +39,14 @@ fn two_ends_hide_the_loss_and_leave_nothing_behind() {
     let (_, status, _) = lab.ask(&format!("status left --control {}", lab.socket("left").display()));
     assert!(status.contains("loss after   none of"), "{status}");
     assert_eq!((lab.stop(a, "-TERM"), lab.stop(b, "-INT")), (Some(0), Some(0)), "{}", lab.read_log("left"));
+    for log in [lab.read_log("left"), lab.read_log("right")] {
+        assert!(!log.contains("stalled") && log.contains("stopped; "), "a stop is not a stall: {log}");
+    }
+    assert!(
+        lab.read_log("left").contains("this end stops, and the kernel forwards"),
+        "{}",
+        lab.read_log("left")
+    );
     assert!(!ip(&format!("-n {left} link show host")), "the host port is removed");
     let folder = lab.folder.path();
     assert_eq!((count(folder, "sock"), count(folder, "lock")), (0, 0), "so are the sockets");
@@ -101,6 +109,19 @@ fn wrong_interfaces_are_refused_with_the_command_that_helps() {
     assert!(err.contains("hint: `ip link set dev l0 mtu 1516`"), "{err}");
     let (_, _, err) = lab.ask(&format!("run --inner lo --link l0 --control {control}"));
     assert!(err.contains("`lo` is not an Ethernet interface"), "{err}");
+    assert!(err.contains("hint: choose one that `ip link` shows as link/ether: a TAP device"), "{err}");
+}
+
+#[test]
+fn a_port_that_falls_back_to_packet_sockets_names_what_helps() {
+    let Some(mut lab) = Lab::new("queues") else { return };
+    let left = lab.left.clone();
+    assert!(ip(&format!("-n {left} link add i0 numrxqueues 2 numtxqueues 2 type veth peer name i1")));
+    for interface in ["i0", "i1"] {
+        assert!(ip(&format!("-n {left} link set {interface} up")));
+    }
+    lab.start_between(&left, "left", "i0");
+    lab.wait_for_log("left", "hint: reduce them with `ethtool -L i0 combined 1`");
 }
 
 #[test]

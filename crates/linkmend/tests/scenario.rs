@@ -266,10 +266,7 @@ fn a_capture_that_cannot_be_written_is_reported_and_wrong_parameters_leave_the_f
     let path = folder.path().join("run.pcapng");
     let name = path.to_str().expect("UTF-8");
     let cases: [(&[&str], &str); 4] = [
-        (
-            &["--capture", "/nonexistent/x"],
-            "error: --capture /nonexistent/x: cannot be written: No such file",
-        ),
+        (&["--capture", "/nonexistent/x"], "error: cannot write /nonexistent/x\n  caused by: No such file"),
         (&["--capture", name, "--capture-packets", "0"], "error: --capture-packets 0: must be at least 1"),
         (&["--capture", name, "--frames", "0"], "error: --frames 0: at least one frame is sent"),
         (&["--capture-packets", "5"], "--capture <FILE>"),
@@ -284,7 +281,8 @@ fn a_capture_that_cannot_be_written_is_reported_and_wrong_parameters_leave_the_f
     assert_eq!(code, 1);
     assert!(out.starts_with('{'), "what was measured is shown: {out}");
     assert!(
-        err.contains("cannot write the capture /dev/full\n  caused by: No space left on device"),
+        err.contains("cannot write /dev/full\n  caused by: No space left on device")
+            && err.contains("hint: free some space there"),
         "{err}"
     );
 }

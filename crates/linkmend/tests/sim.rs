@@ -251,10 +251,7 @@ fn a_series_shows_what_the_report_sums_up() {
 
     let cases: [(&[&str], &str); 3] = [
         (&["--series", path, "--series-step", "0ns"], "error: --series-step 0ns: must be above 0"),
-        (
-            &["--series", "/nonexistent/x.csv"],
-            "error: --series /nonexistent/x.csv: cannot be written: No such",
-        ),
+        (&["--series", "/nonexistent/x.csv"], "error: cannot write /nonexistent/x.csv\n  caused by: No such"),
         (&["--series-step", "1us"], "--series <FILE>"),
     ];
     for (arguments, message) in cases {

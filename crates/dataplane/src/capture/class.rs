@@ -30,6 +30,22 @@ pub enum FrameClass {
 }
 
 impl FrameClass {
+    const ALL: [FrameClass; 8] = [
+        FrameClass::Data,
+        FrameClass::Copies,
+        FrameClass::Control,
+        FrameClass::Acks,
+        FrameClass::Dummies,
+        FrameClass::Unprotected,
+        FrameClass::Ordered,
+        FrameClass::NonBlocking,
+    ];
+
+    /// All classes of a frame.
+    pub(super) fn of(layers: &Layers) -> Vec<FrameClass> {
+        Self::ALL.into_iter().filter(|class| class.holds(layers)).collect()
+    }
+
     fn is_lane(self) -> bool {
         matches!(self, FrameClass::Ordered | FrameClass::NonBlocking)
     }

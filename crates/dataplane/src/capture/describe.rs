@@ -1,8 +1,9 @@
 //! Describes a captured frame as text.
 
 use super::layers::{ICMP, ICMPV6, Layers, TCP, UDP};
-use super::{CapturePort, CapturedFrame, Direction};
+use super::{CapturePort, CapturedFrame, Direction, FrameClass};
 use linkmend_protocol::wire::ethertype::{ARP, IPV4, IPV6};
+use serde::Serialize;
 use std::fmt::Write;
 use std::net::IpAddr;
 
@@ -37,6 +38,58 @@ pub fn line(frame: &CapturedFrame) -> String {
         line.push_str(", dropped on purpose");
     }
     line
+}
+
+/// A captured frame for programs: one JSON object. What a frame does not have is `null`.
+#[derive(Debug, Serialize)]
+pub struct Description {
+    /// Time in nanoseconds since 1970.
+    at_ns: u64,
+    port: CapturePort,
+    direction: Direction,
+    /// Its length, without frame check sequence.
+    length: u32,
+    /// Whether injected corruption then dropped it.
+    corrupted: bool,
+    /// What it is to Linkmend.
+    classes: Vec<FrameClass>,
+    /// Linkmend's header in words.
+    linkmend: Option<String>,
+    source_mac: Option<String>,
+    destination_mac: Option<String>,
+    /// Of the host's frame, behind its VLAN tags.
+    ethertype: Option<u16>,
+    vlans: Vec<u16>,
+    source: Option<IpAddr>,
+    destination: Option<IpAddr>,
+    /// Over IP.
+    protocol: Option<u8>,
+    source_port: Option<u16>,
+    destination_port: Option<u16>,
+}
+
+/// Describes a frame for programs.
+pub fn description(frame: &CapturedFrame) -> Description {
+    let layers = Layers::parse(frame.port, &frame.bytes);
+    let mac = |address: [u8; 6]| address.map(|byte| format!("{byte:02x}")).join(":");
+    Description {
+        at_ns: frame.at_ns,
+        port: frame.port,
+        direction: frame.direction,
+        length: frame.length,
+        corrupted: frame.corrupted,
+        classes: FrameClass::of(&layers),
+        linkmend: layers.link.as_ref().map(ToString::to_string),
+        source_mac: layers.macs.map(|(_, source)| mac(source)),
+        destination_mac: layers.macs.map(|(destination, _)| mac(destination)),
+        ethertype: layers.ethertype,
+        source: layers.addresses.map(|(source, _)| source),
+        destination: layers.addresses.map(|(_, destination)| destination),
+        protocol: layers.protocol,
+        source_port: layers.ports.map(|(source, _)| source),
+        destination_port: layers.ports.map(|(_, destination)| destination),
+        vlans: layers.vlans,
+    }
 }
 
 /// Appends the host's frame, as far as the captured bytes contain one.

@@ -46,11 +46,13 @@ impl CapturePort {
 }
 
 /// The direction of a frame at its port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Direction {
     /// Into the daemon.
+    #[serde(rename = "in")]
     Inbound,
     /// Out of it.
+    #[serde(rename = "out")]
     Outbound,
 }
 

@@ -1,6 +1,7 @@
 //! Checks the interfaces without changing them.
 
 use super::link::{InnerPort, LinkConfig};
+use crate::port::NOT_ETHERNET_HINT;
 use linkmend_diagnose::Diagnose;
 use linkmend_linux::route::{self, InterfaceFacts};
 use linkmend_protocol::wire::HEADER_GROWTH_MAX;
@@ -76,7 +77,8 @@ impl Diagnose for DeviceError {
                      the longest frames pass unprotected"
                 ))
             }
-            DeviceError::NotEthernet { .. } | DeviceError::Lookup { .. } => None,
+            DeviceError::NotEthernet { .. } => Some(NOT_ETHERNET_HINT.to_owned()),
+            DeviceError::Lookup { .. } => None,
         }
     }
 }

@@ -137,7 +137,11 @@ fn begin(
     let mut known = clients.lock();
     if known.len() >= CLIENTS_MAX {
         drop(known);
-        let busy = ErrorReply::new(ErrorKind::Busy, format!("{CLIENTS_MAX} clients are connected already"));
+        let busy = ErrorReply::new(ErrorKind::Busy, format!("{CLIENTS_MAX} clients are connected already"))
+            .with_hint(format!(
+                "end some of them (`ss -xp` names them), or wait: silent ones are disconnected after {} s",
+                IDLE_TIMEOUT.as_secs()
+            ));
         return write(&mut stream, &Response::Error(busy));
     }
     known.insert(id, stream.try_clone()?);

@@ -187,6 +187,7 @@ fn too_many_clients_are_told_so() {
     let mut one_more = Client::connect(&daemon.path).expect("it listens");
     let busy = refusal(one_more.links().expect_err("too many"));
     assert_eq!(busy.kind, ErrorKind::Busy);
+    assert!(busy.hint.expect("a hint").contains("after 60 s"));
     clients.clear();
     let served = (0..100).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(20));

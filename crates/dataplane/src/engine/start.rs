@@ -68,6 +68,9 @@ pub(super) fn warn_without_bypass(link: &str, ports: &PortPair) {
             "no in-kernel bypass on AF_PACKET: a dormant link is forwarded by this process, and nothing forwards when it ends"
         );
     }
+    if let Some(hint) = ports.fell_back.as_ref().and_then(Diagnose::hint) {
+        tracing::warn!(link, "the ports are AF_PACKET ports because AF_XDP cannot be used; hint: {hint}");
+    }
 }
 
 /// The state of two links, if there are two.

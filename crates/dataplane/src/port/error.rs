@@ -101,6 +101,10 @@ impl PortError {
     }
 }
 
+/// What to use instead of an interface without Ethernet frames.
+pub(crate) const NOT_ETHERNET_HINT: &str = "choose one that `ip link` shows as link/ether: a TAP device instead of a TUN \
+     device, or the interface that a tunnel runs over";
+
 impl Diagnose for PortError {
     fn hint(&self) -> Option<String> {
         match self {
@@ -108,6 +112,7 @@ impl Diagnose for PortError {
             PortError::InUse { .. } => {
                 Some("stop the other process first; one link end is served by one process".to_owned())
             }
+            PortError::NotEthernet { .. } => Some(NOT_ETHERNET_HINT.to_owned()),
             PortError::TooManyQueues { interface, .. } => {
                 Some(format!("reduce them with `ethtool -L {interface} combined 1` (or `rx 1`)"))
             }

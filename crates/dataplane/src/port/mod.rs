@@ -14,6 +14,7 @@ mod xdp;
 
 use std::os::fd::BorrowedFd;
 
+pub(crate) use error::NOT_ETHERNET_HINT;
 pub use error::PortError;
 pub use interface::Interface;
 #[cfg(feature = "bench")]

@@ -2,8 +2,9 @@
 
 use crate::commands::arguments::Daemons;
 use crate::commands::interrupt;
-use crate::failure::{Context, Hinted, Plain, Result, UsageError};
+use crate::failure::{Hinted, Plain, Result, UsageError};
 use crate::output::{print, remark};
+use crate::written_file::{self, cannot_write};
 use clap::Args;
 use linkmend_dataplane::LinkReport;
 use linkmend_dataplane::capture::describe;
@@ -12,9 +13,8 @@ use linkmend_dataplane::capture::{
     CaptureOptions, CapturePort, CaptureProgress, CapturedFrame, Direction, Filter, FrameClass, Repetition,
 };
 use linkmend_pcapng::{Packet, PcapngWriter, PortId, PortOptions};
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -47,6 +47,9 @@ pub struct CaptureArgs {
     /// Write a pcapng file for Wireshark and tshark; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     pub write: Option<PathBuf>,
+    /// Write a JSON object for each frame, on a line of its own
+    #[arg(long, conflicts_with_all = ["all", "write"])]
+    pub json: bool,
     /// End after so many frames
     #[arg(short, long, value_name = "FRAMES", value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
@@ -66,6 +69,7 @@ Examples:
   linkmend capture uplink --all                         a line for each frame
   linkmend capture uplink --port link --class copies,acks
   linkmend capture uplink tcp port 5201 and not host 10.0.0.7
+  linkmend capture uplink --json --class copies | jq .linkmend
   linkmend capture uplink --write uplink.pcapng --seconds 10
   linkmend capture uplink --write - | tshark -X lua_script:linkmend.lua -r -
 
@@ -163,16 +167,21 @@ impl Run<'_> {
 /// The destination of captured frames.
 enum Sink {
     Lines(Lines),
-    File { writer: PcapngWriter<Box<dyn Write>>, inner: PortId, link: PortId, backup: PortId },
+    Json,
+    File { path: PathBuf, writer: PcapngWriter<Box<dyn Write>>, inner: PortId, link: PortId, backup: PortId },
 }
 
 impl Sink {
     fn open(arguments: &CaptureArgs, report: &LinkReport) -> Result<Sink> {
         let Some(path) = &arguments.write else {
+            if arguments.json {
+                return Ok(Sink::Json);
+            }
             let every = arguments.all || !arguments.classes.is_empty();
             return Ok(Sink::Lines(Lines { quiet: (!every).then(Box::default) }));
         };
-        let output: Box<dyn Write> = if path.as_os_str() == "-" {
+        let is_piped = path.as_os_str() == "-";
+        let output: Box<dyn Write> = if is_piped {
             if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
                 return Err(Hinted {
                     message: "a pcapng file is not for a terminal".to_owned(),
@@ -182,38 +191,48 @@ impl Sink {
             }
             Box::new(BufWriter::new(std::io::stdout()))
         } else {
-            let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-            Box::new(BufWriter::new(file))
+            Box::new(BufWriter::new(written_file::create(path)?))
         };
-        let mut writer = PcapngWriter::new(output, "Linkmend", arguments.snap)?;
+        let path = if is_piped { Path::new("standard output") } else { path };
+        Ok(Sink::begin(path, output, arguments.snap, report).map_err(cannot_write(path))?)
+    }
+
+    /// Begins a file with its ports.
+    fn begin(path: &Path, output: Box<dyn Write>, snap: u32, report: &LinkReport) -> io::Result<Sink> {
+        let mut writer = PcapngWriter::new(output, "Linkmend", snap)?;
         let mut port =
             |name: &str| writer.add_port(&PortOptions { name, tick_exponent: NANOSECONDS, speed: None });
         let (inner, link) = (port(&report.inner.interface)?, port(&report.link.interface)?);
         let backup = report.failover.as_ref().map(|failover| port(&failover.backup.interface)).transpose()?;
         let backup = backup.unwrap_or(link);
         writer.flush()?;
-        Ok(Sink::File { writer, inner, link, backup })
+        Ok(Sink::File { path: path.to_owned(), writer, inner, link, backup })
     }
 
     fn write(&mut self, frame: &CapturedFrame) -> Result<()> {
         match self {
             Sink::Lines(lines) => lines.write(frame)?,
-            Sink::File { writer, inner, link, backup } => writer.write(&Packet {
-                port: match frame.port {
-                    CapturePort::Inner => *inner,
-                    CapturePort::Link => *link,
-                    CapturePort::Backup => *backup,
-                },
-                at_ticks: frame.at_ns,
-                direction: match frame.direction {
-                    Direction::Inbound => linkmend_pcapng::Direction::Inbound,
-                    Direction::Outbound => linkmend_pcapng::Direction::Outbound,
-                },
-                head: &frame.bytes,
-                bytes: frame.length,
-                corrupted: frame.corrupted,
-                comment: describe::comment(frame).as_deref(),
-            })?,
+            Sink::Json => print(&serde_json::to_string(&describe::description(frame))?)?,
+            Sink::File { path, writer, inner, link, backup } => {
+                let comment = describe::comment(frame);
+                let packet = Packet {
+                    port: match frame.port {
+                        CapturePort::Inner => *inner,
+                        CapturePort::Link => *link,
+                        CapturePort::Backup => *backup,
+                    },
+                    at_ticks: frame.at_ns,
+                    direction: match frame.direction {
+                        Direction::Inbound => linkmend_pcapng::Direction::Inbound,
+                        Direction::Outbound => linkmend_pcapng::Direction::Outbound,
+                    },
+                    head: &frame.bytes,
+                    bytes: frame.length,
+                    corrupted: frame.corrupted,
+                    comment: comment.as_deref(),
+                };
+                writer.write(&packet).map_err(cannot_write(path))?;
+            }
         }
         Ok(())
     }
@@ -229,15 +248,15 @@ impl Sink {
     /// Passes everything so far to whoever reads along.
     fn flush(&mut self) -> Result<()> {
         match self {
-            Sink::Lines(_) => Ok(()),
-            Sink::File { writer, .. } => Ok(writer.flush()?),
+            Sink::Lines(_) | Sink::Json => Ok(()),
+            Sink::File { path, writer, .. } => Ok(writer.flush().map_err(cannot_write(path))?),
         }
     }
 
     fn finish(self) -> Result<()> {
         match self {
-            Sink::Lines(_) => Ok(()),
-            Sink::File { writer, .. } => writer.finish().map(drop).context("cannot finish the file"),
+            Sink::Lines(_) | Sink::Json => Ok(()),
+            Sink::File { path, writer, .. } => Ok(writer.finish().map(drop).map_err(cannot_write(&path))?),
         }
     }
 }

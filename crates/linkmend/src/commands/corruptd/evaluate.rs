@@ -2,8 +2,9 @@
 
 use crate::commands::arguments::threads;
 use crate::commands::interrupt;
-use crate::failure::{Context, Hinted, Result};
+use crate::failure::{Hinted, Result};
 use crate::output::{print, remark, terminal};
+use crate::written_file;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_monitor::config::DetectionConfig;
@@ -104,8 +105,7 @@ pub(super) fn execute(arguments: &EvaluateArgs) -> Result<()> {
     }
     if !arguments.no_report {
         let path = &arguments.report;
-        std::fs::write(path, page(&evaluation)?)
-            .with_context(|| format!("cannot write the report to {}", path.display()))?;
+        written_file::write(path, page(&evaluation)?)?;
         remark(&format!("report: {}\n", path.display()));
     }
     Ok(())

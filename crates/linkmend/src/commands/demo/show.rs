@@ -4,6 +4,7 @@ use super::DemoArgs;
 use super::progress::Steps;
 use crate::failure::{Context, Result};
 use crate::output;
+use crate::written_file;
 use linkmend_report::{Plot, Table};
 use serde::Serialize;
 use std::path::Path;
@@ -35,8 +36,7 @@ pub(super) fn show<R: Serialize>(
     }
     if !arguments.no_report {
         let path = &arguments.report;
-        std::fs::write(path, page(result)?)
-            .with_context(|| format!("cannot write the report to {}", path.display()))?;
+        written_file::write(path, page(result)?)?;
         progress.print_line(&format!("report: {}", path.display()));
     }
     if let Some(folder) = &arguments.plots {
@@ -69,7 +69,7 @@ fn write_plots(plots: &[(&'static str, Plot)], folder: &Path) -> Result<()> {
     for (name, plot) in plots {
         for (ending, content) in [("svg", plot.to_svg()), ("csv", plot.to_csv())] {
             let path = folder.join(format!("demo-{name}.{ending}"));
-            std::fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))?;
+            written_file::write(&path, content)?;
         }
     }
     Ok(())

@@ -5,8 +5,9 @@ use super::source::{DRAWING, DrawArgs, network_and_trace};
 use super::{protection, repair, share};
 use crate::commands::arguments::threads;
 use crate::commands::interrupt;
-use crate::failure::{Context, Hinted, Plain, Result};
+use crate::failure::{Hinted, Plain, Result};
 use crate::output;
+use crate::written_file;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_experiment::Measurement;
@@ -86,8 +87,7 @@ pub fn execute(arguments: &DeployArgs) -> Result<()> {
     let upgrades = Upgrades::new(&topology, &runs);
     if let (Some(path), Some(budget)) = (&arguments.write, arguments.budget) {
         let names = upgrades.within_budget(budget, arguments.with_top).into_iter().map(|name| name + "\n");
-        std::fs::write(path, names.collect::<String>())
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        written_file::write(path, names.collect::<String>())?;
     }
     let shown = Shown { arguments, topology: &topology, upgrades: &upgrades, runs: &runs };
     if arguments.json {

@@ -8,6 +8,7 @@ use super::share;
 use super::source::{DRAWING, DrawArgs, network_and_trace};
 use crate::failure::{Context, Result};
 use crate::output;
+use crate::written_file::{self, cannot_write};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_fleet::optimizer::Objective;
@@ -18,9 +19,8 @@ use linkmend_quantity::LossRate;
 use linkmend_report::{Cell, Column, Table, Unit};
 use linkmend_topology::Topology;
 use serde_json::json;
-use std::fs::File;
 use std::io::BufWriter;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Width of the table when standard output is no terminal.
@@ -145,8 +145,8 @@ pub fn execute(arguments: &SimulateArgs) -> Result<()> {
     let settings = arguments.settings(&topology, protection)?;
     let mut series = match &arguments.series {
         Some(path) => {
-            let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-            Some(SeriesWriter::new(BufWriter::new(file))?)
+            let file = BufWriter::new(written_file::create(path)?);
+            Some(SeriesWriter::new(file).map_err(cannot_write(path))?)
         }
         None => None,
     };
@@ -165,7 +165,8 @@ pub fn execute(arguments: &SimulateArgs) -> Result<()> {
         }
     });
     bar.finish_and_clear();
-    trouble.and_then(|()| series.map_or(Ok(()), SeriesWriter::finish)).context("cannot write the series")?;
+    let written = trouble.and_then(|()| series.map_or(Ok(()), SeriesWriter::finish));
+    written.map_err(cannot_write(arguments.series.as_deref().unwrap_or(Path::new("series"))))?;
     let wall_s = began.elapsed().as_secs_f64();
     if arguments.json {
         return arguments.print_json(&topology, &summary, wall_s);

@@ -1,6 +1,7 @@
 //! The delay lines of a laboratory that stays up, as a separate process.
 
 use crate::failure::{Context, Plain, Result};
+use crate::written_file;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -135,7 +136,7 @@ pub fn start(lab: &Lab) -> Result<()> {
     }
     let path = log_path(prefix);
     std::fs::create_dir_all(CONTROL_FOLDER).with_context(|| format!("cannot make {CONTROL_FOLDER}"))?;
-    let log = std::fs::File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    let log = written_file::create(&path)?;
     let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
     command.args(["lab", "--prefix", prefix, "wires"]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);

@@ -3,6 +3,7 @@
 use super::finished::{Finished, Tally};
 use super::{Options, page};
 use crate::failure::{Context, Result};
+use crate::written_file::cannot_write;
 use linkmend_report::{Comparison, Verdict};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -93,9 +94,8 @@ fn pretty(value: &Value) -> Result<String> {
 /// Writes to a temporary file first, so that the file is always complete.
 fn write(path: &Path, content: &str) -> Result<()> {
     let beside = path.with_extension("part");
-    std::fs::write(&beside, content)
-        .and_then(|()| std::fs::rename(&beside, path))
-        .with_context(|| format!("cannot write {}", path.display()))
+    let written = std::fs::write(&beside, content).and_then(|()| std::fs::rename(&beside, path));
+    Ok(written.map_err(cannot_write(path))?)
 }
 
 /// A file name: lower-case letters and digits, with hyphens between them.

@@ -1,6 +1,7 @@
 //! `linkmend sim stress --capture`: writes a run as a capture file.
 
-use crate::failure::{Context, Result, UsageError};
+use crate::failure::{Result, UsageError};
+use crate::written_file::{self, cannot_write};
 use clap::Args;
 use linkmend_dataplane::config::HeaderFormat;
 use linkmend_quantity::Count;
@@ -44,9 +45,6 @@ impl CaptureArgs {
     /// [`UsageError`] if the file cannot be written.
     pub fn begin(&self, config: &mut StressConfig) -> Result<Option<Capturing>> {
         let Some(path) = &self.capture else { return Ok(None) };
-        let wrong = |error: std::io::Error| {
-            UsageError::new(format!("--capture {}: cannot be written: {error}", path.display()))
-        };
         if self.capture_packets.0 == 0 {
             return Err(UsageError::new("--capture-packets 0: must be at least 1".to_owned()).into());
         }
@@ -55,8 +53,8 @@ impl CaptureArgs {
             packets_max: self.capture_packets.0,
             ..CaptureOptions::new(config.link.rate, HeaderFormat::Compact.into())
         };
-        let file = File::create(path).map_err(wrong)?;
-        let capture = Capture::new(BufWriter::new(file), &options).map_err(wrong)?;
+        let file = written_file::create(path)?;
+        let capture = Capture::new(BufWriter::new(file), &options).map_err(cannot_write(path))?;
         if !config.full {
             tracing::info!("every event is simulated (--full), as skipped frames cannot be captured");
             config.full = true;
@@ -73,7 +71,7 @@ impl Capturing {
     pub fn finish(self) -> Result<()> {
         let full = self.capture.is_full();
         let path = self.path.display();
-        self.capture.finish().with_context(|| format!("cannot write the capture {path}"))?;
+        self.capture.finish().map_err(cannot_write(&self.path))?;
         if full {
             tracing::warn!("{path} ends before the run does; --capture-packets allows for more packets");
         }

@@ -1,7 +1,8 @@
 //! `linkmend sim flows --pcap`: writes what passes a port of a network with hosts as a capture file.
 
 use super::stress::usage;
-use crate::failure::{Context, Result, UsageError};
+use crate::failure::{Result, UsageError};
+use crate::written_file::{self, cannot_write};
 use clap::Args;
 use linkmend_quantity::Count;
 use linkmend_sim::flows::{FlowsConfig, PortCapture, PortCaptureOptions, find_port, port_name};
@@ -67,11 +68,8 @@ impl PcapArgs {
                 .ok_or_else(|| UsageError::new(format!("--speed {speed}: {RATE_REQUIREMENT}")))?,
             frames_max: self.pcap_frames.0,
         };
-        let wrong = |error: std::io::Error| {
-            UsageError::new(format!("--pcap {}: cannot be written: {error}", path.display()))
-        };
-        let file = File::create(path).map_err(wrong)?;
-        let capture = PortCapture::new(BufWriter::new(file), &options).map_err(wrong)?;
+        let file = written_file::create(path)?;
+        let capture = PortCapture::new(BufWriter::new(file), &options).map_err(cannot_write(path))?;
         Ok(Some(Capturing { path: path.clone(), capture }))
     }
 }
@@ -96,7 +94,7 @@ impl Ending {
     pub fn finish(self, capture: PortCapture<BufWriter<File>>) -> Result<()> {
         let full = capture.is_full();
         let path = self.path.display();
-        capture.finish().with_context(|| format!("cannot write the capture {path}"))?;
+        capture.finish().map_err(cannot_write(&self.path))?;
         if full {
             tracing::warn!("{path} ends before the run does; --pcap-frames allows for more frames");
         }

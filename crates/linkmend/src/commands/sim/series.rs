@@ -1,6 +1,7 @@
 //! `linkmend sim stress --series`: buffer levels over time.
 
-use crate::failure::{Context, Result, UsageError};
+use crate::failure::{Result, UsageError};
+use crate::written_file::{self, cannot_write};
 use clap::Args;
 use linkmend_quantity::Span;
 use linkmend_sim::stress::{BufferSeries, StressConfig};
@@ -40,7 +41,7 @@ impl SeriesArgs {
     /// so that no file is overwritten for an invalid run.
     ///
     /// # Errors
-    /// [`UsageError`] if the step cannot be used or the file cannot be written.
+    /// [`UsageError`] if the step cannot be used; [`WriteError`](crate::written_file::WriteError).
     pub fn begin(&self, config: &mut StressConfig) -> Result<Option<SeriesFile>> {
         let Some(path) = &self.series else { return Ok(None) };
         let step = self.series_step.0;
@@ -48,9 +49,7 @@ impl SeriesArgs {
             let text = format!("--series-step {}: must be above 0 and at most half a day", self.series_step);
             return Err(UsageError::new(text).into());
         }
-        let file = File::create(path).map_err(|error| {
-            UsageError::new(format!("--series {}: cannot be written: {error}", path.display()))
-        })?;
+        let file = written_file::create(path)?;
         if !config.full {
             tracing::info!("every event is simulated (--full), as nothing is seen of what is skipped");
             config.full = true;
@@ -66,7 +65,7 @@ impl SeriesFile {
     /// # Errors
     /// If the file cannot be written.
     pub fn finish(self, series: &BufferSeries) -> Result<()> {
-        write(self.file, series).with_context(|| format!("cannot write the series {}", self.path.display()))
+        Ok(write(self.file, series).map_err(cannot_write(&self.path))?)
     }
 }
 

@@ -4,8 +4,9 @@ use super::flow_network::time;
 use super::flows::NetworkArgs;
 use super::stress::usage;
 use crate::commands::interrupt;
-use crate::failure::{Context, Error, Hinted, Result, UsageError};
+use crate::failure::{Context, Error, Hinted, Result};
 use crate::output;
+use crate::written_file::{self, cannot_write};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_quantity::Span;
@@ -115,15 +116,12 @@ impl TimelineArgs {
 /// Executes the command.
 pub fn execute(arguments: &TimelineArgs) -> Result<()> {
     let config = arguments.config()?;
-    let file = |name: &str, path: &Option<PathBuf>| -> Result<Option<(PathBuf, File)>> {
+    let file = |path: &Option<PathBuf>| -> Result<Option<(PathBuf, File)>> {
         let Some(path) = path else { return Ok(None) };
-        let file = File::create(path).map_err(|error| {
-            UsageError::new(format!("--{name} {}: cannot be written: {error}", path.display()))
-        })?;
-        Ok(Some((path.clone(), file)))
+        Ok(Some((path.clone(), written_file::create(path)?)))
     };
-    let series = file("series", &arguments.series)?;
-    let page = file("report", &arguments.report)?;
+    let series = file(&arguments.series)?;
+    let page = file(&arguments.report)?;
     let stop = interrupt::flag()?;
     let bar = ProgressBar::new(2 * config.samples());
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  [{eta} left]") {
@@ -150,8 +148,7 @@ pub fn execute(arguments: &TimelineArgs) -> Result<()> {
 }
 
 fn write(path: &Path, mut file: File, text: &str) -> Result<()> {
-    std::io::Write::write_all(&mut file, text.as_bytes())
-        .with_context(|| format!("cannot write {}", path.display()))
+    Ok(std::io::Write::write_all(&mut file, text.as_bytes()).map_err(cannot_write(path))?)
 }
 
 /// A value of a phase, and how it is shown.

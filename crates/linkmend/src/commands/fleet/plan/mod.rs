@@ -13,6 +13,7 @@ use super::simulate::ObjectiveName;
 use super::{protection, share};
 use crate::failure::{Context, Error, Hinted, Result, UsageError};
 use crate::output;
+use crate::written_file;
 use clap::Args;
 use linkmend_fleet::plan::{
     Explanation, FindError, LinkFinder, Plan, PlanSettings, ReportedLink, read_links,
@@ -147,8 +148,7 @@ pub fn execute(arguments: &PlanArgs) -> Result<()> {
         None => None,
     };
     if let Some(path) = &arguments.html {
-        std::fs::write(path, page::page(&plan, arguments).to_html())
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        written_file::write(path, page::page(&plan, arguments).to_html())?;
     }
     if let Some(explanation) = explanation {
         return print_explanation(&explanation, arguments.json);

@@ -10,6 +10,7 @@ use crate::commands::interrupt;
 use crate::commands::sim::stress::usage;
 use crate::failure::{Context, Error, Hinted, Result, UsageError};
 use crate::output;
+use crate::written_file;
 use clap::Args;
 use comparison::{Cell, Comparison};
 use linkmend_diagnose::Diagnose;
@@ -214,5 +215,5 @@ fn show(arguments: &KernelArgs, comparison: &Comparison) -> Result<()> {
 
 fn write_report(comparison: &Comparison, path: &Path) -> Result<()> {
     let page = page::render(comparison)?;
-    std::fs::write(path, page).with_context(|| format!("cannot write the report to {}", path.display()))
+    Ok(written_file::write(path, page)?)
 }

@@ -1,0 +1,100 @@
+//! Files that commands write, and why one cannot be written: which file, and what to do about it.
+
+use linkmend_diagnose::{Diagnose, Fault};
+use std::fmt::{self, Display};
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// A file cannot be written.
+#[derive(Debug)]
+pub struct WriteError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Creates a file, or empties the one that is there.
+///
+/// # Errors
+/// [`WriteError`].
+pub fn create(path: &Path) -> Result<File, WriteError> {
+    File::create(path).map_err(cannot_write(path))
+}
+
+/// Writes a whole file.
+///
+/// # Errors
+/// [`WriteError`].
+pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), WriteError> {
+    std::fs::write(path, content).map_err(cannot_write(path))
+}
+
+/// Names the file in an error of writing it.
+pub fn cannot_write(path: &Path) -> impl Fn(io::Error) -> WriteError + use<> {
+    let path = path.to_owned();
+    move |source| WriteError { path: path.clone(), source }
+}
+
+/// What to do about an error of writing a file.
+pub fn hint(path: &Path, error: &io::Error) -> Option<String> {
+    Some(match error.kind() {
+        ErrorKind::NotFound => match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            Some(folder) => format!("make its folder with `mkdir -p {}`", folder.display()),
+            None => return None,
+        },
+        ErrorKind::PermissionDenied => {
+            "name a file in a folder where you may write, or run as root".to_owned()
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            "free some space there, or name a file on another disk".to_owned()
+        }
+        ErrorKind::ReadOnlyFilesystem => "name a file on another disk".to_owned(),
+        ErrorKind::IsADirectory => "name a file in that folder".to_owned(),
+        ErrorKind::NotADirectory => "a part of its path is a file; name a folder there".to_owned(),
+        _ => return None,
+    })
+}
+
+impl Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot write {}", self.path.display())
+    }
+}
+
+impl std::error::Error for WriteError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+impl Diagnose for WriteError {
+    /// A path that leads nowhere is the fault of who gave it.
+    fn fault(&self) -> Fault {
+        match self.source.kind() {
+            ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory => Fault::Usage,
+            _ => Fault::Failure,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        hint(&self.path, &self.source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_named_with_a_way_out() {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("the kernel has it");
+        let error = io::Write::write(&mut &full, b"x").map_err(cannot_write(Path::new("/dev/full")));
+        let error = error.expect_err("it is always full");
+        assert_eq!(error.to_string(), "cannot write /dev/full");
+        assert!(error.hint().expect("a hint").starts_with("free some space"), "{error:?}");
+        let error = create(Path::new("/nowhere/at/all.pcapng")).expect_err("no such folder");
+        assert_eq!(error.hint().as_deref(), Some("make its folder with `mkdir -p /nowhere/at`"));
+        let error = write(Path::new("/proc"), "x").expect_err("a folder");
+        assert_eq!(error.hint().as_deref(), Some("name a file in that folder"));
+    }
+}
