@@ -2,7 +2,7 @@
 
 mod daemon_lab;
 
-use daemon_lab::Lab;
+use daemon_lab::{Hub, Lab};
 use linkmend_dataplane::control::Client;
 use std::fs::OpenOptions;
 use std::os::unix::process::CommandExt;
@@ -32,7 +32,8 @@ fn a_full_disk_under_the_log_does_not_end_the_daemon() {
 fn a_reader_of_the_log_that_stands_still_does_not_hold_up_the_daemon() {
     let Some(mut lab) = Lab::new("still") else { return };
     let left = lab.left.clone();
-    let daemon = lab.start_with_log(&left, "left", "--allow-corruption", Stdio::piped());
+    // Each request is a line, and none is held back as one of a flood.
+    let daemon = lab.start_with_log(&left, "left", "--allow-corruption -v", Stdio::piped());
     let mut client = Client::connect(&lab.socket("left")).expect("it listens");
     let mut slowest = Duration::ZERO;
     for _ in 0..2_000 {
@@ -52,7 +53,7 @@ fn a_log_that_may_not_grow_does_not_end_the_daemon() {
     let Some(mut lab) = Lab::new("limit") else { return };
     let control = lab.socket("left");
     let line = format!(
-        "ulimit -f 1; exec ip netns exec {} {} run --inner create:host --link l0 --name left --control {} 2>{}",
+        "ulimit -f 1; exec ip netns exec {} {} run --inner create:host --link l0 --name left -v --control {} 2>{}",
         lab.left,
         env!("CARGO_BIN_EXE_linkmend"),
         control.display(),
@@ -73,4 +74,25 @@ fn a_log_that_may_not_grow_does_not_end_the_daemon() {
     }
     assert!(lab.status("left").contains("lines of the log could not be written"), "{}", lab.read_log("left"));
     assert_eq!(lab.stop(0, "-TERM"), Some(0));
+}
+
+/// Probes of both links then arrive on both, and contradict each other hundreds of times a second.
+#[test]
+fn two_links_in_one_broadcast_domain_do_not_flood_the_log() {
+    let Some(mut lab) = Lab::new("flood") else { return };
+    let hub = Hub::new("flood");
+    for (namespace, name) in [(lab.left.clone(), "left"), (lab.right.clone(), "right")] {
+        hub.connect(&namespace, "one");
+        hub.connect(&namespace, "two");
+        let ports = "inner = \"create:host\"\nlink = \"one\"\nbackup = \"two\"";
+        lab.start_configured(&namespace, name, &format!("[[link]]\nname = \"{name}\"\n{ports}\n"));
+    }
+    std::thread::sleep(Duration::from_secs(5));
+    for daemon in 0..2 {
+        assert_eq!(lab.stop(daemon, "-TERM"), Some(0));
+    }
+    for name in ["left", "right"] {
+        let log = lab.read_log(name);
+        assert!(log.lines().count() < 80, "{} lines: {log}", log.lines().count());
+    }
 }

@@ -1,8 +1,9 @@
 //! The writer of the log: a bounded queue, and a thread that writes it out.
 
+use super::repeats::Repeats;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -12,6 +13,9 @@ const LINES_MAX: usize = 1024;
 const LAST_WORDS_MAX: Duration = Duration::from_secs(1);
 /// Interval between attempts to write to a full descriptor.
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// Interval between looks for messages that were held back for long enough.
+const HELD_INTERVAL: Duration = Duration::from_secs(1);
 
 static LOST: AtomicU64 = AtomicU64::new(0);
 
@@ -38,11 +42,11 @@ pub struct LogWriter(SyncSender<Item>);
 pub struct Drain(SyncSender<Item>);
 
 impl LogWriter {
-    /// A writer to `sink`. If no thread can be started, every line is lost.
-    pub fn open(sink: impl Write + Send + 'static) -> (LogWriter, Drain) {
+    /// A writer to `sink`, of lines and of what `repeats` held back. If no thread can be started, every line is lost.
+    pub(super) fn open(sink: impl Write + Send + 'static, repeats: Repeats) -> (LogWriter, Drain) {
         let (lines, waiting) = sync_channel(LINES_MAX);
         let thread = std::thread::Builder::new().name("log".to_owned());
-        if thread.spawn(move || write_all(waiting, sink)).is_err() {
+        if thread.spawn(move || write_all(&waiting, sink, &repeats)).is_err() {
             lose(1);
         }
         (LogWriter(lines.clone()), Drain(lines))
@@ -87,25 +91,36 @@ impl Drop for Drain {
     }
 }
 
-fn write_all(waiting: Receiver<Item>, mut sink: impl Write) {
+fn write_all(waiting: &Receiver<Item>, mut sink: impl Write, repeats: &Repeats) {
     let mut told = 0;
-    for item in waiting {
+    let mut write_line = |line: &[u8]| {
+        let lost = lost_lines();
+        if lost > told {
+            let note = format!("{} lines of the log are missing here\n", lost - told);
+            if write(&mut sink, note.as_bytes()).is_ok() {
+                told = lost;
+            }
+        }
+        if write(&mut sink, line).is_err() {
+            lose(1);
+        }
+    };
+    let mut looked = Instant::now();
+    loop {
+        let item = waiting.recv_timeout(HELD_INTERVAL);
+        let is_last = matches!(item, Ok(Item::End(_)));
+        if is_last || looked.elapsed() >= HELD_INTERVAL {
+            looked = Instant::now();
+            let held = repeats.take_held((!is_last).then_some(looked));
+            held.iter().for_each(|line| write_line(line.as_bytes()));
+        }
         match item {
-            Item::End(done) => {
+            Ok(Item::Line(line)) => write_line(&line),
+            Ok(Item::End(done)) => {
                 let _ = done.try_send(());
             }
-            Item::Line(line) => {
-                let lost = lost_lines();
-                if lost > told {
-                    let note = format!("{} lines of the log are missing here\n", lost - told);
-                    if write(&mut sink, note.as_bytes()).is_ok() {
-                        told = lost;
-                    }
-                }
-                if write(&mut sink, &line).is_err() {
-                    lose(1);
-                }
-            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
         }
     }
 }
@@ -153,7 +168,7 @@ mod tests {
     #[test]
     fn lines_that_cannot_be_written_are_counted_and_named_when_it_works_again() {
         let sink = Sink::default();
-        let (mut log_writer, drain) = LogWriter::open(sink.clone());
+        let (mut log_writer, drain) = LogWriter::open(sink.clone(), Repeats::default());
         let settle = || {
             let (done, written) = sync_channel(1);
             drain.0.send(Item::End(done)).expect("the thread runs");

@@ -219,6 +219,35 @@ impl Drop for Lab {
     }
 }
 
+/// A bridge in a namespace of its own, to which ports of the laboratory's namespaces lead. Removed when dropped.
+pub struct Hub(String);
+
+impl Hub {
+    /// A bridge without ports.
+    pub fn new(test: &str) -> Hub {
+        let hub = Hub(format!("lmtest-{}-{test}-hub", std::process::id()));
+        assert!(ip(&format!("netns add {}", hub.0)));
+        assert!(ip(&format!("-n {} link add name bridge mtu 1508 type bridge mcast_snooping 0", hub.0)));
+        assert!(ip(&format!("-n {} link set dev bridge up", hub.0)));
+        hub
+    }
+
+    /// Connects a new interface of a namespace.
+    pub fn connect(&self, namespace: &str, interface: &str) {
+        let (hub, at_hub) = (&self.0, format!("{interface}-{}", &namespace[namespace.len() - 1..]));
+        let peer = format!("peer name {at_hub} mtu 1508 netns {hub}");
+        assert!(ip(&format!("link add name {interface} mtu 1508 netns {namespace} type veth {peer}")));
+        assert!(ip(&format!("-n {namespace} link set dev {interface} up")));
+        assert!(ip(&format!("-n {hub} link set dev {at_hub} master bridge up")));
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        ip(&format!("netns del {}", self.0));
+    }
+}
+
 pub fn outcome(output: Output) -> (i32, String, String) {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
