@@ -16,12 +16,16 @@ pub(crate) enum Machine {
     Roce(Box<Writes>),
 }
 
-/// When an end of a flow wants to be called.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Timeout {
-    pub(crate) at: Time,
-    /// Whether it does not wait for a tick: a kernel paces by a timer of its own.
-    pub(crate) is_exact: bool,
+/// A timer that expires with a tick.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct TickTimer {
+    /// What the transport asked for, and the tick that this became when it was set.
+    asked: Time,
+    expiry: Time,
+}
+
+impl TickTimer {
+    const OFF: TickTimer = TickTimer { asked: Time::NEVER, expiry: Time::NEVER };
 }
 
 /// One end of a flow.
@@ -36,11 +40,12 @@ pub(crate) struct Endpoint {
     pub(crate) is_ready: bool,
     /// The earliest of its times among the timers of its host; later ones there are ignored.
     pub(crate) timer_at: Time,
+    tick_timer: TickTimer,
 }
 
 impl Endpoint {
     pub(crate) fn new(machine: Machine, host: u32, mode: Mode) -> Endpoint {
-        Endpoint { machine, host, mode, is_ready: false, timer_at: Time::NEVER }
+        Endpoint { machine, host, mode, is_ready: false, timer_at: Time::NEVER, tick_timer: TickTimer::OFF }
     }
 
     /// Handles a packet from the other end, several of them if they were joined. `marked` if a switch has marked one of them.
@@ -73,17 +78,26 @@ impl Endpoint {
         }
     }
 
-    /// When it wants to be called if nothing arrives.
-    pub(crate) fn next_timeout(&self) -> Timeout {
-        let (at, paced) = match &self.machine {
-            Machine::Tcp(connection) => (connection.next_timeout(), connection.paced_until()),
+    /// When it is to be called if nothing arrives. `expiry` rounds to a tick, from the moment when a timer is set: one that
+    /// is set anew counts from then, however early the host looks at it again.
+    pub(crate) fn due(&mut self, expiry: impl FnOnce(Time) -> Time) -> Time {
+        let (asked, paced) = match &self.machine {
+            Machine::Tcp(connection) => (connection.unpaced_timeout(), connection.paced_until()),
             Machine::Roce(writes) => (writes.queue_pair.next_timeout(), None),
         };
-        Timeout { at: at.map_or(Time::NEVER, time), is_exact: at == paced }
+        let asked = asked.map_or(Time::NEVER, time);
+        if self.tick_timer.asked != asked {
+            self.tick_timer = TickTimer { asked, expiry: expiry(asked) };
+        }
+        // A kernel paces by a timer of its own, without ticks.
+        paced.map_or(Time::NEVER, time).min(self.tick_timer.expiry)
     }
 
     /// Does what is due.
     pub(crate) fn handle_timeout(&mut self, now: Time) {
+        if self.tick_timer.expiry <= now {
+            self.tick_timer = TickTimer::OFF;
+        }
         match &mut self.machine {
             Machine::Tcp(connection) => connection.handle_timeout(instant(now)),
             Machine::Roce(writes) => writes.queue_pair.handle_timeout(instant(now)),
@@ -149,5 +163,33 @@ impl Endpoint {
             }
         };
         (u32::try_from(retransmissions).unwrap_or(u32::MAX), u32::try_from(timeouts).unwrap_or(u32::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::HostLatency;
+    use linkmend_transport::Nanos;
+
+    #[test]
+    fn ticks_of_a_timer_count_from_when_it_was_set_and_not_from_an_earlier_wake() {
+        let config = tcp::Config { rto_min: Nanos::from_millis(1), ..tcp::Config::default() };
+        let rtt = Some(Nanos::from_micros(30));
+        let end = tcp::Connection::established_with(instant(Time::ZERO), config, rtt);
+        let mut connection = end.expect("a good configuration");
+        let [set, wake, third_tick] = [900, 1_000, 3_000].map(|micros| Time::from_nanos(micros * 1_000));
+        connection.write(1_000);
+        connection.poll_transmit(instant(set)).expect("a segment");
+        let mut endpoint = Endpoint::new(Machine::Tcp(Box::new(connection)), 0, Mode::Ordered);
+        let latency = HostLatency { timer_tick: wake, ..HostLatency::NONE };
+        // Somewhat more than a millisecond is two ticks, after the one at 1 ms.
+        for now in [set, wake] {
+            assert_eq!(
+                endpoint.due(|at| latency.expiry(now, at, Time::ZERO)),
+                third_tick,
+                "looked at {now:?}"
+            );
+        }
     }
 }

@@ -51,7 +51,7 @@ use crate::random::Random;
 use crate::time::Time;
 use card::Card;
 use connections::Connections;
-use endpoint::{Endpoint, Timeout};
+use endpoint::Endpoint;
 use flow::Active;
 use interrupts::Interrupts;
 use linkmend_transport::tcp;
@@ -255,19 +255,19 @@ impl TransportHosts {
 
     /// Sees that an end is called when it wants to be.
     fn set_timer(&mut self, now: Time, number: u32) {
+        let at = self.due(now, number);
         let Some(endpoint) = &mut self.endpoints[number as usize] else { return };
-        let host = &mut self.hosts[endpoint.host as usize];
-        let Timeout { at, is_exact } = endpoint.next_timeout();
-        if at >= endpoint.timer_at {
-            return;
-        }
-        // It may have expired while the network paused the host's port, and nobody asked.
-        let at = at.max(now);
-        let at = if is_exact { at } else { self.config.latency.expiry(now, at, host.tick_phase) };
         if at < endpoint.timer_at {
             endpoint.timer_at = at;
-            host.timers.push(Reverse((at, number)));
+            self.hosts[endpoint.host as usize].timers.push(Reverse((at, number)));
         }
+    }
+
+    /// When an end wants to be called, and not before now: its time may have come while the network paused the host's port.
+    fn due(&mut self, now: Time, number: u32) -> Time {
+        let Some(endpoint) = &mut self.endpoints[number as usize] else { return Time::NEVER };
+        let (latency, phase) = (&self.config.latency, self.hosts[endpoint.host as usize].tick_phase);
+        endpoint.due(|at| latency.expiry(now, at.max(now), phase)).max(now)
     }
 
     /// The stack of a host takes what has arrived.
@@ -337,13 +337,13 @@ impl TransportHosts {
                 continue;
             }
             endpoint.timer_at = Time::NEVER;
-            if endpoint.next_timeout().at <= now {
+            if self.due(now, number) > now {
+                self.set_timer(now, number);
+            } else if let Some(endpoint) = &mut self.endpoints[number as usize] {
                 endpoint.handle_timeout(now);
                 self.note_timeout(number);
                 self.make_ready(number);
                 self.note_progress(now, number);
-            } else {
-                self.set_timer(now, number);
             }
         }
     }

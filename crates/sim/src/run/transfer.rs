@@ -123,7 +123,7 @@ impl TransferConfig {
             .ok_or_else(|| ParameterError::new("transport", transport.name(), "must be one of TCP"))?;
         Ok(TransferConfig {
             // Linux gives a tail loss probe two ticks more.
-            tcp: tcp::Config { algorithm, seed, probe_slack: nanos(JIFFY) * 2, ..tcp::Config::default() },
+            tcp: tcp::Config { algorithm, seed, timer_slack: nanos(JIFFY) * 2, ..tcp::Config::default() },
             latency: HostLatency { least: RECEIVE_LATENCY, timer_tick: JIFFY, ..HostLatency::NONE },
             path,
             duration,

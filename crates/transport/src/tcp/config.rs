@@ -54,9 +54,9 @@ pub struct Config {
     pub adapt_reordering_window: bool,
     /// Whether the tail is probed, with [`LossDetection::RackTlp`] (RFC 8985, section 7; Linux: `tcp_early_retrans`).
     pub tail_loss_probe: bool,
-    /// What a probe waits for beyond two round trips if several segments are in flight (RFC 8985: nothing; Linux: two
-    /// ticks of its clock).
-    pub probe_slack: Nanos,
+    /// What RACK-TLP's timers wait beyond the times of RFC 8985 (nothing there; Linux: two ticks of its clock): a probe beyond
+    /// two round trips if several segments are in flight, and a look for losses beyond the reordering window.
+    pub timer_slack: Nanos,
     /// Initial congestion window in segments (RFC 6928).
     pub initial_window: u32,
     /// Selective acknowledgements (RFC 2018), if the peer takes them.
@@ -99,7 +99,7 @@ impl Default for Config {
             loss_detection: LossDetection::RackTlp,
             adapt_reordering_window: true,
             tail_loss_probe: true,
-            probe_slack: Nanos::ZERO,
+            timer_slack: Nanos::ZERO,
             initial_window: 10,
             sack: true,
             timestamps: true,

@@ -36,6 +36,28 @@ fn rack_finds_a_loss_a_quarter_of_a_round_trip_after_the_segments_behind_it() {
     assert_eq!(resent[0].at, Instant(expected));
 }
 
+/// Linux adds two ticks of its clock to the reordering window (`tcp_rack_mark_lost()`), and looks again after a timeout at the
+/// latest.
+#[test]
+fn the_reordering_timer_of_linux_waits_two_ticks_longer_and_at_most_a_timeout() {
+    let found_at = |timer_slack| {
+        let config = Config { timer_slack, rto_min: Nanos::from_millis(1), ..Config::default() };
+        let mut pair = Pair::established(config).losing(0, &[7]);
+        pair.write(0, 10 * MSS);
+        pair.run();
+        assert_eq!(pair.ends[0].info(pair.now).timeouts, 0);
+        again(&pair)[0].at
+    };
+    let exact = found_at(Nanos::ZERO);
+    assert_eq!(found_at(Nanos::from_micros(400)), exact + Nanos::from_micros(400));
+    let heard_at = Instant(10 * SEGMENT + DELAY.0 + ACK + DELAY.0);
+    let longest = found_at(Nanos::from_secs(1)).since(heard_at);
+    assert!(
+        (1_000_000..1_200_000).contains(&longest.0),
+        "{longest:?} instead of a timeout of 1 ms and a round trip"
+    );
+}
+
 /// Section 7.2: the tail is probed two smoothed round trips after the last acknowledgement that advanced.
 #[test]
 fn a_tail_is_probed_two_smoothed_round_trips_after_the_last_acknowledgement() {

@@ -79,7 +79,7 @@ impl TransportKind {
             timestamps: false,
             mss: 1_460,
             rto_min: Nanos::from_millis(1),
-            probe_slack: nanos(HostLatency::KERNEL.timer_tick) * 2,
+            timer_slack: nanos(HostLatency::KERNEL.timer_tick) * 2,
             ..tcp::Config::default()
         };
         HostsConfig {

@@ -445,25 +445,25 @@ impl Connection {
 
     /// When [`handle_timeout`](Self::handle_timeout) is to be called at the latest.
     pub fn next_timeout(&self) -> Option<Instant> {
-        let first = |a: Option<Instant>, b: Option<Instant>| match (a, b) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
+        [self.unpaced_timeout(), self.paced_until()].into_iter().flatten().min()
+    }
+
+    /// The same without pacing. A driver whose timers are coarse may be late for it, as kernels are.
+    pub fn unpaced_timeout(&self) -> Option<Instant> {
         match self.state {
             State::Closed | State::Listen => None,
             State::SynSent | State::SynReceived => self.handshake.timer(),
             _ => {
-                let own = first(self.forgets_at, self.persist.timer());
-                let halves = first(self.receiver.next_timeout(), self.sender.next_timeout());
-                first(own, halves)
+                let halves = [self.receiver.next_timeout(), self.sender.next_timeout()];
+                halves.into_iter().chain([self.forgets_at, self.persist.timer()]).flatten().min()
             }
         }
     }
 
-    /// When pacing lets the next segment go, if it waits for that; [`next_timeout`](Self::next_timeout) is no later. A
-    /// driver whose timers are coarse waits for this one exactly, as kernels do.
+    /// When pacing lets the next segment go, if it waits for that. A driver whose timers are coarse waits for this one exactly,
+    /// as kernels do.
     pub fn paced_until(&self) -> Option<Instant> {
-        self.sender.paced_until()
+        self.sender.paced_until().filter(|_| self.state.is_synchronized())
     }
 
     /// Time has passed.

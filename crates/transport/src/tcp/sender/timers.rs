@@ -44,13 +44,9 @@ impl LossProbe {
 }
 
 impl Sender {
-    /// When to call [`Sender::handle_timeout`] or [`Sender::poll`].
+    /// When to call [`Sender::handle_timeout`]; pacing has a time of its own.
     pub fn next_timeout(&self) -> Option<Instant> {
-        match (self.timer, self.pacer.timer()) {
-            (Some(timer), Some(paced)) => Some(timer.at.min(paced)),
-            (Some(timer), None) => Some(timer.at),
-            (None, paced) => paced,
-        }
+        self.timer.map(|timer| timer.at)
     }
 
     /// When pacing lets the next segment go, if it waits for that.
@@ -107,7 +103,7 @@ impl Sender {
     fn handle_reordering_timeout(&mut self, now: Instant) {
         let before = self.board.pipe();
         let window = self.rack.reordering_window(&self.rack_conditions());
-        let look_again = self.rack.detect_by_time(now, &mut self.board, window);
+        self.rack.detect_by_time(now, &mut self.board, window);
         if self.board.pipe() != before {
             if self.recovery.phase != Phase::Recovery {
                 self.enter_recovery(now, false);
@@ -117,10 +113,8 @@ impl Sender {
             }
             self.update_pacing_rate(now);
         }
-        match look_again {
-            Some(at) if at > now => self.set_timer(Kind::Reordering, at),
-            _ => self.set_retransmission_timer_since_sending(now),
-        }
+        // The timer was set for the last segment in question. If it was cut short to a timeout, that is due now.
+        self.set_retransmission_timer_since_sending(now);
     }
 
     fn set_timer(&mut self, kind: Kind, at: Instant) {
@@ -171,6 +165,8 @@ impl Sender {
         if self.board.is_empty() {
             self.timer = None;
         } else if let Some(at) = look_again {
+            // Linux: tcp_rack_mark_lost() adds TCP_TIMEOUT_MIN, and no timer waits longer than a timeout.
+            let at = (at + self.settings.timer_slack).min(ack.now + self.round_trip.timeout());
             self.set_timer(Kind::Reordering, at.max(ack.now + Nanos(1)));
         } else if ack.restarts_timer && !self.schedule_probe(ack.now, true) {
             self.set_retransmission_timer(ack.now);
@@ -192,7 +188,7 @@ impl Sender {
             Some(smoothed) => {
                 // A single segment may wait for a delayed acknowledgement.
                 let is_single = self.board.len() == 1;
-                let allowance = if is_single { self.round_trip.minimum() } else { self.settings.probe_slack };
+                let allowance = if is_single { self.round_trip.minimum() } else { self.settings.timer_slack };
                 smoothed * 2 + allowance
             }
         };
