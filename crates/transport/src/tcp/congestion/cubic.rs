@@ -1,10 +1,11 @@
 //! CUBIC: RFC 9438, with HyStart, and as Linux has it.
 //!
-//! Linux differs from the RFC in how the window grows, in two cases ([`Linux`], [`Rfc9438`]). Its Reno-friendly estimate
+//! Linux differs from the RFC in how the window grows, in three places ([`Linux`], [`Rfc9438`]). Its Reno-friendly estimate
 //! does not grow faster once it has reached the window at which the last segment was lost (section 4.3). And where the
 //! curve has no plateau to go to, after slow start has ended without a loss or after a timeout (sections 4.8 and 4.10), the
 //! window grows by a twentieth in each round trip at least. Both matter where random losses keep the window small: with a
-//! round trip of 10 ms and a loss of 1e-3 the RFC's window is a quarter larger.
+//! round trip of 10 ms and a loss of 1e-3 the RFC's window is a quarter larger. The curve is aimed a round trip ahead, which
+//! is the smoothed one in the RFC and the least one in Linux.
 //!
 //! Times are in units of 2^-20 s and windows in units of 2^-24 segments, so that the curve needs multiplications and
 //! shifts only; the cube root is taken once for each reduction.
@@ -36,6 +37,8 @@ pub trait Variant {
     const ALPHA_BEYOND: (u64, u64);
     /// Acknowledged segments for each of which, at the latest, the window grows by one while the curve has no plateau.
     const PROBE_SEGMENTS: u64;
+    /// How far ahead of the present the curve is aimed at (section 4.2: a round trip).
+    fn look_ahead(context: &Context) -> Option<Nanos>;
 }
 
 /// RFC 9438 to the letter.
@@ -45,6 +48,10 @@ pub struct Rfc9438;
 impl Variant for Rfc9438 {
     const ALPHA_BEYOND: (u64, u64) = (1, 1);
     const PROBE_SEGMENTS: u64 = u64::MAX;
+
+    fn look_ahead(context: &Context) -> Option<Nanos> {
+        context.smoothed_rtt
+    }
 }
 
 /// Linux, to version 6.18 (net/ipv4/tcp_cubic.c, `bictcp_update`).
@@ -54,6 +61,11 @@ pub struct Linux;
 impl Variant for Linux {
     const ALPHA_BEYOND: (u64, u64) = ALPHA;
     const PROBE_SEGMENTS: u64 = 20;
+
+    /// The least round trip (`delay_min`), whatever the queue adds to it.
+    fn look_ahead(context: &Context) -> Option<Nanos> {
+        context.min_rtt
+    }
 }
 
 /// Lets the window grow along a cubic function of the time since the last reduction.
@@ -135,7 +147,7 @@ impl Epoch {
             exact.max(self.w_est)
         } else {
             // Section 4.2: the target is the curve in a round-trip time, limited to half a window of growth in it.
-            let rtt = units(context.smoothed_rtt.unwrap_or_default());
+            let rtt = units(V::look_ahead(context).unwrap_or_default());
             let target = self.w_cubic(elapsed.saturating_add(rtt)).clamp(exact, exact / 2 * 3);
             exact + (target - exact) / size * u64::from(acknowledged)
         };
@@ -234,6 +246,25 @@ impl<V: Variant + Default> CongestionControl for Cubic<V> {
 mod tests {
     use super::super::tests::context;
     use super::*;
+
+    /// A queue that fills delays acknowledgements, and must not make the window grow faster: Linux aims the curve at the least
+    /// round trip ahead, the RFC at the smoothed one.
+    #[test]
+    fn a_longer_queue_does_not_steepen_the_curve_of_linux() {
+        fn grown<V: Variant + Clone + Default>(smoothed_rtt: Nanos) -> u64 {
+            let window = Window { cwnd: 100, ssthresh: 50 };
+            let curve = Curve { w_max: 120 << WINDOW_BITS, cwnd_prior: 120 << WINDOW_BITS, epoch: None };
+            let start = context(window).now;
+            let now = start + Nanos::from_millis(200);
+            let mut epoch = curve.begin(start, window.cwnd);
+            let at = Context { now, smoothed_rtt: Some(smoothed_rtt), ..context(window) };
+            let cwnd = epoch.grow::<V>(&at, 100, 1, Plateau { is_known: true, cwnd_prior: curve.cwnd_prior });
+            (u64::from(cwnd) << WINDOW_BITS) + epoch.fraction
+        }
+        let [short, long] = [100, 300].map(Nanos::from_millis);
+        assert_eq!(grown::<Linux>(long), grown::<Linux>(short));
+        assert!(grown::<Rfc9438>(long) > grown::<Rfc9438>(short));
+    }
 
     /// One connection in congestion avoidance, with acknowledgements evenly spaced over each round trip.
     struct Flow<V = Rfc9438> {
