@@ -1,20 +1,24 @@
 //! BBR version 1: draft-cardwell-iccrg-bbr-congestion-control-00, whose sections are cited.
 //!
-//! Left out, because the draft has neither: Linux's long-term bandwidth sampling (policers) and its allowance for
-//! aggregated acknowledgements.
+//! Beyond the draft it has what Linux adds for every path: a margin below the estimated rate, and room in the window for
+//! acknowledgements that come many at once ([`aggregation`]). Left out is Linux's long-term bandwidth sampling, which is for policers.
 
+mod aggregation;
 mod model;
 #[cfg(test)]
 mod tests;
 
 use super::{AckSample, Congestion, CongestionControl, Context, Phase, SSTHRESH_MIN, Window};
 use crate::time::{Instant, Nanos};
+use aggregation::Aggregation;
 use model::{Gain, Model};
 
 /// 2 / ln 2: the least gain with which the rate can double each round (section 4.3.1.1).
 const HIGH_GAIN: Gain = Gain(2_885);
 /// Its inverse drains in one round what startup has queued (section 4.3.2).
 const DRAIN_GAIN: Gain = Gain(347);
+/// It sends a hundredth slower than the bottleneck, so that what was queued can drain (Linux: `bbr_pacing_margin_percent`).
+const PACING_MARGIN: Gain = Gain(990);
 /// Twice the bandwidth-delay product, for delayed and stretched acknowledgements (section 4.2.3.2).
 const CWND_GAIN: Gain = Gain(2_000);
 /// The pacing gains of the phases of a cycle (section 4.3.3.1). Their mean is 1.
@@ -54,6 +58,7 @@ struct ProbeRtt {
 #[derive(Debug, Clone)]
 pub struct Bbr {
     model: Model,
+    aggregation: Aggregation,
     state: State,
     pacing_gain: Gain,
     cwnd_gain: Gain,
@@ -80,6 +85,7 @@ impl Bbr {
     pub fn new(seed: u64) -> Bbr {
         Bbr {
             model: Model::default(),
+            aggregation: Aggregation::default(),
             state: State::Startup,
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
@@ -111,7 +117,7 @@ impl Bbr {
 
     /// Section 4.2.1: before the pipe is full, the rate is never lowered.
     fn set_pacing_rate(&mut self, gain: Gain) {
-        let rate = gain.of(self.model.bandwidth());
+        let rate = PACING_MARGIN.of(gain.of(self.model.bandwidth()));
         if rate > 0 && (self.is_pipe_full || rate > self.pacing_rate) {
             self.pacing_rate = rate;
         }
@@ -253,7 +259,12 @@ impl Bbr {
     /// Section 4.2.3: BBRSetCwnd.
     fn set_cwnd(&mut self, context: &Context, sample: &AckSample, window: &mut Window) {
         if sample.delivered > 0 && !self.recover(context, sample, window) {
-            let target = self.inflight(context.mss, self.cwnd_gain);
+            let extra = if self.is_pipe_full {
+                self.aggregation.extra(context.mss, self.model.bandwidth())
+            } else {
+                0
+            };
+            let target = self.inflight(context.mss, self.cwnd_gain).saturating_add(extra);
             let grown = window.cwnd.saturating_add(sample.delivered);
             if self.is_pipe_full {
                 window.cwnd = grown.min(target);
@@ -292,12 +303,13 @@ impl CongestionControl for Bbr {
         self.model.min_rtt_at = context.now;
         let rtt = context.smoothed_rtt.unwrap_or(RTT_UNKNOWN);
         let bytes = u64::from(context.window.cwnd) * u64::from(context.mss);
-        self.pacing_rate = HIGH_GAIN.of(model::rate(bytes, rtt));
+        self.pacing_rate = PACING_MARGIN.of(HIGH_GAIN.of(model::rate(bytes, rtt)));
     }
 
     /// Section 3.5.1: BBRUpdateOnACK.
     fn control(&mut self, context: &Context, sample: &AckSample, window: &mut Window) -> bool {
         self.model.update_bandwidth(context.mss, sample);
+        self.aggregation.update(context, sample, self.model.bandwidth(), self.model.is_round_start);
         self.check_cycle(context, sample);
         self.check_full_pipe(sample);
         self.check_drain(context);

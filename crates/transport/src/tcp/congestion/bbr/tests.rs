@@ -280,7 +280,7 @@ fn after_an_idle_time_it_sends_at_the_estimated_bandwidth_and_does_not_probe_at_
     path.run(Nanos::from_secs(3));
     let at = Context { now: path.now + Nanos::from_secs(20), in_flight: 0, ..context(path.window) };
     path.bbr.idle_ended(&at, Nanos::from_secs(20));
-    assert_eq!(path.bbr.pacing_rate(), Some(path.bbr.model.bandwidth()));
+    assert_eq!(path.bbr.pacing_rate(), Some(PACING_MARGIN.of(path.bbr.model.bandwidth())));
     path.flight.clear();
     path.now = at.now;
     path.next_send = at.now;
