@@ -154,9 +154,12 @@ impl Receiver {
         segment.end() >= self.last_acknowledged && segment.sequence <= self.edge()
     }
 
-    /// Whether the data or the FIN of a segment has something new that is in the window.
+    /// Whether the data or the FIN of a segment has something new that is in the window. A FIN alone needs no room: some peers
+    /// send theirs, again and again, to a window that is closed (Linux: tcp_data_queue()).
     pub fn wants(&self, segment: &Segment) -> bool {
-        segment.sequence < self.edge() && segment.end() > self.next()
+        let is_bare_fin = segment.flags.contains(Flags::FIN) && segment.length == 0;
+        let is_in_window = segment.sequence < self.edge() || (is_bare_fin && segment.sequence == self.next());
+        is_in_window && segment.end() > self.next()
     }
 
     /// PAWS (RFC 7323, section 5.3): whether its timestamp is older than one that arrived before.
@@ -198,7 +201,7 @@ impl Receiver {
     /// Data or a FIN of an acceptable segment.
     pub fn handle_data(&mut self, now: Instant, segment: &Segment, rtt: RoundTrip) -> Received {
         let next_before = self.next();
-        let had_gap = self.reassembly.has_gap();
+        let (had_gap, was_closed) = (self.reassembly.has_gap(), self.edge() == next_before);
         let range = segment.sequence..self.end_within_limits(segment);
         let inserted = self.reassembly.insert(range);
         if inserted.is_dropped {
@@ -225,8 +228,12 @@ impl Receiver {
         }
         let is_pushed = segment.flags.contains(Flags::PSH) && bytes > 0;
         self.timing.handle_data(now, segment.length, inserted.advanced, is_pushed, rtt);
-        // RFC 5681, section 4.2: at once when it is out of order or fills a gap.
-        if had_gap || self.reassembly.has_gap() || (inserted.duplicate.is_some() && !is_finished) {
+        // RFC 5681, section 4.2: at once when it is out of order or fills a gap. In Linux also if there is no memory for it.
+        if had_gap
+            || was_closed
+            || self.reassembly.has_gap()
+            || (inserted.duplicate.is_some() && !is_finished)
+        {
             self.timing.owe_now();
         }
         if self.reads_at_once {
@@ -236,14 +243,17 @@ impl Receiver {
         Received { bytes, is_finished }
     }
 
-    /// The number after the last byte that counts: not beyond the window, nor beyond the end of the stream.
+    /// The number after the last byte that counts: not beyond the window, nor beyond the end of the stream. If everything was
+    /// read, a segment in order may reach beyond the window, as in Linux (tcp_sequence()): what follows it finds no room.
     fn end_within_limits(&mut self, segment: &Segment) -> u64 {
+        let is_alone = self.unread() == 0 && segment.sequence <= self.next();
+        let edge = if is_alone { u64::MAX } else { self.edge() };
         let data_end = segment.sequence.saturating_add(u64::from(segment.length));
         let is_last = segment.flags.contains(Flags::FIN);
         if is_last
             && self.end_of_stream.is_none()
             && self.reassembly.highest() <= data_end
-            && data_end < self.edge()
+            && data_end <= edge
         {
             self.end_of_stream = Some(data_end);
         }
@@ -251,7 +261,7 @@ impl Receiver {
             // The FIN takes one number.
             Some(last) if is_last && data_end == last => data_end + 1,
             Some(last) => data_end.min(last),
-            None => data_end.min(self.edge()),
+            None => data_end.min(edge),
         }
     }
 

@@ -127,11 +127,33 @@ fn a_changed_mark_acknowledges_what_came_before() {
 }
 
 #[test]
-fn data_beyond_the_window_is_cut_off() {
+fn data_beyond_the_window_is_cut_off_unless_it_is_next_and_all_before_it_was_read() {
+    let long = |place| Segment { length: 60_000, ..segment(place) };
     let mut receiver = receiver(&config(), Ecn::Off);
+    receiver.set_reads_at_once(false);
+    let alone = take(&mut receiver, &long(0)).expect("at once");
+    assert_eq!((alone.acknowledgement, alone.window), (long(0).end(), 0));
+
+    receiver = self::receiver(&config(), Ecn::Off);
+    receiver.set_reads_at_once(false);
     let edge = receiver.edge();
-    let answer = take(&mut receiver, &Segment { length: 60_000, ..segment(0) }).expect("at once");
-    assert_eq!(answer.acknowledgement, edge);
+    take(&mut receiver, &segment(0));
+    let behind = take(&mut receiver, &long(1)).expect("at once");
+    assert_eq!((behind.acknowledgement, behind.window), (edge, 0));
+}
+
+#[test]
+fn a_closed_window_takes_the_end_of_the_stream_alone() {
+    let mut receiver = receiver(&config(), Ecn::Off);
+    receiver.set_reads_at_once(false);
+    let full = take(&mut receiver, &Segment { length: 60_000, ..segment(0) }).expect("at once");
+    let fin = Flags::ACK.with(Flags::FIN);
+    let end = Segment { flags: fin, sequence: full.acknowledgement, length: 0, ..segment(0) };
+    let with_data = Segment { length: 1, ..end };
+    assert_eq!(take(&mut receiver, &with_data).map(|answer| answer.acknowledgement), Some(end.sequence));
+    let answer = take(&mut receiver, &end).expect("at once");
+    assert_eq!((answer.acknowledgement, answer.window), (end.sequence + 1, 0));
+    assert!(receiver.is_finished());
 }
 
 #[test]
