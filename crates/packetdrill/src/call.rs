@@ -79,6 +79,7 @@ pub fn attempt(
     let Some(fd) = fd else { return Err(format!("the call `{}`", call.name)) };
     let Some(descriptor) = descriptors.open.get(&fd).cloned() else { return Ok(Failed("EBADF")) };
     let progress = match call.name.as_str() {
+        _ if transfer::has_no_buffer(call) => Failed("EFAULT"),
         "bind" => Returned(0),
         "listen" => {
             change(descriptors, fd, |descriptor| descriptor.role = Role::Listening);

@@ -26,7 +26,7 @@ const PASSED_OVER: [&str; 11] =
     ["ip", "tc", "ethtool", "sleep", "true", "rm", "modprobe", "ulimit", "iptables-save", "cat", "sync"];
 
 /// Settings of the kernel that change nothing of what the simulated TCP does, at any value.
-const WITHOUT_EFFECT: [&str; 29] = [
+const WITHOUT_EFFECT: [&str; 31] = [
     "tcp_adv_win_scale",
     "tcp_autocorking",
     "tcp_challenge_ack_limit",
@@ -56,6 +56,9 @@ const WITHOUT_EFFECT: [&str; 29] = [
     "tcp_wmem",
     "tcp_workaround_signed_windows",
     "tcp_ecn_fallback",
+    // Of accurate ECN (RFC 9768), which no value of `tcp_ecn` that the simulated TCP has asks for.
+    "tcp_ecn_option",
+    "tcp_ecn_option_beacon",
 ];
 
 /// Settings that the simulated TCP has at this value only.
@@ -128,7 +131,9 @@ const SHELL_DEPTH_MAX: u32 = 4;
 
 impl Default for Settings {
     fn default() -> Settings {
-        let config = Config { receive_buffer: 6 << 20, ..Config::default() };
+        // Scripts are written for kernels with 1,000 ticks a second.
+        let timer_slack = Nanos::from_millis(2);
+        let config = Config { receive_buffer: 6 << 20, timer_slack, ..Config::default() };
         Settings {
             config,
             tolerance: Nanos::from_micros(4_000),
@@ -426,6 +431,15 @@ mod tests {
         assert_eq!((config.algorithm, config.sack, config.f_rto), (Algorithm::Reno, false, false));
         assert_eq!((config.initial_window, config.receive_buffer, config.pacing), (4, 100_000, true));
         assert_eq!((config.mss, config.ecn, config.restart_after_idle), (1_448, Ecn::Off, false));
+    }
+
+    #[test]
+    fn options_of_accurate_ecn_are_no_hindrance_while_it_is_off() {
+        let ecn = |value| {
+            let settings = after(&[&format!("sysctl -q net.ipv4.tcp_ecn={value} net.ipv4.tcp_ecn_option=2")]);
+            settings.and_then(|settings| settings.connection(true)).map(|config| config.ecn)
+        };
+        assert_eq!((ecn(0), ecn(3)), (Ok(Ecn::Off), Err("net.ipv4.tcp_ecn=3".to_owned())));
     }
 
     #[test]

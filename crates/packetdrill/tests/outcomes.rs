@@ -40,6 +40,7 @@ fn calls_that_return_something_else_or_not_at_all_or_too_late_are_failures() {
     for (script, wanted) in [
         ("+0 read(4, ..., 10) = 0\n", "fail: 8: `read` does not return"),
         ("+0 write(4, ..., 10) = 9\n", "fail: 8: `write` returns 10 instead of 9"),
+        ("+0 write(4, NULL, 10) = 10\n", "fail: 8: `write` returns -1 EFAULT instead of 10"),
         ("+0 close(5) = 0\n", "fail: 8: `close` returns -1 EBADF instead of 0"),
         ("+0...0.2 read(4, ..., 10) = 1\n", "fail: 8: `read` does not return by 0.304000"),
         (

@@ -25,6 +25,12 @@ fn size(call: &Call) -> Result<u64, Lacking> {
     number.ok_or_else(|| format!("`{}` without a size", call.name))
 }
 
+/// Whether a call that transfers bytes is given no address for them.
+pub fn has_no_buffer(call: &Call) -> bool {
+    matches!(call.name.as_str(), "write" | "send" | "sendto" | "read" | "recv" | "recvfrom")
+        && names(call.arguments.get(1)) == ["NULL"]
+}
+
 /// The bytes of `[{..., 1000}, {..., 500}]`.
 fn vector_size(vector: &Expression) -> Option<i64> {
     let Expression::Array(list) = vector else { return None };
