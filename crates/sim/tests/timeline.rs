@@ -28,22 +28,28 @@ fn phases(report: &TimelineReport) -> [Phase; 3] {
     [report.healthy, report.corrupting, report.protected].map(|phase| phase.expect("it has samples"))
 }
 
-/// The effective link speed is that of a network without hosts, in which nothing is handed over.
+/// The effective link speed is that of a network without hosts, in which nothing is handed over. How far the window of one
+/// flow has grown when its link fails again is chance (8 to 23 Gbit/s), so several are taken.
 #[test]
 fn a_link_may_fail_as_well() {
-    let mut config = config(TransportKind::Cubic, 25, 1e-3);
-    let setup = FlowSetup {
-        transport: TransportKind::Cubic,
-        scheme: SchemeKind::Ordered,
-        loss: 1e-3,
-        speed: BitRate(25_000_000_000),
-        failures: FailureSetup { every: Some(Time::from_nanos(50_000_000)), ..FailureSetup::default() },
-        ..FlowSetup::default()
-    };
-    let demand = Demand::Endless { duration: Time::from_nanos(220_000_000) };
-    config.flows = setup.config(setup.testbed().expect("a speed of links"), demand).expect("valid");
-    let [healthy, _, protected] = phases(&measure(&config));
-    assert!(healthy.goodput_gbps > 20.0 && protected.goodput_gbps > 10.0, "{healthy:?} {protected:?}");
+    let goodputs = [1, 2, 3, 4].map(|seed| {
+        let mut config = config(TransportKind::Cubic, 25, 1e-3);
+        let setup = FlowSetup {
+            transport: TransportKind::Cubic,
+            scheme: SchemeKind::Ordered,
+            loss: 1e-3,
+            speed: BitRate(25_000_000_000),
+            failures: FailureSetup { every: Some(Time::from_nanos(50_000_000)), ..FailureSetup::default() },
+            seed,
+            ..FlowSetup::default()
+        };
+        let demand = Demand::Endless { duration: Time::from_nanos(220_000_000) };
+        config.flows = setup.config(setup.testbed().expect("a speed of links"), demand).expect("valid");
+        let [healthy, _, protected] = phases(&measure(&config));
+        [healthy.goodput_gbps, protected.goodput_gbps]
+    });
+    let [healthy, protected] = [0, 1].map(|phase| goodputs.iter().map(|of| of[phase]).sum::<f64>() / 4.0);
+    assert!(healthy > 20.0 && protected > 10.0, "{goodputs:?}");
 }
 
 #[test]
