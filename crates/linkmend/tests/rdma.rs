@@ -199,3 +199,16 @@ fn the_speed_of_the_command_line_is_that_of_a_topology_which_names_none() {
     assert!(median("dumbbell") > 1_600.0);
     assert!(median("dumbbell:speed=100G") < 400.0);
 }
+
+#[test]
+fn threads_that_cannot_help_are_named() {
+    let flows = |trials: &str| {
+        run(&["sim", "flows", "--trials", trials, "--size", "143B", "--threads", "2", "--json"])
+    };
+    let (code, one_part, err) = flows("10");
+    assert_eq!(code, 0, "{err}");
+    assert!(err.contains("--threads 2: there is work for 1 only"), "{err}");
+    assert!(!one_part.contains("threads"));
+    let (_, _, err) = flows("20k");
+    assert!(!err.contains("--threads"), "{err}");
+}

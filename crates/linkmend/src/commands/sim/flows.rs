@@ -193,7 +193,7 @@ pub(super) struct NetworkArgs {
     /// Seed of everything random
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
-    /// Threads to use [default: one for each processor]
+    /// Threads to use; they share out many trials, and a single run cannot be divided [default: one for each processor]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 }
@@ -246,7 +246,12 @@ impl NetworkArgs {
         }
     }
 
-    pub(super) fn threads(&self) -> usize {
+    pub(super) fn threads(&self, parts: usize) -> usize {
+        if let Some(asked) = self.threads.filter(|asked| *asked > parts) {
+            tracing::warn!(
+                "--threads {asked}: there is work for {parts} only; threads share out many trials, and a single run cannot be divided"
+            );
+        }
         threads(self.threads)
     }
 }
@@ -332,11 +337,12 @@ fn run_and_show(
         bar.set_style(style);
     }
     let done = &|| bar.inc(1);
+    let threads = network.threads(config.parts());
     let report = match capturing {
-        None => flows::run(config, network.threads(), &stop, done).map_err(usage),
+        None => flows::run(config, threads, &stop, done).map_err(usage),
         Some(capturing) => {
             let (capture, ending) = capturing.begun();
-            flows::run_captured(config, network.threads(), &stop, done, capture).map_err(usage).and_then(
+            flows::run_captured(config, threads, &stop, done, capture).map_err(usage).and_then(
                 |(report, capture)| {
                     capture.map_or(Ok(()), |capture| ending.finish(capture))?;
                     Ok(report)

@@ -127,7 +127,7 @@ pub fn execute(arguments: &TimelineArgs) -> Result<()> {
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  [{eta} left]") {
         bar.set_style(style);
     }
-    let report = timeline::run(&config, arguments.network.threads(), &stop, &|| bar.inc(1)).map_err(usage);
+    let report = timeline::run(&config, arguments.network.threads(2), &stop, &|| bar.inc(1)).map_err(usage);
     bar.finish_and_clear();
     let report = report?.ok_or_else(|| -> Error {
         let hint = "a shorter --duration takes less time".to_owned();
