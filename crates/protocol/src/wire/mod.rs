@@ -9,6 +9,7 @@ mod control;
 mod display;
 mod ethernet;
 mod priority_pause;
+mod probe;
 mod reader;
 mod transparent;
 
