@@ -15,6 +15,7 @@
 //! - [`published`]: every number that the paper derives, with what it should be.
 #![forbid(unsafe_code)]
 
+mod chances;
 mod flows;
 mod mechanisms;
 mod model;
@@ -24,8 +25,9 @@ pub mod published;
 mod sizes;
 mod timeouts;
 
+pub use chances::{Chance, Chances, Costs};
 pub use flows::Flows;
 pub use mechanisms::{COPIES_MAX, Mechanisms};
-pub use model::{Chance, Chances, Costs, Kind, Model};
+pub use model::{Kind, Model};
 pub use path::{CORRUPTION_REQUIREMENT, Path};
 pub use sizes::Sizes;

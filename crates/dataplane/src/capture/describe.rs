@@ -62,7 +62,7 @@ pub struct Description {
     vlans: Vec<u16>,
     source: Option<IpAddr>,
     destination: Option<IpAddr>,
-    /// Over IP.
+    /// The IP protocol number, of IP packets alone.
     protocol: Option<u8>,
     source_port: Option<u16>,
     destination_port: Option<u16>,

@@ -27,6 +27,7 @@ mod hosts;
 mod lookahead;
 mod pfc;
 mod plan;
+mod ports_of_nodes;
 mod receive;
 mod routes;
 mod send;

@@ -4,7 +4,7 @@ use super::Network;
 use super::failover::{FailingLink, Failover, Latencies};
 use super::hosts::{Hosts, NoHosts};
 use super::pfc::{Pfc, PfcLimits};
-use super::routes::by_node;
+use super::ports_of_nodes::by_node;
 use crate::event_queue::EventQueue;
 use crate::link::control_store::ControlStore;
 use crate::link::generator::Generator;

@@ -4,15 +4,16 @@
 //! search, and one route of every other switch: a fat tree of k = 64 has 65,536 hosts and 2,048 routes.
 
 use super::Plan;
+use super::ports_of_nodes::by_node;
 use crate::link::{PortId, Scheme};
 use crate::node::{Node, NodeId, Way};
 use std::collections::VecDeque;
 
 /// Where routes lead, and which of them frames for a node follow.
 pub(super) struct Destinations {
-    /// By route.
+    /// Where the routes lead, by the number of the route.
     roots: Vec<NodeId>,
-    /// By node.
+    /// How frames for a node travel, by the node's index.
     pub(super) ways: Vec<Way>,
 }
 
@@ -134,15 +135,6 @@ impl<S: Scheme> Plan<S> {
     fn is_switch(&self, node: NodeId) -> bool {
         matches!(self.nodes[node.index()], Node::Switch(_))
     }
-}
-
-/// The ports of each of so many nodes.
-pub(super) fn by_node(nodes: usize, ports: impl Iterator<Item = (NodeId, PortId)>) -> Vec<Vec<PortId>> {
-    let mut ports_of = vec![Vec::new(); nodes];
-    for (node, port) in ports {
-        ports_of[node.index()].push(port);
-    }
-    ports_of
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Probabilities and costs against what is computed by hand, and against each other.
 
 use super::*;
+use crate::{Flows, Path, Sizes};
 use proptest::prelude::*;
 
 fn model(links: u32, corrupting: f64, loss: f64, bytes: u64) -> Model {
