@@ -5,6 +5,7 @@
 //! - [`deployment`]: which switches can protect links; [`upgrades`]: which should be upgraded first.
 //! - [`network`]: a network in operation and its metrics.
 //! - [`optimizer`]: which corrupting links to disable.
+//! - [`attribution`]: which links corrupt frames, and which only pass on what others have corrupted.
 //! - [`plan`]: what to do today about links that corrupt, and why.
 //! - [`strategy`], [`simulate`]: a network over time.
 //! - [`experiment`]: published evaluations, over many traces.
@@ -12,6 +13,7 @@
 //! Section numbers refer to the `LinkGuardian` paper (SIGCOMM 2023).
 #![forbid(unsafe_code)]
 
+pub mod attribution;
 pub mod deployment;
 mod exact_sum;
 pub mod experiment;

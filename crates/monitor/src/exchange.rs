@@ -40,8 +40,21 @@ pub struct Request {
     /// Whether no frame was lost yet, and the loss rate is one that is expected.
     #[serde(default, skip_serializing_if = "is_false")]
     pub expected: bool,
+    /// The link, by its name in the topology, whose corrupted frames this direction only passes on. Protecting it would spare
+    /// none of them, so that nothing is to be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub downstream_of: Option<String>,
     /// Why, for people.
     pub reason: String,
+}
+
+impl Request {
+    /// What the sending end has to do.
+    #[must_use]
+    pub fn to_carry_out(mut self) -> Request {
+        self.protection = self.protection.filter(|_| self.downstream_of.is_none());
+        self
+    }
 }
 
 fn is_false(value: &bool) -> bool {

@@ -14,6 +14,7 @@ use extremes::{CountTable, OrderedCounts};
 use linkmend_topology::paths::Paths;
 use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 use pipes::ProtectedPerPipe;
+use std::collections::BTreeSet;
 
 /// Loss rate of a link that does not corrupt, as in the authors' simulator. It keeps ratios of penalties defined.
 pub const CLEAN_LOSS_RATE: f64 = 1e-18;
@@ -78,6 +79,8 @@ pub struct Network<'a> {
     /// Corrupting links of each zone, in no particular order.
     in_zone: Vec<Vec<LinkId>>,
     disabled: u64,
+    /// Links that must stay in operation.
+    held: BTreeSet<LinkId>,
     penalty: ExactSum,
     effective_penalty: ExactSum,
     clean_loss_rate: f64,
@@ -109,6 +112,7 @@ impl<'a> Network<'a> {
             free: Vec::new(),
             in_zone: vec![Vec::new(); topology.zone_count()],
             disabled: 0,
+            held: BTreeSet::new(),
             penalty,
             effective_penalty: penalty,
             clean_loss_rate,
@@ -202,9 +206,18 @@ impl<'a> Network<'a> {
         self.capacity.change(self.topology, link, capacity_before, capacity);
     }
 
-    /// Whether an active link may be disabled: every ToR that would lose paths must keep as many as it needs. This is
-    /// CorrOpt's fast checker. A link on no path costs no ToR anything, not even a ToR that already has too few paths.
+    /// Keeps a link in operation from now on: [`Network::may_disable`] is false.
+    pub fn hold(&mut self, link: LinkId) {
+        self.held.insert(link);
+    }
+
+    /// Whether an active link may be disabled: it is not held, and every ToR that would lose paths must keep as many as it
+    /// needs. This is CorrOpt's fast checker. A link on no path costs no ToR anything, not even a ToR that already has too
+    /// few paths.
     pub fn may_disable(&mut self, link: LinkId) -> bool {
+        if self.held.contains(&link) {
+            return false;
+        }
         let Network { topology, paths, required, .. } = self;
         let known = paths.all_below(topology, link, |tor, left| left >= required[tor.index()]);
         if let Some(allowed) = known {

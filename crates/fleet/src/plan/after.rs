@@ -109,8 +109,8 @@ impl Plan<'_> {
                 reported: 0,
             })
             .collect();
-        for reported in &self.reported {
-            zones[self.topology.zone_of(reported.link).index()].reported += 1;
+        for planned in self.links() {
+            zones[self.topology.zone_of(planned.link).index()].reported += 1;
         }
         for tor in self.tors() {
             let Some(zone) = self.topology.switch(tor.tor).zone else { continue };

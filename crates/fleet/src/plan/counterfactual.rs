@@ -1,7 +1,8 @@
 //! Alternatives to the plan: what would follow if one link were treated differently. Explanations compare the plan with
 //! them.
 
-use super::{Action, Plan, ReportedLink, as_number, decide, objective_of, objective_of_zone};
+use super::suspects::Suspect;
+use super::{Action, Plan, as_number, decide, objective_of, objective_of_zone};
 use crate::network::Network;
 use crate::optimizer;
 use crate::repair::tors_below;
@@ -37,11 +38,11 @@ impl Plan<'_> {
     /// The network as the optimizer saw it, with only this link's pod in it.
     fn undecided(&self, link: LinkId, with_link: bool) -> Network<'_> {
         let zone = self.topology.zone_of(link);
-        let of_zone: Vec<ReportedLink> = self
-            .reported
+        let of_zone: Vec<Suspect> = self
+            .suspects
             .iter()
-            .filter(|reported| self.topology.zone_of(reported.link) == zone)
-            .filter(|reported| with_link || reported.link != link)
+            .filter(|suspect| self.topology.zone_of(suspect.link) == zone)
+            .filter(|suspect| with_link || suspect.link != link)
             .copied()
             .collect();
         decide::protected_network(self.topology, &of_zone, &self.settings, &self.obstacles)

@@ -1,8 +1,7 @@
 //! Which links to disable and which to protect.
 
-use super::{
-    Action, PlanSettings, PlannedLink, Protection, ProtectionObstacle, ReportedLink, as_number, objective_of,
-};
+use super::suspects::Suspect;
+use super::{Action, PlanSettings, PlannedLink, Protection, ProtectionObstacle, as_number, objective_of};
 use crate::network::{CLEAN_LOSS_RATE, Network};
 use crate::optimizer;
 use crate::repair::take_down;
@@ -31,7 +30,7 @@ pub(super) struct Decided<'a> {
 /// decides again with those links unprotected.
 pub(super) fn decide<'a>(
     topology: &'a Topology,
-    reported: &[ReportedLink],
+    reported: &[Suspect],
     settings: &PlanSettings,
 ) -> Decided<'a> {
     let mut obstacles = not_upgraded(topology, reported, settings);
@@ -60,7 +59,7 @@ pub(super) fn decide<'a>(
 fn carry_out<'a>(
     weights: &Network<'a>,
     disable: &[LinkId],
-    reported: &[ReportedLink],
+    reported: &[Suspect],
     settings: &PlanSettings,
     (assumed, proven): (ProtectionObstacles, bool),
 ) -> Decided<'a> {
@@ -74,13 +73,19 @@ fn carry_out<'a>(
         network = protected_network(topology, reported, settings, &obstacles);
         disable.iter().for_each(|&link| network.disable(link));
     }
-    let planned = |reported: &ReportedLink| {
+    let planned = |reported: &Suspect| {
         let action = action(&network, reported, settings, &obstacles);
         let counted = if matches!(action, Action::Disable) { weights } else { &network };
         let objective_value = as_number(objective_of(counted, reported.link, settings.objective));
         (
             reported.link,
-            PlannedLink { link: reported.link, loss_rate: reported.loss_rate, action, objective_value },
+            PlannedLink {
+                link: reported.link,
+                loss_rate: reported.loss_rate,
+                action,
+                objective_value,
+                upstream: reported.doubt,
+            },
         )
     };
     let links = reported.iter().map(planned).collect();
@@ -92,7 +97,7 @@ fn carry_out<'a>(
 /// The action that was taken for a link in a network.
 fn action(
     network: &Network,
-    reported: &ReportedLink,
+    reported: &Suspect,
     settings: &PlanSettings,
     obstacles: &ProtectionObstacles,
 ) -> Action {
@@ -116,11 +121,7 @@ pub(super) struct Choice {
 }
 
 /// Asks the optimizer about every zone that has corrupting links, and disables what it chooses.
-pub(super) fn disable_best(
-    network: &mut Network,
-    reported: &[ReportedLink],
-    settings: &PlanSettings,
-) -> Choice {
+pub(super) fn disable_best(network: &mut Network, reported: &[Suspect], settings: &PlanSettings) -> Choice {
     let topology = network.topology();
     let zones: BTreeSet<ZoneId> = reported.iter().map(|reported| topology.zone_of(reported.link)).collect();
     let mut choice = Choice { disable: Vec::new(), proven: true };
@@ -141,7 +142,7 @@ pub(super) fn clean_network<'a>(topology: &'a Topology, settings: &PlanSettings)
 /// The network with the reported links as they are today.
 pub(super) fn reported_network<'a>(
     topology: &'a Topology,
-    reported: &[ReportedLink],
+    reported: &[Suspect],
     settings: &PlanSettings,
 ) -> Network<'a> {
     let mut network = clean_network(topology, settings);
@@ -150,6 +151,9 @@ pub(super) fn reported_network<'a>(
             take_down(&mut network, reported.link);
         } else if let Some(loss_rate) = corrupts(reported, settings) {
             network.corrupt(reported.link, loss_rate);
+        }
+        if reported.doubt.is_some() {
+            network.hold(reported.link);
         }
     }
     network
@@ -160,7 +164,7 @@ pub(super) fn reported_network<'a>(
 /// free, a link that loses one frame in fifty would look better than one that loses one in a thousand.
 pub(super) fn protected_network<'a>(
     topology: &'a Topology,
-    reported: &[ReportedLink],
+    reported: &[Suspect],
     settings: &PlanSettings,
     obstacles: &ProtectionObstacles,
 ) -> Network<'a> {
@@ -169,7 +173,7 @@ pub(super) fn protected_network<'a>(
 
 fn protect<'a>(
     topology: &'a Topology,
-    reported: &[ReportedLink],
+    reported: &[Suspect],
     settings: &PlanSettings,
     obstacles: &ProtectionObstacles,
     capacity: impl Fn(&Protection) -> f64,
@@ -185,15 +189,11 @@ fn protect<'a>(
 }
 
 /// The loss rate of a link, if it is in operation and loses more than the target.
-fn corrupts(reported: &ReportedLink, settings: &PlanSettings) -> Option<f64> {
+fn corrupts(reported: &Suspect, settings: &PlanSettings) -> Option<f64> {
     reported.loss_rate.filter(|&loss_rate| !reported.disabled && loss_rate > settings.target_loss)
 }
 
-fn not_upgraded(
-    topology: &Topology,
-    reported: &[ReportedLink],
-    settings: &PlanSettings,
-) -> ProtectionObstacles {
+fn not_upgraded(topology: &Topology, reported: &[Suspect], settings: &PlanSettings) -> ProtectionObstacles {
     reported
         .iter()
         .filter(|reported| !settings.deployment.covers(topology, reported.link))

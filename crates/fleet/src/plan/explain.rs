@@ -1,7 +1,8 @@
 //! Why the plan treats a link as it does, in words and numbers.
 
 use super::counterfactual::{Alternative, BlockingTor};
-use super::{Action, Mode, Plan, PlannedLink, Protection, ProtectionObstacle, ends_of};
+use super::{Action, Mode, Plan, PlannedLink, Protection, ProtectionObstacle, culprit_name, ends_of};
+use crate::attribution::Culprit;
 use crate::optimizer::Objective;
 use crate::repair::tors_below;
 use linkmend_quantity::LossRate;
@@ -23,7 +24,7 @@ impl Plan<'_> {
     /// Explains the plan for a link; `None` for a link that was not reported.
     pub fn explain(&self, link: LinkId) -> Option<Explanation> {
         let planned = self.link(link)?;
-        let reasons = match planned.action {
+        let mut reasons = match planned.action {
             Action::Disable => [self.price(link), self.why_disabled(planned)]
                 .into_iter()
                 .chain(self.why_it_costs_nothing(link))
@@ -33,16 +34,15 @@ impl Plan<'_> {
                     .to_owned(),
                 self.repair_benefit(link),
             ],
-            Action::Protect(protection) => {
-                let mut reasons = vec![self.why_not_disabled(planned)];
-                reasons.extend(self.how_protected(&protection));
-                reasons
-            }
-            Action::Leave(obstacle) => {
-                vec![self.why_not_disabled(planned), self.why_not_protected(obstacle)]
-            }
+            Action::Protect(protection) => self.how_protected(&protection),
+            Action::Leave(obstacle) => vec![self.why_not_protected(obstacle)],
             Action::Watch => vec![self.why_watched(planned)],
+            Action::Downstream(source) => vec![self.why_healthy(source)],
         };
+        if matches!(planned.action, Action::Protect(_) | Action::Leave(_)) {
+            let why = planned.upstream.map(|origin| self.why_held(origin));
+            reasons.insert(0, why.unwrap_or_else(|| self.why_not_disabled(planned)));
+        }
         Some(Explanation { verdict: self.verdict(planned), reasons })
     }
 
@@ -56,6 +56,7 @@ impl Plan<'_> {
                 format!("protect, {}, {}", mode.name(), counted(copies.into(), "copy", "copies"))
             }
             Action::Leave(_) => "leave as it is, unprotected".to_owned(),
+            Action::Downstream(source) => format!("downstream of {}", culprit_name(self.topology, source)),
             action => action.name().to_owned(),
         };
         let (name, ends) = (self.topology.names().link(planned.link), ends_of(self.topology, planned.link));
@@ -197,6 +198,22 @@ impl Plan<'_> {
             );
         }
         format!("{name} would keep {without} of {installed} paths and must keep {required}")
+    }
+
+    fn why_held(&self, origin: Culprit) -> String {
+        format!(
+            "It must not be disabled, because it may be healthy: {} counts enough corrupted frames to be their source, if \
+             the switches in between are cut-through. The counters of the links beside it speak against that.",
+            culprit_name(self.topology, origin)
+        )
+    }
+
+    fn why_healthy(&self, source: Culprit) -> String {
+        format!(
+            "It passes on frames that {} has corrupted, as cut-through switches do. Disabling or protecting it would spare \
+             none of them. If it still counts any when that link is repaired, it corrupts frames itself.",
+            culprit_name(self.topology, source)
+        )
     }
 
     fn how_protected(&self, protection: &Protection) -> Vec<String> {

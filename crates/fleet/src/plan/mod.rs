@@ -1,7 +1,8 @@
 //! What to do today about links that corrupt: which to disable, to protect and to repair first, and what capacity
 //! remains (sections 3.6 and 5).
 //!
-//! [`read_links`] reads what the operator reports, [`Plan::new`] decides, [`Plan::repairs`] orders the repairs,
+//! [`read_links`] reads what the operator reports, [`Plan::new`] tells sources of corruption and links behind them apart
+//! ([`attribution`](crate::attribution)) and decides, [`Plan::repairs`] orders the repairs,
 //! [`Plan::zones`] and [`Plan::tors`] return what remains, and [`Plan::explain`] gives the reasons.
 //!
 //! A link whose loss rate is at or below the target is as good as protection could make it, so it is only watched; the
@@ -16,6 +17,7 @@ mod find;
 mod protect;
 mod repairs;
 mod reported;
+mod suspects;
 #[cfg(test)]
 mod tests;
 
@@ -26,14 +28,16 @@ pub use protect::{Mode, Protection};
 pub use repairs::{Origin, Repair};
 pub use reported::{ReportedLink, read_links};
 
+use crate::attribution::Culprit;
 use crate::deployment::Deployment;
 use crate::exact_sum;
 use crate::network::Network;
 use crate::optimizer::Objective;
 use crate::protection::{ProtectionLimits, ProtectionTable};
-use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
+use linkmend_topology::{LinkId, Names, SwitchId, Topology, ZoneId};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use suspects::Suspect;
 
 /// The constraints and the objective of a plan.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +58,8 @@ pub struct PlanSettings {
     pub limits: ProtectionLimits,
     /// How many repairs are under way at a time; 0 counts as 1.
     pub crew: u32,
+    /// Whether no switch is cut-through, so that every link that counts corrupted frames corrupts them itself.
+    pub store_and_forward: bool,
 }
 
 /// Why a link that should be protected cannot be.
@@ -90,6 +96,8 @@ pub enum Action {
     Leave(ProtectionObstacle),
     /// The loss rate is at or below the target: leave the link alone, but keep watching it.
     Watch,
+    /// It only carries frames that this source has corrupted: nothing is wrong with it.
+    Downstream(Culprit),
 }
 
 impl Action {
@@ -101,6 +109,7 @@ impl Action {
             Action::Protect(_) => "protect",
             Action::Leave(_) => "leave",
             Action::Watch => "watch",
+            Action::Downstream(_) => "downstream",
         }
     }
 }
@@ -109,13 +118,16 @@ impl Action {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlannedLink {
     pub link: LinkId,
-    /// Loss rate on the wire, where it is known.
+    /// Loss rate on the wire, where it is known; that of corrupted frames that arrive, if others corrupt them.
     pub loss_rate: Option<f64>,
     /// What to do about it.
     pub action: Action,
     /// What the link adds to the objective, or would add, while it is in operation. 0 for links that the optimizer did
     /// not decide about.
     pub objective_value: f64,
+    /// Where its corrupted frames come from or, unless it is [`Action::Downstream`], may come from. Such a link is never
+    /// disabled.
+    pub upstream: Option<Culprit>,
 }
 
 /// The state of the network before or after the plan, in a few numbers.
@@ -138,7 +150,7 @@ pub struct Totals {
 pub struct Plan<'a> {
     topology: &'a Topology,
     settings: PlanSettings,
-    reported: Vec<ReportedLink>,
+    suspects: Vec<Suspect>,
     links: BTreeMap<LinkId, PlannedLink>,
     /// The network with all links in operation, to compare with.
     clean: Network<'a>,
@@ -156,18 +168,31 @@ pub struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Decides what to do. If a link was reported several times, the last report counts.
+    /// Decides what to do. If a link was reported several times with the same receiver, the last report counts.
     ///
     /// # Panics
     /// If a link is not one of the topology's; [`read_links`] refuses those.
     pub fn new(topology: &'a Topology, reported: &[ReportedLink], settings: PlanSettings) -> Plan<'a> {
-        let latest: BTreeMap<LinkId, ReportedLink> =
-            reported.iter().map(|reported| (reported.link, *reported)).collect();
-        let reported: Vec<ReportedLink> = latest.into_values().collect();
-        let decided = decide::decide(topology, &reported, &settings);
+        Plan::with_entering(topology, reported, BTreeMap::new(), settings)
+    }
+
+    /// The same where switches receive corrupted frames over links outside the topology: the highest loss rate of those
+    /// links of each switch.
+    ///
+    /// # Panics
+    /// As [`Plan::new`].
+    pub fn with_entering(
+        topology: &'a Topology,
+        reported: &[ReportedLink],
+        entering: BTreeMap<SwitchId, f64>,
+        settings: PlanSettings,
+    ) -> Plan<'a> {
+        let (suspects, victims) = suspects::tell_apart(topology, reported, entering, &settings);
+        let mut decided = decide::decide(topology, &suspects, &settings);
+        decided.links.extend(victims.into_iter().map(|victim| (victim.link, PlannedLink::from(victim))));
         Plan {
             clean: decide::clean_network(topology, &settings),
-            before: decide::reported_network(topology, &reported, &settings),
+            before: decide::reported_network(topology, &suspects, &settings),
             after: decided.network,
             carried_out: decided.carried_out,
             links: decided.links,
@@ -175,7 +200,7 @@ impl<'a> Plan<'a> {
             proven: decided.proven,
             topology,
             settings,
-            reported,
+            suspects,
             repairs: OnceCell::new(),
         }
     }
@@ -203,6 +228,7 @@ impl<'a> Plan<'a> {
             Action::Leave(_) => 2,
             Action::KeepDisabled => 3,
             Action::Watch => 4,
+            Action::Downstream(_) => 5,
         };
         let mut links: Vec<&PlannedLink> = self.links.values().collect();
         links.sort_by(|one, other| {
@@ -244,6 +270,9 @@ impl<'a> Plan<'a> {
                 totals.disabled += 1;
                 continue;
             }
+            if matches!(planned.action, Action::Downstream(_)) {
+                continue;
+            }
             let loss_rate = planned.loss_rate.unwrap_or(0.0);
             totals.penalty += loss_rate;
             let corrupting = network.corrupting(planned.link);
@@ -275,6 +304,15 @@ fn objective_of(network: &Network, link: LinkId, objective: Objective) -> i128 {
 /// Converts steps of 2^-94 to a floating-point number.
 fn as_number(steps: i128) -> f64 {
     exact_sum::value(steps)
+}
+
+/// Where corrupted frames come from, for people.
+pub fn culprit_name(topology: &Topology, culprit: Culprit) -> String {
+    match culprit {
+        Culprit::Link(link) if matches!(topology.names(), Names::Given { .. }) => topology.names().link(link),
+        Culprit::Link(link) => ends_of(topology, link),
+        Culprit::Outside(switch) => format!("a host's link of {}", topology.names().switch(switch)),
+    }
 }
 
 /// A link's two ends, written `lower--upper`.

@@ -3,14 +3,16 @@
 use super::find::LinkFinder;
 use crate::FileError;
 use linkmend_quantity::LossRate;
-use linkmend_topology::{LinkId, Topology};
+use linkmend_topology::{Link, LinkId, SwitchId, Topology};
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-/// A link that corrupts or is disabled.
+/// A link that counts corrupted frames or is disabled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReportedLink {
     pub link: LinkId,
+    /// The switch whose port counts them, if that is known. A link that counts at both ends is reported twice.
+    pub receiver: Option<SwitchId>,
     /// Share of frames that it loses, 0 to 1; a disabled link may have none.
     pub loss_rate: Option<f64>,
     /// Whether it is disabled already.
@@ -18,14 +20,15 @@ pub struct ReportedLink {
 }
 
 /// The expected first line, for messages.
-const HEADER: &str = "link,loss_rate` or `link,loss_rate,state";
+const HEADER: &str = "link,loss_rate`, `link,loss_rate,state` or `link,loss_rate,receiver,state";
 
-/// Reads links as CSV with the header `link,loss_rate` and, optionally, `state`. `file` is the name to use in messages.
+/// Reads links as CSV with the header `link,loss_rate` and, optionally, `receiver` (the switch whose port counts) and
+/// `state`. `file` is the name to use in messages.
 /// Columns may come in any order; empty lines and lines that begin with `#` are skipped.
 ///
 /// # Errors
-/// If a line is not of that form, names a link that does not exist or was named before, or has no loss rate from 0 to
-/// 1.
+/// If a line is not of that form, names a link that does not exist or was named before (with the same receiver, if lines
+/// have one), or has no loss rate from 0 to 1.
 pub fn read_links(
     reader: impl BufRead,
     file: &str,
@@ -33,7 +36,7 @@ pub fn read_links(
 ) -> Result<Vec<ReportedLink>, FileError> {
     let finder = LinkFinder::new(topology);
     let mut columns = None;
-    let mut lines: BTreeMap<LinkId, usize> = BTreeMap::new();
+    let mut lines: BTreeMap<(LinkId, Option<SwitchId>), usize> = BTreeMap::new();
     let mut found = Vec::new();
     for (index, text) in reader.lines().enumerate() {
         let form = |reason| FileError::Form { file: file.to_owned(), line: index + 1, reason };
@@ -48,8 +51,8 @@ pub fn read_links(
             columns = Some(Columns::parse(&fields).map_err(form)?);
             continue;
         };
-        let reported = columns.link(&fields, &finder).map_err(form)?;
-        if let Some(first) = lines.insert(reported.link, index + 1) {
+        let reported = columns.link(&fields, &finder, topology).map_err(form)?;
+        if let Some(first) = lines.insert((reported.link, reported.receiver), index + 1) {
             let name = topology.names().link(reported.link);
             let reason = format!("link {name} stands on line {first} already; each link may be given once");
             return Err(form(reason));
@@ -67,17 +70,19 @@ pub fn read_links(
 struct Columns {
     link: usize,
     loss_rate: usize,
+    receiver: Option<usize>,
     state: Option<usize>,
     count: usize,
 }
 
 impl Columns {
     fn parse(fields: &[String]) -> Result<Columns, String> {
-        let (mut link, mut loss_rate, mut state) = (None, None, None);
+        let (mut link, mut loss_rate, mut receiver, mut state) = (None, None, None, None);
         for (index, field) in fields.iter().enumerate() {
             let place = match field.as_str() {
                 "link" => &mut link,
                 "loss_rate" => &mut loss_rate,
+                "receiver" => &mut receiver,
                 "state" => &mut state,
                 _ if !fields.iter().any(|field| field == "link") => {
                     return Err(format!("the header is missing; the first line must be `{HEADER}`"));
@@ -89,19 +94,29 @@ impl Columns {
             }
         }
         match (link, loss_rate) {
-            (Some(link), Some(loss_rate)) => Ok(Columns { link, loss_rate, state, count: fields.len() }),
+            (Some(link), Some(loss_rate)) => {
+                Ok(Columns { link, loss_rate, receiver, state, count: fields.len() })
+            }
             (None, _) => Err(format!("the column `link` is missing; the header is `{HEADER}`")),
             (_, None) => Err(format!("the column `loss_rate` is missing; the header is `{HEADER}`")),
         }
     }
 
-    fn link(&self, fields: &[String], finder: &LinkFinder) -> Result<ReportedLink, String> {
+    fn link(
+        &self,
+        fields: &[String],
+        finder: &LinkFinder,
+        topology: &Topology,
+    ) -> Result<ReportedLink, String> {
         // The state may be omitted at the end of a line, together with its comma.
         let shortened = self.state == Some(self.count - 1) && fields.len() == self.count - 1;
         if fields.len() != self.count && !shortened {
             return Err(format!("{} fields, but the header has {}", fields.len(), self.count));
         }
         let link = finder.find(&fields[self.link]).map_err(|error| error.to_string())?;
+        let receiver =
+            self.receiver.map(|receiver| fields[receiver].as_str()).filter(|name| !name.is_empty());
+        let receiver = receiver.map(|name| end_of(topology, link, name)).transpose()?;
         let state = self.state.and_then(|state| fields.get(state)).map_or("", String::as_str);
         let disabled = match state {
             "" | "active" => false,
@@ -111,15 +126,25 @@ impl Columns {
         let written = fields[self.loss_rate].as_str();
         if written.is_empty() {
             if disabled {
-                return Ok(ReportedLink { link, loss_rate: None, disabled });
+                return Ok(ReportedLink { link, receiver, loss_rate: None, disabled });
             }
             return Err("the loss rate is missing; only a disabled link may go without".to_owned());
         }
         let loss_rate: LossRate = written.parse().map_err(|_| {
             format!("loss rate `{written}` is not a number from 0 to 1 or a percentage, like 1e-3 or 0.1%")
         })?;
-        Ok(ReportedLink { link, loss_rate: Some(loss_rate.0), disabled })
+        Ok(ReportedLink { link, receiver, loss_rate: Some(loss_rate.0), disabled })
     }
+}
+
+/// The end of a link that has this name.
+fn end_of(topology: &Topology, link: LinkId, name: &str) -> Result<SwitchId, String> {
+    let Link { lower, upper, .. } = *topology.link(link);
+    let named = |end: &SwitchId| topology.names().switch(*end) == name;
+    [lower, upper].into_iter().find(named).ok_or_else(|| {
+        let [lower, upper] = [lower, upper].map(|end| topology.names().switch(end));
+        format!("receiver `{name}` is neither end of the link; write {lower} or {upper}")
+    })
 }
 
 /// The fields of a line, without the spaces around them. A field in double quotes may contain commas (RFC 4180).

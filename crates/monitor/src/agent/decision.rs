@@ -51,7 +51,15 @@ pub enum DecisionKind {
         forecast: Option<Forecast>,
     },
     /// The receiving end has asked for something.
-    Request { generation: u64, protection: Option<Protection>, disable: bool, reason: String },
+    Request {
+        generation: u64,
+        protection: Option<Protection>,
+        disable: bool,
+        /// The link that corrupts what arrives here; nothing is to be done then.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        downstream_of: Option<String>,
+        reason: String,
+    },
     /// The plan has decided about a link of which this is one port.
     Plan {
         verdict: PlanVerdict,
@@ -120,8 +128,8 @@ impl Decision {
     }
 
     pub(super) fn of_request(at: Duration, watched: &Watched, request: &Request) -> Decision {
-        let Request { generation, protection, disable, reason, .. } = request.clone();
-        let kind = DecisionKind::Request { generation, protection, disable, reason };
+        let Request { generation, protection, disable, downstream_of, reason, .. } = request.clone();
+        let kind = DecisionKind::Request { generation, protection, disable, downstream_of, reason };
         Decision { at, port: watched.name().clone(), dry_run: false, kind }
     }
 
@@ -157,6 +165,9 @@ impl fmt::Display for Decision {
                 let going = if *expects_loss { "is" } else { "is no longer" };
                 write!(f, "{port}: {going} going to lose frames")?;
                 forecast.map_or(Ok(()), |forecast| write!(f, ": {forecast}"))
+            }
+            DecisionKind::Request { protection: Some(_), downstream_of: Some(upstream), reason, .. } => {
+                write!(f, "{port}: needs no protection, being downstream of {upstream}: {reason}")
             }
             DecisionKind::Request { protection: Some(protection), disable, reason, .. } => {
                 let Protection { mode, copies, .. } = protection;

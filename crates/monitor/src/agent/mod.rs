@@ -18,6 +18,8 @@ mod direction;
 mod status;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod victims;
 mod watched;
 
 pub use decision::{Decision, DecisionKind, PlanVerdict};
@@ -93,6 +95,8 @@ pub struct Agent {
     /// What is known of directions to and from ports of this agent.
     directions: BTreeMap<PortName, DirectionState>,
     carrying: BTreeMap<PortName, Carrying>,
+    /// Ports of this agent whose links only pass on what others corrupt, with the links that do.
+    upstream: BTreeMap<PortName, String>,
     /// Directions of which the bus knows as much as we do, as far as it has said so since the connection began.
     in_step: BTreeSet<PortName>,
     synchronised: bool,
@@ -115,6 +119,7 @@ impl Agent {
             ports: BTreeMap::new(),
             directions: BTreeMap::new(),
             carrying: BTreeMap::new(),
+            upstream: BTreeMap::new(),
             in_step: BTreeSet::new(),
             synchronised: false,
             actions: VecDeque::new(),
@@ -203,6 +208,18 @@ impl Agent {
         }
     }
 
+    /// Takes which ports count what was corrupted further up the path, by the links that do. Nothing is asked for there.
+    pub fn handle_upstream(&mut self, now: Duration, upstream: BTreeMap<PortName, String>) {
+        let before = std::mem::replace(&mut self.upstream, upstream);
+        let ports: Vec<String> = self.ports.keys().cloned().collect();
+        for port in ports {
+            let name = self.ports[&port].name();
+            if before.get(name) != self.upstream.get(name) {
+                self.ask(now, &port);
+            }
+        }
+    }
+
     /// Takes what the bus says of a direction, be it new, known or outdated.
     pub fn handle_state(&mut self, now: Duration, port: &PortName, state: DirectionState) {
         let receives = port.agent() == self.name;
@@ -279,7 +296,8 @@ impl Agent {
         effect: Effect,
         error: Option<String>,
     ) {
-        let Some(request) = self.directions.get(port).and_then(|state| state.request.clone()) else { return };
+        let request = self.directions.get(port).and_then(|state| state.request.clone());
+        let Some(request) = request.map(Request::to_carry_out) else { return };
         let carrying = self.carrying.entry(port.clone()).or_default();
         if generation < request.generation {
             // A newer request has come meanwhile, and is under way already.
@@ -362,7 +380,10 @@ impl Agent {
         let Some(watched) = self.ports.get_mut(port).filter(|_| self.synchronised) else { return };
         let name = watched.name().clone();
         let known = self.directions.get(&name).and_then(|state| state.request.as_ref());
-        let Some(request) = watched.request(&self.policy, known, self.cabling.peer(&name)) else { return };
+        let upstream = self.upstream.get(&name);
+        let Some(request) = watched.request(&self.policy, known, self.cabling.peer(&name), upstream) else {
+            return;
+        };
         watched.found = false;
         let request = Request { sender: self.cabling.peer(&name).cloned(), ..request };
         self.decisions.push_back(Decision::of_request(now, watched, &request));
@@ -406,7 +427,7 @@ impl Agent {
             return;
         };
         let Some(state) = self.directions.get(port) else { return };
-        let Some(request) = state.request.clone() else { return };
+        let Some(request) = state.request.clone().map(Request::to_carry_out) else { return };
         let carrying = self.carrying.entry(port.clone()).or_default();
         if carrying.due(now, &request) == Due::Now {
             let again = state.acknowledgement.as_ref().is_some_and(|done| {

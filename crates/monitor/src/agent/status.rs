@@ -26,6 +26,9 @@ pub struct AgentStatus {
     /// What the plan has disabled; `None` if nothing is planned for here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanStatus>,
+    /// Whether links are recognised that only pass on what others corrupt.
+    #[serde(default)]
+    pub knows_topology: bool,
     pub ports: Vec<PortStatus>,
 }
 
@@ -117,6 +120,7 @@ impl Agent {
             dry_run: self.dry_run,
             troubles: Vec::new(),
             plan: None,
+            knows_topology: false,
             ports: names.into_iter().map(|name| self.port_status(now, name)).collect(),
         }
     }

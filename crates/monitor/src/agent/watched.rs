@@ -93,12 +93,14 @@ impl Watched {
         }
     }
 
-    /// What to ask for, if it differs from what was asked for last, or is about another sender than then.
+    /// What to ask for, if it differs from what was asked for last, or is about another sender than then. `upstream` corrupts
+    /// what the port counts, if that is known.
     pub(super) fn request(
         &self,
         policy: &Policy,
         last: Option<&Request>,
         sender: Option<&PortName>,
+        upstream: Option<&String>,
     ) -> Option<Request> {
         // Whether a port that was down still needs what was asked for is not known yet.
         if self.detector.is_in_doubt() {
@@ -107,7 +109,7 @@ impl Watched {
         let asked = last.and_then(|last| last.protection);
         let need = self.need(policy);
         let generation = last.map_or(1, |last| last.generation.saturating_add(1));
-        let Some(Need { loss_rate, disable, expected, reason }) = need else {
+        let Some(Need { loss_rate, mut disable, expected, mut reason }) = need else {
             if asked.is_none() || self.detector.state() == State::Unknown {
                 return None;
             }
@@ -128,18 +130,33 @@ impl Watched {
         let same = asked.is_some_and(|asked| {
             (asked.mode, asked.target, asked.copies) == (policy.mode, policy.target, copies)
         });
+        let downstream_of = upstream.filter(|_| !expected).cloned();
+        if let Some(upstream) = &downstream_of {
+            disable = false;
+            reason = format!("loss rate {loss_rate:.1e}, by frames that {upstream} corrupts");
+        }
         let sender_is_known = last.is_some_and(|last| sender.is_none() || last.sender.as_ref() == sender);
         // A link that is found once more is asked for once more, so that whoever had tried it knows.
         if same
             && !self.found
             && sender_is_known
-            && last.is_some_and(|last| (last.disable, last.expected) == (disable, expected))
+            && last.is_some_and(|last| {
+                (last.disable, last.expected, &last.downstream_of) == (disable, expected, &downstream_of)
+            })
         {
             return None;
         }
         let protection = Protection { mode: policy.mode, loss_rate, target: policy.target, copies };
         let protection = Some(protection);
-        Some(Request { generation, protection, disable, expected, reason, ..Request::default() })
+        Some(Request {
+            generation,
+            protection,
+            disable,
+            expected,
+            downstream_of,
+            reason,
+            ..Request::default()
+        })
     }
 
     /// What the link needs; `None` if it is healthy, or nothing is known of it.

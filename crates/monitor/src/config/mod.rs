@@ -8,7 +8,7 @@ mod source;
 
 pub use bus::{BusChoice, BusConfig};
 pub use error::ConfigError;
-pub use plan::{PlanChoice, PlanConfig};
+pub use plan::{PlanChoice, PlanConfig, network};
 pub use resolved::{ActuatorChoice, Resolved};
 pub use source::{CountersConfig, SourceChoice, SourceKind};
 

@@ -173,16 +173,24 @@ impl PlanConfig {
     }
 }
 
+/// A network from a file, or from a description in one line.
+///
+/// # Errors
+/// If there is no such file or kind, or it is no network.
+pub fn network(topology: &str) -> Result<Topology, ConfigError> {
+    if !spec::names_file(topology) {
+        return Ok(spec::layered(topology)?);
+    }
+    let options = TopologyFileOptions { default_speed: Some(SPEED_DEFAULT), layers: None };
+    Ok(read_topology(Path::new(topology), &options)?.topology)
+}
+
 impl PlanChoice {
     /// The network.
     ///
     /// # Errors
     /// If there is no such file or kind, or it is no network.
     pub fn network(&self) -> Result<Topology, ConfigError> {
-        if !spec::names_file(&self.topology) {
-            return Ok(spec::layered(&self.topology)?);
-        }
-        let options = TopologyFileOptions { default_speed: Some(SPEED_DEFAULT), layers: None };
-        Ok(read_topology(Path::new(&self.topology), &options)?.topology)
+        network(&self.topology)
     }
 }

@@ -46,6 +46,8 @@ pub struct Resolved {
     pub control: PathBuf,
     pub bus: BusChoice,
     pub plan: Option<PlanChoice>,
+    /// The network in which links that only pass on what others corrupt are recognised: that of the plan, or of the cables.
+    pub topology: Option<String>,
     pub audit: Option<PathBuf>,
     pub metrics: Option<SocketAddr>,
 }
@@ -124,6 +126,11 @@ impl MonitorConfig {
             cabling: self.cabling(&agent, cables)?,
             control: self.control.clone().unwrap_or_else(|| CONTROL_DEFAULT.into()),
             plan,
+            topology: self
+                .plan
+                .plan_topology
+                .clone()
+                .or_else(|| self.cables_from.as_ref().map(|path| path.display().to_string())),
             bus: self.bus.choose(self.state.as_ref())?,
             audit: self.audit.clone(),
             metrics: self.metrics,

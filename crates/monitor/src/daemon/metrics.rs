@@ -3,12 +3,16 @@
 use crate::agent::{AgentStatus, PortStatus};
 use crate::detection::State;
 use crate::exchange::Effect;
+use linkmend_dataplane::DaemonHealth;
+use linkmend_dataplane::metrics::{MetricsError, MetricsServer};
 use linkmend_protocol::effective_loss;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use std::fmt;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
 
 type Value = fn(&PortStatus) -> Option<f64>;
 
@@ -36,6 +40,18 @@ const OF_PORTS: [(&str, &str, Value); 5] = [
         port.state.map(|_| f64::from(u8::from(is_protected(port))))
     }),
 ];
+
+/// Serves what was last put into the place that is returned.
+pub(super) fn serve(address: SocketAddr) -> Result<(Arc<Mutex<AgentStatus>>, MetricsServer), MetricsError> {
+    let shown = Arc::new(Mutex::new(AgentStatus::default()));
+    let place = Arc::clone(&shown);
+    let page = Box::new(move || {
+        let status = place.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        encode(status)
+    });
+    let server = MetricsServer::start(address, page, Arc::new(DaemonHealth::default()))?;
+    Ok((shown, server))
+}
 
 /// Writes a status in the OpenMetrics text format.
 pub(super) fn encode(status: AgentStatus) -> String {

@@ -10,16 +10,15 @@ use crate::PortName;
 use crate::actuator::{Actuator, ControlSocket, DryRun, Hook, Outcome, Stop, Worker, fault};
 use crate::agent::{Action, Agent, AgentStatus, PlanStatus};
 use crate::bus::{Bus, BusError, BusEvent, EmbeddedBus, RedisBus, RehearsedBus};
-use crate::config::{ActuatorChoice, BusChoice, ConfigError, PlanChoice, Resolved, SourceChoice};
+use crate::config::{ActuatorChoice, BusChoice, ConfigError, PlanChoice, Resolved, SourceChoice, network};
 use crate::exchange::{DirectionState, Directions};
-use crate::planning::{Planner, PlannerSettings};
+use crate::planning::{Planner, PlannerSettings, downstream_ports};
 use crate::source::{LinkmendSource, LinuxSource, PrometheusSource, SonicSource, Source};
-use linkmend_dataplane::DaemonHealth;
 use linkmend_dataplane::control::SocketError;
 use linkmend_dataplane::metrics::{MetricsError, MetricsServer};
 use linkmend_diagnose::{Diagnose, ParameterError};
+use linkmend_topology::Topology;
 use std::io;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -97,6 +96,8 @@ pub struct Corruptd {
     unplanned: bool,
     synchronised: bool,
     planner: Option<PlanThread>,
+    /// In which links are recognised that only pass on what others corrupt.
+    topology: Option<Topology>,
     plan_from: Duration,
     socket: StatusSocket,
     /// What the metrics show, if anybody asked for them.
@@ -122,18 +123,6 @@ impl Drop for Corruptd {
 /// What the kernel calls this start of the machine; empty if it says nothing.
 fn boot() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
-}
-
-/// Serves what was last put into the place that is returned.
-fn serve_metrics(address: SocketAddr) -> Result<(Arc<Mutex<AgentStatus>>, MetricsServer), MetricsError> {
-    let shown = Arc::new(Mutex::new(AgentStatus::default()));
-    let place = Arc::clone(&shown);
-    let page = Box::new(move || {
-        let status = place.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        metrics::encode(status)
-    });
-    let server = MetricsServer::start(address, page, Arc::new(DaemonHealth::default()))?;
-    Ok((shown, server))
 }
 
 /// What carries requests out. Commands may hang, so that there are several to run them.
@@ -243,9 +232,10 @@ impl Corruptd {
             unplanned: false,
             synchronised: false,
             planner,
+            topology: config.topology.as_deref().map(network).transpose()?,
             plan_from: Duration::ZERO,
             socket,
-            shown: config.metrics.map(serve_metrics).transpose()?,
+            shown: config.metrics.map(metrics::serve).transpose()?,
             config: started_with,
             started,
             poll: config.poll,
@@ -280,6 +270,10 @@ impl Corruptd {
         self.next_poll = self.now();
         if config.agent == self.config.agent {
             self.agent.reconfigure(self.now(), config.policy, config.cabling);
+            match config.topology.as_deref().map(network).transpose() {
+                Ok(topology) => (self.topology, self.unplanned) = (topology, true),
+                Err(error) => tracing::warn!("the network stays as it was: {}", told(&error)),
+            }
         } else {
             // Cables are named by agents: those of another agent are not ours.
             tracing::warn!(
@@ -293,7 +287,9 @@ impl Corruptd {
     /// The agent's status.
     pub fn status(&self) -> AgentStatus {
         let plan = self.planner.as_ref().map(PlanThread::status);
-        AgentStatus { troubles: self.all_troubles(plan.as_ref()), plan, ..self.agent.status(self.now()) }
+        let troubles = self.all_troubles(plan.as_ref());
+        let knows_topology = self.topology.is_some();
+        AgentStatus { troubles, plan, knows_topology, ..self.agent.status(self.now()) }
     }
 
     /// What does not work, for people.
@@ -414,12 +410,19 @@ impl Corruptd {
 
     /// Has the plan made anew if links have begun to corrupt, got worse or come back, once the bus has said everything.
     fn plan(&mut self) {
-        let Some(planner) = &mut self.planner else { return };
         let now = self.started.elapsed();
-        planner.hand_over();
-        if self.unplanned && self.synchronised && now >= self.plan_from {
+        let due = self.unplanned && self.synchronised && now >= self.plan_from;
+        if due {
             self.unplanned = false;
             self.plan_from = now + PLAN_INTERVAL;
+        }
+        if let Some(topology) = self.topology.as_ref().filter(|_| due) {
+            let activate = self.config.policy.detection.activate;
+            self.agent.handle_upstream(now, downstream_ports(topology, &self.directions, activate));
+        }
+        let Some(planner) = &mut self.planner else { return };
+        planner.hand_over();
+        if due {
             planner.plan(self.directions.clone());
         }
         for decision in planner.decisions() {

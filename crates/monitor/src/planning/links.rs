@@ -2,8 +2,8 @@
 
 use crate::PortName;
 use crate::exchange::Directions;
-use linkmend_fleet::plan::LinkFinder;
-use linkmend_topology::{LinkId, Topology};
+use linkmend_fleet::plan::{LinkFinder, ReportedLink};
+use linkmend_topology::{LinkId, SwitchId, Topology};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -13,8 +13,8 @@ pub struct PlacedLink {
     pub link: LinkId,
     /// Its two ports, sorted.
     pub ports: [PortName; 2],
-    /// That of its worse direction.
-    pub loss_rate: f64,
+    /// What each of them counts; at least one does.
+    pub loss_rates: [Option<f64>; 2],
 }
 
 /// A direction whose link is not known.
@@ -32,13 +32,51 @@ impl fmt::Display for Unplaced {
     }
 }
 
-/// The links that corrupt, each at the rate of its worse direction, and the directions whose links are not known.
+/// What of a topology counts corrupted frames.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Found {
+    pub links: Vec<PlacedLink>,
+    /// The highest loss rate at a switch of a direction that is of no link of the topology, like that of a host.
+    pub entering: BTreeMap<SwitchId, f64>,
+    /// Directions whose links are not known.
+    pub unplaced: Vec<Unplaced>,
+}
+
+impl PlacedLink {
+    /// The rate of its worse direction.
+    pub fn loss_rate(&self) -> f64 {
+        self.loss_rates.into_iter().flatten().fold(0.0, f64::max)
+    }
+}
+
+impl Found {
+    /// These links as the fleet's planner takes them. `disabled` says which of them are.
+    pub fn reported(&self, topology: &Topology, disabled: impl Fn(&PlacedLink) -> bool) -> Vec<ReportedLink> {
+        let mut reported = Vec::new();
+        for placed in &self.links {
+            let ends = topology.link(placed.link);
+            for (port, loss_rate) in placed.ports.iter().zip(placed.loss_rates) {
+                if loss_rate.is_none() {
+                    continue;
+                }
+                let receives = |end: &SwitchId| topology.names().switch(*end) == port.agent();
+                let receiver = [ends.lower, ends.upper].into_iter().find(receives);
+                let disabled = disabled(placed);
+                reported.push(ReportedLink { link: placed.link, receiver, loss_rate, disabled });
+            }
+        }
+        reported
+    }
+}
+
+/// The links that count corrupted frames, and the directions whose links are not known.
 ///
 /// Agents must have the names of the topology's switches. Of several links between two switches, the corrupting cables are
 /// taken in order of their ports: the plan does not depend on which of equal links they are.
-pub fn corrupting_links(topology: &Topology, directions: &Directions) -> (Vec<PlacedLink>, Vec<Unplaced>) {
-    let mut cables: BTreeMap<[&PortName; 2], f64> = BTreeMap::new();
-    let mut unplaced = Vec::new();
+pub fn corrupting_links(topology: &Topology, directions: &Directions) -> Found {
+    let mut cables: BTreeMap<[&PortName; 2], [Option<f64>; 2]> = BTreeMap::new();
+    let mut found = Found::default();
+    let mut outside = Vec::new();
     for (port, state) in directions {
         let request = state.request.as_ref();
         // A link that is going to lose frames has lost none.
@@ -47,23 +85,25 @@ pub fn corrupting_links(topology: &Topology, directions: &Directions) -> (Vec<Pl
         match request.and_then(|request| request.sender.as_ref()) {
             Some(sender) => {
                 let ends = if port < sender { [port, sender] } else { [sender, port] };
-                let worse = cables.entry(ends).or_insert(0.0);
-                *worse = worse.max(protection.loss_rate);
+                cables.entry(ends).or_default()[usize::from(port > sender)] = Some(protection.loss_rate);
             }
-            None => unplaced.push(Unplaced { port: port.clone(), why: "its sender is not known".to_owned() }),
+            None => {
+                outside.push((port, protection.loss_rate));
+                let why = "its sender is not known".to_owned();
+                found.unplaced.push(Unplaced { port: port.clone(), why });
+            }
         }
     }
     let finder = LinkFinder::new(topology);
     let mut taken: BTreeMap<[&str; 2], usize> = BTreeMap::new();
-    let mut placed = Vec::new();
-    for ([one, other], loss_rate) in cables {
+    for ([one, other], loss_rates) in cables {
         let mut switches = [one.agent(), other.agent()];
         switches.sort_unstable();
         let links = finder.all_between(switches[0], switches[1]);
         let next = taken.entry(switches).or_default();
         match links.get(*next) {
             Some(&link) => {
-                placed.push(PlacedLink { link, ports: [one.clone(), other.clone()], loss_rate });
+                found.links.push(PlacedLink { link, ports: [one.clone(), other.clone()], loss_rates });
             }
             None => {
                 let [one_switch, other_switch] = switches;
@@ -73,12 +113,32 @@ pub fn corrupting_links(topology: &Topology, directions: &Directions) -> (Vec<Pl
                         format!("the network has only {many} links between {one_switch} and {other_switch}")
                     }
                 };
-                unplaced.push(Unplaced { port: one.clone(), why });
+                let counting = [one, other].into_iter().zip(loss_rates);
+                outside.extend(counting.filter_map(|(port, loss_rate)| Some((port, loss_rate?))));
+                found.unplaced.push(Unplaced { port: one.clone(), why });
             }
         }
         *next += 1;
     }
-    (placed, unplaced)
+    found.entering = entering(topology, &outside);
+    found
+}
+
+/// The highest of these rates at each switch.
+fn entering(topology: &Topology, outside: &[(&PortName, f64)]) -> BTreeMap<SwitchId, f64> {
+    if outside.is_empty() {
+        return BTreeMap::new();
+    }
+    let switches: BTreeMap<String, SwitchId> =
+        topology.switches().map(|switch| (topology.names().switch(switch), switch)).collect();
+    let mut entering = BTreeMap::new();
+    for (port, loss_rate) in outside {
+        if let Some(&switch) = switches.get(port.agent()) {
+            let highest: &mut f64 = entering.entry(switch).or_default();
+            *highest = highest.max(*loss_rate);
+        }
+    }
+    entering
 }
 
 #[cfg(test)]
@@ -116,7 +176,7 @@ pub(super) mod tests {
     #[test]
     fn both_directions_are_one_link_and_parallel_cables_are_several() {
         let topology = &network(NETWORK);
-        let (links, unplaced) = corrupting_links(
+        let Found { links, entering, unplaced } = corrupting_links(
             topology,
             &directions(&[
                 ("leaf1/a", Some("spine2/a"), 1e-4),
@@ -129,9 +189,13 @@ pub(super) mod tests {
                 ("tor9/z", Some("spine1/z"), 1e-3),
             ]),
         );
-        let mut found: Vec<(u32, f64)> = links.iter().map(|link| (link.link.0, link.loss_rate)).collect();
+        let mut found: Vec<(u32, f64)> = links.iter().map(|link| (link.link.0, link.loss_rate())).collect();
         found.sort_by_key(|(link, _)| *link);
         assert_eq!(found, [(0, 1e-5), (1, 1e-6), (2, 1e-3)]);
+        let switch = |switch: SwitchId| topology.names().switch(switch);
+        let entering: Vec<(String, f64)> =
+            entering.into_iter().map(|(at, loss_rate)| (switch(at), loss_rate)).collect();
+        assert_eq!(entering, [("leaf1", 1e-7), ("leaf2", 1e-3)].map(|(at, rate)| (at.to_owned(), rate)));
         let why: Vec<String> = unplaced.iter().map(ToString::to_string).collect();
         assert_eq!(
             why,

@@ -4,7 +4,9 @@
 mod guard;
 mod links;
 mod planner;
+mod upstream;
 
 pub use guard::{DisabledLink, Guard, GuardMemory, GuardSettings, Hold, Trial};
-pub use links::{PlacedLink, Unplaced, corrupting_links};
+pub use links::{Found, PlacedLink, Unplaced, corrupting_links};
 pub use planner::{Planned, Planner, PlannerSettings, Verdict};
+pub use upstream::downstream_ports;

@@ -6,7 +6,7 @@ use crate::exchange::{DirectionState, Directions, Protection, Request};
 use linkmend_dataplane::config::ProtectMode;
 use linkmend_fleet::deployment::Deployment;
 use linkmend_fleet::optimizer::Objective;
-use linkmend_fleet::plan::{Action, Plan, PlanSettings, ReportedLink};
+use linkmend_fleet::plan::{Action, Plan, PlanSettings};
 use linkmend_fleet::protection::{ProtectionLimits, ProtectionTable};
 use linkmend_topology::{LinkId, Topology};
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const CAPACITY_WEIGHT: f64 = 1e-3;
 /// Share of its capacity that ordered mode must leave a link.
 const CAPACITY_LEAST: f64 = 0.85;
+
+/// Stands for the loss rate of a disabled link of which nothing is heard.
+const UNHEARD: f64 = 1.0;
 
 /// What a network can spare.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,6 +79,7 @@ impl Planner {
             deployment: Deployment::Everywhere,
             limits: ProtectionLimits::default(),
             crew: 1,
+            store_and_forward: false,
         };
         Planner { topology, settings, disabled: disabled.into_iter().collect() }
     }
@@ -94,18 +98,23 @@ impl Planner {
         returned.iter().for_each(|ports| {
             self.disabled.remove(ports);
         });
-        let (placed, unplaced) = corrupting_links(&self.topology, &self.with_disabled(directions));
-        let reported: Vec<ReportedLink> = placed.iter().map(|link| self.report(link)).collect();
-        let plan = Plan::new(&self.topology, &reported, self.settings.clone());
-        let of: BTreeMap<LinkId, &PlacedLink> = placed.iter().map(|link| (link.link, link)).collect();
+        let found = corrupting_links(&self.topology, &self.with_disabled(directions));
+        let is_disabled = |link: &PlacedLink| self.disabled.contains(&link.ports);
+        let mut reported = found.reported(&self.topology, is_disabled);
+        for link in reported.iter_mut().filter(|link| link.disabled && link.loss_rate == Some(UNHEARD)) {
+            link.loss_rate = None;
+        }
+        let plan = Plan::with_entering(&self.topology, &reported, found.entering, self.settings.clone());
+        let of: BTreeMap<LinkId, &PlacedLink> = found.links.iter().map(|link| (link.link, link)).collect();
         let disable = plan.by_urgency().into_iter().filter(|planned| planned.action == Action::Disable);
         let verdict = |link: LinkId| {
-            let PlacedLink { ports, loss_rate, .. } = of.get(&link)?;
+            let placed = of.get(&link)?;
             let why = plan.explain(link).map(|explained| explained.reasons.join(" ")).unwrap_or_default();
             let link = self.topology.names().link(link);
-            Some(Verdict { link, ports: ports.clone(), loss_rate: *loss_rate, why })
+            Some(Verdict { link, ports: placed.ports.clone(), loss_rate: placed.loss_rate(), why })
         };
-        Planned { disable: disable.filter_map(|planned| verdict(planned.link)).collect(), returned, unplaced }
+        let disable = disable.filter_map(|planned| verdict(planned.link)).collect();
+        Planned { disable, returned, unplaced: found.unplaced }
     }
 
     /// Disabled links of which no agent says anything, so that only people can know whether they are repaired.
@@ -126,18 +135,14 @@ impl Planner {
             };
             if !is_known(one, other) && !is_known(other, one) {
                 let target = self.settings.target_loss;
-                let protection = Protection { mode: ProtectMode::Ordered, loss_rate: 1.0, target, copies: 1 };
+                let loss_rate = UNHEARD;
+                let protection = Protection { mode: ProtectMode::Ordered, loss_rate, target, copies: 1 };
                 let (protection, sender) = (Some(protection), Some(other.clone()));
                 let request = Request { protection, sender, ..Request::default() };
                 all.insert(one.clone(), DirectionState { request: Some(request), acknowledgement: None });
             }
         }
         all
-    }
-
-    fn report(&self, link: &PlacedLink) -> ReportedLink {
-        let disabled = self.disabled.contains(&link.ports);
-        ReportedLink { link: link.link, loss_rate: Some(link.loss_rate), disabled }
     }
 
     /// A link was disabled.
@@ -204,6 +209,23 @@ mod tests {
         let back = planner.plan(&taken_back(corrupting(&[(1, 1e-1), (2, 1e-2)]), "leaf1/eth2"));
         assert_eq!(spines(&back), ["spine1"]);
         assert_eq!(back.returned, [planned.disable[0].ports.clone()]);
+    }
+
+    /// Also while its source is disabled already, and what was counted before is still remembered.
+    #[test]
+    fn a_link_that_passes_on_what_another_corrupts_is_not_disabled() {
+        let settings = PlannerSettings { constraint: 0.25, target: 1e-8 };
+        let mut planner = Planner::new(network(super::super::upstream::tests::POD), settings, []);
+        let counted = directions(&[
+            ("agg1/a", Some("tor1/a"), 1e-3),
+            ("spine1/a", Some("agg1/c"), 5.2e-4),
+            ("spine2/a", Some("agg1/d"), 4.8e-4),
+        ]);
+        let planned = planner.plan(&counted);
+        let links: Vec<&str> = planned.disable.iter().map(|verdict| verdict.link.as_str()).collect();
+        assert_eq!(links, ["tor1--agg1"]);
+        planner.disabled(planned.disable[0].ports.clone());
+        assert_eq!(planner.plan(&counted).disable, []);
     }
 
     #[test]

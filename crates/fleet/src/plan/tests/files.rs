@@ -28,7 +28,7 @@ fn columns_may_stand_in_any_order() {
 #[test]
 fn bad_files_are_refused_with_line_and_reason() {
     let topology = small_fabric();
-    let header = "`link,loss_rate` or `link,loss_rate,state`";
+    let header = "`link,loss_rate`, `link,loss_rate,state` or `link,loss_rate,receiver,state`";
     let cases = [
         ("", format!("1: the header is missing; the first line must be {header}")),
         ("3,1e-3\n", format!("1: the header is missing; the first line must be {header}")),

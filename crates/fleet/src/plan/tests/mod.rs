@@ -4,6 +4,7 @@ mod decisions;
 mod explanations;
 mod files;
 mod repairs;
+mod victims;
 
 use super::{Plan, PlanSettings, ReportedLink};
 use crate::deployment::Deployment;
@@ -29,6 +30,7 @@ pub(super) fn small_fabric() -> Topology {
     fabric.build().expect("a network")
 }
 
+/// For tests of what is done about links that all corrupt frames themselves.
 pub(super) fn settings() -> PlanSettings {
     PlanSettings {
         constraint: 0.75,
@@ -39,15 +41,16 @@ pub(super) fn settings() -> PlanSettings {
         deployment: Deployment::Everywhere,
         limits: ProtectionLimits::default(),
         crew: 1,
+        store_and_forward: true,
     }
 }
 
 pub(super) fn active(link: u32, loss_rate: f64) -> ReportedLink {
-    ReportedLink { link: LinkId(link), loss_rate: Some(loss_rate), disabled: false }
+    ReportedLink { link: LinkId(link), receiver: None, loss_rate: Some(loss_rate), disabled: false }
 }
 
 pub(super) fn down(link: u32) -> ReportedLink {
-    ReportedLink { link: LinkId(link), loss_rate: None, disabled: true }
+    ReportedLink { link: LinkId(link), receiver: None, loss_rate: None, disabled: true }
 }
 
 /// The action for each link, in ascending order of link numbers.

@@ -119,6 +119,12 @@ fn note(status: &AgentStatus) -> String {
     if !status.synchronised {
         note.push_str("; the bus cannot be reached, so nothing new is asked for");
     }
+    let corrupt = status.ports.iter().any(|port| port.state.is_some_and(State::corrupts));
+    if corrupt && !status.knows_topology {
+        note.push_str(
+            "; corrupted frames may come from further up their paths, which only a network file (--cables-from) can tell",
+        );
+    }
     if status.refused_ports > 0 {
         note.push_str(&format!("; {} cannot be watched; the log names them", status.refused_ports));
     }
@@ -142,9 +148,10 @@ fn cells(port: &PortStatus) -> [Cell; 9] {
         Some(_) => Cell::text("0"),
         None => Cell::missing(),
     };
-    let asked = port.request.as_ref().map(|request| match request.protection {
-        Some(protection) => format!("{}, copies {}", protection.mode, protection.copies),
-        None => "nothing".to_owned(),
+    let asked = port.request.as_ref().map(|request| match (request.protection, &request.downstream_of) {
+        (_, Some(upstream)) => format!("nothing: downstream of {upstream}"),
+        (Some(protection), None) => format!("{}, copies {}", protection.mode, protection.copies),
+        (None, None) => "nothing".to_owned(),
     });
     let done = match (&port.request, &port.acknowledgement) {
         (Some(request), Some(done)) if done.generation == request.generation => done.effect.name(),

@@ -15,12 +15,13 @@ const SHORT: Mark = Mark::Framed(Hue::Vermillion);
 const LACKING: Mark = Mark::Outlined(Hue::Blue);
 
 /// How the links of each action are drawn, and their names in the legend. Dashed lines are out of operation.
-const STROKES: [(&str, Stroke, &str); 5] = [
+const STROKES: [(&str, Stroke, &str); 6] = [
     ("disable", Stroke { hue: Hue::Blue, line: Line::Dashed }, "disable"),
     ("keep disabled", Stroke { hue: Hue::Grey, line: Line::Dotted }, "disabled before"),
     ("protect", Stroke { hue: Hue::Green, line: Line::Solid }, "protect"),
     ("leave", Stroke { hue: Hue::Vermillion, line: Line::Thick }, "leave unprotected"),
     ("watch", Stroke { hue: Hue::Amber, line: Line::Thin }, "watch"),
+    ("downstream", Stroke { hue: Hue::Amber, line: Line::Dotted }, "downstream of another"),
 ];
 
 fn stroke_of(action: &Action) -> Option<Stroke> {

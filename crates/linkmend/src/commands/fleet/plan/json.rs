@@ -3,7 +3,7 @@
 use linkmend_fleet::optimizer::Objective;
 use linkmend_fleet::plan::{
     Action, Origin, Plan, PlannedLink, ProtectionObstacle, Repair, TorAfterPlan, Totals, ZoneAfterPlan,
-    ends_of,
+    culprit_name, ends_of,
 };
 use serde_json::{Value, json};
 
@@ -58,6 +58,11 @@ fn link(plan: &Plan, planned: &PlannedLink) -> Value {
         "action": planned.action.name(),
         "objective": planned.objective_value,
     });
+    if let Some(culprit) = planned.upstream {
+        let is_certain = matches!(planned.action, Action::Downstream(_));
+        let field = if is_certain { "downstream_of" } else { "may_be_downstream_of" };
+        value[field] = json!(culprit_name(topology, culprit));
+    }
     match planned.action {
         Action::Protect(protection) => {
             value["mode"] = json!(protection.mode);
@@ -79,7 +84,7 @@ fn link(plan: &Plan, planned: &PlannedLink) -> Value {
             value["reason"] = json!(reason);
             value["at_switch"] = json!(switch.map(|switch| topology.names().switch(switch)));
         }
-        Action::Disable | Action::KeepDisabled | Action::Watch => {}
+        Action::Disable | Action::KeepDisabled | Action::Watch | Action::Downstream(_) => {}
     }
     value
 }

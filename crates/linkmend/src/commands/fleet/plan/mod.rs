@@ -22,10 +22,11 @@ use linkmend_fleet::protection::ProtectionLimits;
 use linkmend_fleet::{FileError, FileKind};
 use linkmend_monitor::config::CONTROL_DEFAULT;
 use linkmend_monitor::daemon::ask_directions;
-use linkmend_monitor::planning::{PlacedLink, corrupting_links};
+use linkmend_monitor::planning::corrupting_links;
 use linkmend_quantity::LossRate;
 use linkmend_report::wrap;
-use linkmend_topology::{FabricParameters, Topology};
+use linkmend_topology::{FabricParameters, SwitchId, Topology};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -67,7 +68,8 @@ ordered by what a link's return buys: first an end to shortages, then what can b
 pub struct PlanArgs {
     #[command(flatten)]
     network: NetworkArgs,
-    /// Links that corrupt or are disabled (CSV: link,loss_rate and, if wanted, state)
+    /// Links that corrupt or are disabled (CSV: link,loss_rate and, if wanted, state, and receiver:
+    /// the switch whose port counts the loss)
     #[arg(long, value_name = "FILE", required_unless_present = "corruptd")]
     links: Option<PathBuf>,
     /// Ask the corruptd at this socket which links corrupt, of all that share its bus, instead of reading --links. Its agents
@@ -105,6 +107,9 @@ pub struct PlanArgs {
     /// Repairs in progress at a time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     crew: u32,
+    /// No switch is cut-through, so that every link that counts corrupted frames corrupts them itself
+    #[arg(long)]
+    store_and_forward: bool,
     /// Explain what the plan does about this link, instead of printing the tables
     #[arg(long, value_name = "LINK")]
     explain: Option<String>,
@@ -135,13 +140,14 @@ pub fn execute(arguments: &PlanArgs) -> Result<()> {
             per_switch: arguments.max_protected_per_switch,
         },
         crew: arguments.crew,
+        store_and_forward: arguments.store_and_forward,
     };
-    let reported = match (&arguments.links, &arguments.corruptd) {
-        (Some(file), _) => links(file, &topology)?,
+    let (reported, entering) = match (&arguments.links, &arguments.corruptd) {
+        (Some(file), _) => (links(file, &topology)?, BTreeMap::new()),
         (None, Some(socket)) => found_by_corruptd(socket, &topology)?,
-        (None, None) => Vec::new(),
+        (None, None) => (Vec::new(), BTreeMap::new()),
     };
-    let plan = Plan::new(&topology, &reported, settings);
+    let plan = Plan::with_entering(&topology, &reported, entering, settings);
     // An explanation that is impossible is refused before any file is written.
     let explanation = match &arguments.explain {
         Some(written) => Some(explain(&plan, written, &arguments.source())?),
@@ -198,10 +204,15 @@ impl PlanArgs {
     }
 }
 
-/// The links that a running corruptd says corrupt. Ports whose links are not known are named.
-fn found_by_corruptd(socket: &Path, topology: &Topology) -> Result<Vec<ReportedLink>> {
+/// The links that a running corruptd says corrupt, and what comes from outside the topology. Ports whose links are not
+/// known are named.
+fn found_by_corruptd(
+    socket: &Path,
+    topology: &Topology,
+) -> Result<(Vec<ReportedLink>, BTreeMap<SwitchId, f64>)> {
     let directions = ask_directions(socket)?;
-    let (links, unplaced) = corrupting_links(topology, &directions);
+    let found = corrupting_links(topology, &directions);
+    let unplaced = &found.unplaced;
     let more = unplaced.len().saturating_sub(MAX_NAMED);
     for port in unplaced.iter().take(MAX_NAMED) {
         output::remark(&format!("not planned for: {port}\n"));
@@ -209,12 +220,7 @@ fn found_by_corruptd(socket: &Path, topology: &Topology) -> Result<Vec<ReportedL
     if more > 0 {
         output::remark(&format!("not planned for: {more} more ports\n"));
     }
-    let report = |PlacedLink { link, loss_rate, .. }| ReportedLink {
-        link,
-        loss_rate: Some(loss_rate),
-        disabled: false,
-    };
-    Ok(links.into_iter().map(report).collect())
+    Ok((found.reported(topology, |_| false), found.entering))
 }
 
 fn links(path: &Path, topology: &Topology) -> Result<Vec<ReportedLink>> {

@@ -1,7 +1,7 @@
 //! The plan as tables: what to do, the order of repairs, and what remains to pods and ToRs.
 
 use linkmend_fleet::plan::{
-    Action, Origin, Plan, PlannedLink, ProtectionObstacle, Repair, TorAfterPlan, ends_of,
+    Action, Origin, Plan, PlannedLink, ProtectionObstacle, Repair, TorAfterPlan, culprit_name, ends_of,
 };
 use linkmend_report::{Alignment, Cell, Column, Table, Unit, quantity};
 use linkmend_topology::{LinkId, Names};
@@ -76,6 +76,7 @@ fn row(plan: &Plan, planned: &PlannedLink) -> [Cell; 4] {
         }
         Action::Leave(_) => (action.bad(), Cell::from(planned.loss_rate).bad(), Cell::number(1.0)),
         Action::Watch => (action.neutral(), Cell::from(planned.loss_rate), Cell::number(1.0)),
+        Action::Downstream(_) => (action.neutral(), Cell::text(""), Cell::number(1.0)),
         Action::KeepDisabled => (action.neutral(), Cell::text(""), Cell::text("")),
         Action::Disable => (action, Cell::text(""), Cell::text("")),
     };
@@ -85,7 +86,10 @@ fn row(plan: &Plan, planned: &PlannedLink) -> [Cell; 4] {
 /// The action, its parameters, and why a link is treated differently from others.
 pub fn what_to_do(plan: &Plan, planned: &PlannedLink) -> String {
     let name = |switch| plan.topology().names().switch(switch);
-    match planned.action {
+    let doubt = planned.upstream.map_or_else(String::new, |culprit| {
+        format!("; may be downstream of {}", culprit_name(plan.topology(), culprit))
+    });
+    let action = match planned.action {
         Action::Protect(protection) => {
             let copies = counted(protection.copies.into(), "copy", "copies");
             let but = if protection.misses(plan.settings().target_loss) {
@@ -104,8 +108,12 @@ pub fn what_to_do(plan: &Plan, planned: &PlannedLink) -> String {
         Action::Leave(ProtectionObstacle::SwitchFull { switch, limit }) => {
             format!("leave: {} protects {limit} already", name(switch))
         }
+        Action::Downstream(culprit) => {
+            return format!("leave: downstream of {}", culprit_name(plan.topology(), culprit));
+        }
         action => action.name().to_owned(),
-    }
+    };
+    action + &doubt
 }
 
 /// The plan in a few sentences.
@@ -137,6 +145,15 @@ pub fn summary(plan: &Plan) -> String {
         text += &format!(
             "{} short of paths already, before anything is done. ",
             counted(before.short_tors, "ToR is", "ToRs are")
+        );
+    }
+    let victims =
+        plan.links().filter(|planned| matches!(planned.action, Action::Downstream(_))).count() as u64;
+    if victims > 0 {
+        text += &format!(
+            "{} only what others corrupt, and {} left alone. ",
+            counted(victims, "link passes on", "links pass on"),
+            if victims == 1 { "is" } else { "are" }
         );
     }
     text += if plan.is_proven() {
