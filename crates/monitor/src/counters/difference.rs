@@ -98,6 +98,11 @@ impl Difference {
         let most = frames_that_fit(reading.speed.unwrap_or(SPEED_DEFAULT), now.saturating_sub(then));
         let good = grown(last.good_frames, reading.good_frames, most)?;
         let corrupted = grown(before, corrupted, most)?;
+        let also = |of: fn(&Reading) -> Option<u64>| {
+            of(&last).zip(of(&reading)).map_or(Ok(0), |(before, after)| grown(before, after, most))
+        };
+        let corrupted = corrupted.saturating_sub(also(|reading| reading.not_corrupted)?);
+        let corrupted = corrupted.max(also(|reading| reading.symbol_errors)?);
         let passed = now.saturating_sub(then);
         let corrupted = corrupted.max(self.lost_with_codewords(passed, &last, &reading, good)?);
         let frames = good.checked_add(corrupted).ok_or(Irregularity::Implausible)?;
@@ -225,6 +230,21 @@ mod tests {
         let _ = difference.handle_reading(Duration::ZERO, reading(0, 0));
         let increment = difference.handle_reading(Duration::from_secs(60), reading(50_000_000, 3));
         assert_eq!(increment, Ok(Increment { frames: 50_000_003, corrupted: 3 }));
+    }
+
+    #[test]
+    fn symbol_errors_are_the_same_frames_and_those_not_corrupted_are_none() {
+        let counted = |corrupted, symbol_errors, not_corrupted| Reading {
+            symbol_errors: Some(symbol_errors),
+            not_corrupted: Some(not_corrupted),
+            ..reading(1_000, corrupted)
+        };
+        let corrupted = |then| second(counted(10, 10, 10), then).map(|increment| increment.corrupted);
+        assert_eq!(corrupted(counted(17, 16, 10)), Ok(7), "the larger, and not the sum");
+        assert_eq!(corrupted(counted(12, 19, 10)), Ok(9), "not hidden by what was counted before");
+        assert_eq!(corrupted(counted(17, 10, 15)), Ok(2));
+        assert_eq!(corrupted(counted(17, 10, 40)), Ok(0), "where a port counts both apart");
+        assert_eq!(corrupted(counted(17, 3, 10)), Err(Irregularity::Reset));
     }
 
     proptest! {
