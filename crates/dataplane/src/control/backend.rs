@@ -27,7 +27,7 @@ pub(super) fn protect_command(protect: &ProtectConfig) -> Command {
 
 /// Answers one line. Never fails: anything that makes no sense is answered with [`Response::Error`].
 pub fn answer(backend: &dyn Backend, line: &[u8]) -> Response {
-    tracing::debug!("a client asks: {}", String::from_utf8_lossy(line));
+    tracing::debug!("a client asks: {}", line.escape_ascii());
     match serde_json::from_slice(line) {
         Ok(request) => serve(backend, request).unwrap_or_else(Response::Error),
         Err(error) => {

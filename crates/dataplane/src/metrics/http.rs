@@ -162,7 +162,7 @@ fn accept(listener: &TcpListener, clients: &mut VecDeque<Connection>, page: &Pag
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
-                // Most likely no descriptors are left; whoever was silent for the longest time gives one back.
+                // Most likely no descriptors are left: closing the oldest connection frees one.
                 tracing::warn!("metrics: {error}");
                 if clients.pop_front().is_none() {
                     std::thread::sleep(Duration::from_millis(100));

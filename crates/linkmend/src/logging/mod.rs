@@ -1,8 +1,8 @@
 //! Logs go to standard error; standard output is for data.
 //!
 //! Nothing that is written for people may delay or end a link. A separate thread therefore writes the lines
-//! ([`LogWriter`]), and a line that cannot be written is lost and counted. No message floods the log ([`Repeats`]), whoever
-//! writes it.
+//! ([`LogWriter`]), and a line that cannot be written is lost and counted. [`Repeats`] limits how often each kind of
+//! message is written.
 
 mod log_writer;
 mod repeats;

@@ -59,8 +59,8 @@ struct Lane {
 }
 
 impl Worker {
-    /// Starts a thread for each of these, which are alike. They send what becomes of requests to `outcomes`, and begin nothing
-    /// any more once `stop` is asked for.
+    /// Starts a thread for each of these, which are alike. They report to `outcomes` how each request ended, and begin
+    /// no other once `stop` is asked for.
     ///
     /// # Errors
     /// If there can be no more threads.

@@ -62,7 +62,7 @@ fn nothing_is_protected_while_another_link_is_to_blame() {
     bench.downstream_of(Some("tor1--agg1"));
     let request = bench.request();
     assert_eq!((request.downstream_of.as_deref(), request.disable), (Some("tor1--agg1"), false));
-    assert!(request.protection.is_some(), "whoever plans needs what was counted");
+    assert!(request.protection.is_some(), "the planner needs what was counted");
     assert_eq!(bench.carried_out, [true, false]);
     // Nothing changes, so that nothing is done or tried again.
     (0..90).for_each(|_| bench.poll());

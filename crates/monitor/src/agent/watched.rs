@@ -136,7 +136,7 @@ impl Watched {
             reason = format!("loss rate {loss_rate:.1e}, by frames that {upstream} corrupts");
         }
         let sender_is_known = last.is_some_and(|last| sender.is_none() || last.sender.as_ref() == sender);
-        // A link that is found once more is asked for once more, so that whoever had tried it knows.
+        // A link that is found again is requested again, so that the planner that tried it learns of it.
         if same
             && !self.found
             && sender_is_known

@@ -105,7 +105,7 @@ impl PlanConfig {
             ];
             return match written.into_iter().find_map(|(name, value)| value.map(|value| (name, value))) {
                 Some((name, value)) => {
-                    let rule = "is of no use without the topology of a plan";
+                    let rule = "requires the topology of a plan";
                     Err(ParameterError::new(name, value, rule).into())
                 }
                 None => Ok(None),

@@ -333,9 +333,9 @@ mod tests {
                 "[counters]\nsonic = \"redis://me:secret@a\"",
                 "sonic = redis://me:***@a: is of no use without source",
             ),
-            ("[plan]\nconstraint = \"50%\"", "plan-constraint = 0.5: is of no use without the topology"),
+            ("[plan]\nconstraint = \"50%\"", "plan-constraint = 0.5: requires the topology"),
             ("[plan]\ntopology = \"thin-tree\"", "thin-tree"),
-            ("[plan]\ntrial-after = \"1h\"", "trial-after = 3600s: is of no use without the topology"),
+            ("[plan]\ntrial-after = \"1h\"", "trial-after = 3600s: requires the topology"),
             (
                 "[plan]\ntopology = \"fat-tree:k=4\"\ndisables-per-hour = 0",
                 "disables-per-hour = 0: must be 1 to",

@@ -70,7 +70,7 @@ impl PlanThread {
 }
 
 impl Drop for PlanThread {
-    /// Waits for a command that is under way, for the few seconds that it has when the daemon stops.
+    /// Waits for a running command, for the few seconds that it has when the daemon stops.
     fn drop(&mut self) {
         self.directions = None;
         if let Some(thread) = self.thread.take() {

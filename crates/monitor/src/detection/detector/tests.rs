@@ -92,7 +92,7 @@ fn an_idle_link_keeps_its_protection() {
 }
 
 #[test]
-fn whoever_relapses_waits_longer() {
+fn a_link_that_relapses_waits_longer() {
     let mut port = Port::new();
     for hold_down in [60, 120, 240, 480, 960, 960] {
         port.until(State::Corrupting, 9, |_| (25_000, 25));
