@@ -300,6 +300,21 @@ fn the_recovery_timeout_counts_from_the_first_report() {
     assert_eq!(receiver.next_timeout(), None);
 }
 
+/// What the sender no longer holds is counted as given up by the clock only while the window had room to wait for it.
+#[test]
+fn a_withdrawal_in_an_emptier_window_counts_as_the_clocks() {
+    for (highest, by_clock) in [(7, true), (8, false)] {
+        let mut stats = Stats::default();
+        let mut receiver = Receiver::new(Mode::NonBlocking, WINDOW as u32, LIMITS);
+        receiver.start(FIRST_ABSOLUTE, &mut stats);
+        let long = |ahead| LongSequenceNumber::from_absolute(FIRST_ABSOLUTE + ahead);
+        assert!(receiver.handle_dummy(Instant(0), long(highest), long(0), &mut stats));
+        assert!(receiver.handle_dummy(Instant(1), long(highest), long(3), &mut stats));
+        let counts = (stats.recovery_timeouts, stats.withdrawn_frames);
+        assert_eq!(counts, if by_clock { (3, 0) } else { (0, 3) }, "{highest} of {WINDOW}");
+    }
+}
+
 /// As if so many frames had been received and delivered: numbers move, what waits for delivery stays in order, wherever
 /// it lies in the ring.
 #[test]

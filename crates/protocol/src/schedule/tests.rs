@@ -1,8 +1,12 @@
 //! The policy against link ends that say what the test wants.
 
 use super::*;
+use crate::config::Config;
 use crate::mode::PerMode;
 use crate::stats::BufferStats;
+use crate::time::Tick;
+use crate::trace::Record;
+use crate::{Copies, Protection};
 use std::vec::Vec;
 
 const ORDERED_HELD: PerMode<bool> = PerMode([true, false]);
@@ -286,4 +290,28 @@ fn frames_for_an_idle_port_do_not_go_to_a_nearly_full_one() {
     let mut end = Script { idle: 1, ..Script::default() };
     assert_eq!(sent(&mut end, &mut queues, PortRoom::Urgent), []);
     assert_eq!(sent(&mut end, &mut queues, PortRoom::All), [Next::Idle(0)]);
+}
+
+/// A driver may write down what happens: the policy asks the recorded link end for the same frames.
+#[test]
+fn a_recorded_link_end_sends_what_one_by_itself_does() {
+    fn transmits(end: &mut impl Schedulable) -> usize {
+        let mut transmits = 0;
+        let mut queues = ClassQueues::<u32>::new(LIMITS);
+        let mut round = Round::new(Instant(1));
+        while let Some(next) = round.next(end, &mut queues, PortRoom::All) {
+            transmits += usize::from(matches!(next, Next::Urgent(_) | Next::Idle(_)));
+        }
+        transmits
+    }
+    let end = || {
+        let mut end = LinkEnd::new(Config::new(Tick::Nanosecond), 7).expect("valid");
+        end.protect(Instant(1), Protection { copies: Copies::Fixed(1) });
+        end
+    };
+    let mut recorded = TracedLinkEnd::new(end(), Some(Vec::<Record>::new()));
+    let alone = transmits(&mut end());
+    assert!(alone > 0, "it has something to say");
+    assert_eq!(transmits(&mut recorded), alone);
+    assert!(recorded.sink_mut().expect("given").len() >= alone);
 }

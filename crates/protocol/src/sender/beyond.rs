@@ -78,3 +78,30 @@ impl Sender {
         Some(cut)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::sequence::FIRST_ABSOLUTE;
+    use crate::time::Tick;
+
+    /// Numbers are skipped up to the last for which the window has a place.
+    #[test]
+    fn what_the_receiver_saw_is_skipped_as_far_as_the_window_reaches() {
+        for (seen, next) in [(16, 16), (17, 1)] {
+            let config = Config { window_frames: 16, ..Config::new(Tick::Nanosecond) };
+            let mut sender = Sender::new(Mode::NonBlocking, &config);
+            let (mut released, mut stats) = (VecDeque::new(), Stats::default());
+            sender.send(FrameHandle(0), 100);
+            let wire = SequenceNumber::from_absolute;
+            let cumulative = LongSequenceNumber::from_absolute(FIRST_ABSOLUTE);
+            let mut report = LaneFeedback::new(cumulative, wire(FIRST_ABSOLUTE + seen), false);
+            report.seen = wire(FIRST_ABSOLUTE + seen);
+            let missing = SequenceRange { first: wire(FIRST_ABSOLUTE), length: seen as u16 };
+            assert!(report.push_missing(missing));
+            sender.fit_feedback(&report, 0, &mut released, &mut stats);
+            assert_eq!(sender.next_sequence(), wire(FIRST_ABSOLUTE + next), "the receiver saw {seen}");
+        }
+    }
+}

@@ -92,3 +92,37 @@ impl Sender {
         self.next
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::mode::Mode;
+    use crate::sequence::FIRST_ABSOLUTE;
+    use crate::time::Tick;
+
+    fn wire(frame: u64) -> SequenceNumber {
+        SequenceNumber::from_absolute(FIRST_ABSOLUTE + frame)
+    }
+
+    /// A hole is what earlier ACKs left open: before them and beyond the ACK itself there is none.
+    #[test]
+    fn a_hole_outside_of_what_an_ack_is_about_is_refused() {
+        let mut sender = Sender::new(Mode::Ordered, &Config::new(Tick::Nanosecond));
+        let mut released = VecDeque::new();
+        for frame in 0..10 {
+            sender.send(FrameHandle(frame), 100);
+        }
+        assert!(sender.handle_leading_ack(wire(5), None, &mut released).is_some());
+        let mut ack = |first, length, released: &mut VecDeque<FrameHandle>| {
+            let hole = SequenceRange { first: wire(first), length };
+            sender.handle_leading_ack(wire(8), Some(hole), released)
+        };
+        for (first, length) in [(3, 5), (4, 4), (8, 0), (9, 1)] {
+            assert_eq!(ack(first, length, &mut released), None, "from {first}");
+            assert_eq!(released.len(), 5, "from {first}");
+        }
+        let effect = ack(5, 2, &mut released);
+        assert_eq!(effect, Some(LeadingAckEffect { acknowledged: 3, lost: 2 }));
+    }
+}

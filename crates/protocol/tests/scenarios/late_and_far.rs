@@ -109,6 +109,27 @@ fn numbers_that_the_receiver_gave_up_beyond_the_window_are_left_out() {
     assert_eq!(alone.send(), alone.session.first(MODE).plus(500));
 }
 
+/// A feedback is of one moment: if one of its lanes is late by an era, the other one says nothing of the present either.
+#[test]
+fn a_feedback_late_by_an_era_in_one_lane_releases_nothing_of_the_other() {
+    let other = Mode::NonBlocking;
+    let mut alone = SenderAlone::new(Config::new(Tick::Nanosecond));
+    (0..10).for_each(|_| _ = alone.send());
+    let late = LongSequenceNumber(long(alone.session, other, 0).0.wrapping_sub(1 << 16));
+    let lanes = |other_lane| {
+        PerMode([alone.lane(5, 5), LaneFeedback::new(other_lane, alone.session.first(other), false)])
+    };
+    let feedback = |number, lanes| {
+        let (session, dummy_stamp, lost_total, rx_overflow_total) = (alone.session, 0, 0, 0);
+        Control::Feedback(Feedback { session, number, dummy_stamp, lost_total, rx_overflow_total, lanes })
+    };
+    let (stale, fresh) = (feedback(2, lanes(late)), feedback(3, lanes(long(alone.session, other, 0))));
+    assert!(!alone.end.handle_control(alone.now, &stale));
+    assert_eq!(alone.end.outstanding(), 10);
+    assert!(alone.end.handle_control(alone.now, &fresh));
+    assert_eq!(alone.end.outstanding(), 5);
+}
+
 /// Feedbacks are numbered with 16 bits, and are more frequent than frames. One that is late by half of that range must
 /// not be taken for the newest, or the lane stays paused until the count wraps.
 #[test]
