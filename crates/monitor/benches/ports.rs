@@ -73,6 +73,7 @@ fn reading(port: u64, poll: u64, fec: bool) -> Reading {
         speed: Some(100_000_000_000),
         epoch: Some(1),
         fec: codewords.map(|codewords| FecReading { codewords: Some(codewords), ..FecReading::default() }),
+        ..Reading::default()
     }
 }
 

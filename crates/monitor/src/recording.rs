@@ -52,7 +52,7 @@ impl Diagnose for RecordingError {
     fn hint(&self) -> Option<String> {
         let header = "time_s,port,good_frames,corrupted_frames";
         Some(format!(
-            "the first line is {header} (and up as 0 or 1, carrier_changes, speed in bit/s, epoch, corrected_codewords, uncorrectable_codewords, corrected_bits, codewords as 990;9;1); each other is a poll of a port"
+            "the first line is {header} (and symbol_errors, not_corrupted, up as 0 or 1, carrier_changes, speed in bit/s, epoch, corrected_codewords, uncorrectable_codewords, corrected_bits, codewords as 990;9;1); each other is a poll of a port"
         ))
     }
 }
@@ -72,6 +72,10 @@ struct Row {
     epoch: Option<u64>,
     #[serde(default)]
     up: Option<u8>,
+    #[serde(default)]
+    symbol_errors: Option<u64>,
+    #[serde(default)]
+    not_corrupted: Option<u64>,
     #[serde(default)]
     corrected_codewords: Option<u64>,
     #[serde(default)]
@@ -139,8 +143,8 @@ pub struct Recording<R> {
 
 impl<R: Read> Recording<R> {
     /// Reads rows with the columns `time_s`, `port`, `good_frames`, `corrupted_frames` and, if there are such,
-    /// `carrier_changes`, `speed`, `epoch`, `corrected_codewords`, `corrected_bits` and `codewords` (how many had no error, how
-    /// many one, up to 15, with `;` between them). Rows of the same time are one poll.
+    /// the other fields of [`Reading`] and [`FecReading`], of which `codewords` has how many had no error, how many one, up to
+    /// 15, with `;` between them. Rows of the same time are one poll.
     ///
     /// # Errors
     /// [`RecordingError`], if the first row cannot be read.
@@ -183,6 +187,8 @@ impl<R: Read> Recording<R> {
         let reading = Reading {
             good_frames: row.good_frames,
             corrupted_frames: row.corrupted_frames,
+            symbol_errors: row.symbol_errors,
+            not_corrupted: row.not_corrupted,
             up: row.up.map(|up| up != 0),
             carrier_changes: row.carrier_changes,
             speed: row.speed,

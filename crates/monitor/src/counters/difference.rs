@@ -12,6 +12,8 @@ const FRAME_BITS_LEAST: u64 = (64 + 8 + 12) * 8;
 const SPEED_DEFAULT: u64 = 1_600_000_000_000;
 /// A port's clock and ours differ, and polls are late: twice the frames that fit are still believed.
 const SLACK: u64 = 2;
+/// By how many frames two counters of a port that see the same frames may differ, because they are read one after the other.
+const READ_APART_MOST: u64 = 64;
 /// Counters of 32 bits begin again after this many.
 const WRAP: u64 = 1 << 32;
 
@@ -98,6 +100,15 @@ impl Difference {
         let most = frames_that_fit(reading.speed.unwrap_or(SPEED_DEFAULT), now.saturating_sub(then));
         let good = grown(last.good_frames, reading.good_frames, most)?;
         let corrupted = grown(before, corrupted, most)?;
+        let also = |of: fn(&Reading) -> Option<u64>| {
+            of(&last).zip(of(&reading)).map_or(Ok(0), |(before, after)| grown(before, after, most))
+        };
+        let not_corrupted = also(|reading| reading.not_corrupted)?;
+        // RFC 2819 calls every frame beyond 1,518 bytes oversize. A port that counts intact long frames there counts more of
+        // them than errors, and then none is taken off.
+        let among_errors = not_corrupted <= corrupted.saturating_mul(2).saturating_add(READ_APART_MOST);
+        let corrupted = if among_errors { corrupted.saturating_sub(not_corrupted) } else { corrupted };
+        let corrupted = corrupted.max(also(|reading| reading.symbol_errors)?);
         let passed = now.saturating_sub(then);
         let corrupted = corrupted.max(self.lost_with_codewords(passed, &last, &reading, good)?);
         let frames = good.checked_add(corrupted).ok_or(Irregularity::Implausible)?;
@@ -225,6 +236,22 @@ mod tests {
         let _ = difference.handle_reading(Duration::ZERO, reading(0, 0));
         let increment = difference.handle_reading(Duration::from_secs(60), reading(50_000_000, 3));
         assert_eq!(increment, Ok(Increment { frames: 50_000_003, corrupted: 3 }));
+    }
+
+    #[test]
+    fn symbol_errors_are_the_same_frames_and_those_of_a_wrong_length_are_not_corrupted() {
+        let counted = |corrupted, symbol_errors, not_corrupted| Reading {
+            symbol_errors: Some(symbol_errors),
+            not_corrupted: Some(not_corrupted),
+            ..reading(1_000, corrupted)
+        };
+        let corrupted = |then| second(counted(10, 10, 10), then).map(|increment| increment.corrupted);
+        assert_eq!(corrupted(counted(17, 16, 10)), Ok(7), "the larger, not the sum");
+        assert_eq!(corrupted(counted(12, 19, 10)), Ok(9));
+        assert_eq!(corrupted(counted(17, 10, 15)), Ok(2));
+        assert_eq!(corrupted(counted(17, 10, 19)), Ok(0), "counters are read one after the other");
+        assert_eq!(corrupted(counted(17, 10, 900)), Ok(7), "intact long frames hide no corruption");
+        assert_eq!(corrupted(counted(17, 3, 10)), Err(Irregularity::Reset));
     }
 
     proptest! {

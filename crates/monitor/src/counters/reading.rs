@@ -13,6 +13,14 @@ pub struct Reading {
     /// judged then. Frames that were dropped for lack of room are not among them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrupted_frames: Option<u64>,
+    /// Frames with invalid symbols, where these are counted separately. Most of them have a wrong check sequence as well, so the
+    /// two counters see the same losses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub symbol_errors: Option<u64>,
+    /// Frames among `corrupted_frames` that the link has not corrupted: frames of a wrong length, which some ports count as
+    /// errors, and frames that the sender had marked as corrupted (poisoned, in Link Layer Retry).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_corrupted: Option<u64>,
     /// Whether the port is in operation, where that is known. What a port counts while it is not says nothing of its link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up: Option<bool>,

@@ -73,7 +73,9 @@ fn node_exporter_has_what_the_kernel_has_counted() {
         poll_until(&mut source, |readings| readings["lo"].good_frames >= first["lo"].good_frames + 10_000);
     assert!(second["lo"].good_frames <= kernel("lo", "rx_packets"));
     for (name, reading) in &second {
-        assert_eq!(reading.corrupted_frames, Some(kernel(name, "rx_errors")), "{name}");
+        let frame = ["rx_frame_errors", "rx_length_errors", "rx_over_errors", "rx_crc_errors"];
+        let frame = frame.iter().map(|counter| kernel(name, counter)).sum();
+        assert_eq!(reading.corrupted_frames, Some(frame), "{name}");
         let changes = std::fs::read_to_string(format!("/sys/class/net/{name}/carrier_changes"));
         let changes = changes.expect("readable").trim().parse().ok();
         assert_eq!(reading.carrier_changes, changes, "{name}");
@@ -137,6 +139,44 @@ fn snmp_exporter_has_what_an_agent_of_snmp_has_counted() {
     }
 }
 
+/// What node_exporter shows of four adapters, two of which are members of bonds: one with detailed metrics, one without, and one
+/// whose driver knows of no kinds of errors.
+const BONDED: &str = r#"
+node_network_receive_packets_total{device="eth0"} 1000
+node_network_receive_errors_total{device="eth0"} 700
+node_network_receive_crc_errors_total{device="eth0"} 3
+node_network_receive_frame_errors_total{device="eth0"} 1
+node_network_receive_length_errors_total{device="eth0"} 96
+node_network_receive_packets_total{device="eth1"} 2000
+node_network_receive_errs_total{device="eth1"} 900
+node_network_receive_frame_total{device="eth1"} 5
+node_network_receive_packets_total{device="eth2"} 3000
+node_network_receive_errs_total{device="eth2"} 6
+node_network_receive_packets_total{device="eth3"} 4000
+node_network_receive_crc_errors_total{device="eth3"} 7
+node_network_receive_packets_total{device="uplink"} 1000
+node_network_receive_crc_errors_total{device="uplink"} 3
+node_bonding_slaves{master="uplink"} 1
+node_network_receive_packets_total{device="bond0"} 2000
+node_network_receive_frame_total{device="bond0"} 5
+"#;
+
+#[test]
+fn of_node_exporter_the_counter_that_says_most_is_taken_and_no_bond() {
+    if !are_installed("of_node_exporter_the_counter_that_says_most_is_taken_and_no_bond", &["prometheus"]) {
+        return;
+    }
+    let pages = Pages::new();
+    pages.show(200, BONDED);
+    let prometheus = prometheus(&[("leaf1", format!("127.0.0.1:{}", pages.port))]);
+    let settings = settings(prometheus.port, "node", "instance=\"leaf1\"");
+    let mut source = PrometheusSource::new(&settings).expect("usable");
+    let readings = poll_until(&mut source, |readings| !readings.is_empty());
+    let corrupted: Vec<_> =
+        readings.iter().map(|(name, reading)| (name.as_str(), reading.corrupted_frames)).collect();
+    assert_eq!(corrupted, [("eth0", Some(4)), ("eth1", Some(5)), ("eth2", Some(6)), ("eth3", Some(7))]);
+}
+
 /// What the `ethtool` and EtherLike-MIB collectors and Linkmend show of ports that this machine does not have, recorded.
 const RECORDED: &str = r#"
 node_ethtool_received_packets_phy{device="enp1s0f0np0"} 5e+09
@@ -147,6 +187,15 @@ node_network_carrier_changes_total{device="enp1s0f0np0"} 2
 node_network_speed_bytes{device="enp1s0f0np0"} 1.25e+10
 node_network_carrier{device="enp1s0f0np0"} 1
 node_network_up{device="enp1s0f0np0"} 0
+node_ethtool_port_received_unicast{device="eno1"} 40
+node_ethtool_port_received_multicast{device="eno1"} 5
+node_ethtool_port_received_broadcast{device="eno1"} 6
+node_ethtool_port_received_crc_errors{device="eno1"} 7
+ifType_info{ifIndex="9",ifName="Port-Channel1",ifType="ieee8023adLag"} 1
+ifHCInUcastPkts{ifIndex="9",ifName="Port-Channel1"} 100
+ifHCInMulticastPkts{ifIndex="9",ifName="Port-Channel1"} 20
+ifHCInBroadcastPkts{ifIndex="9",ifName="Port-Channel1"} 3
+ifType_info{ifIndex="5",ifName="Ethernet1/1",ifType="ethernetCsmacd"} 1
 ifHCInUcastPkts{ifIndex="5",ifName="Ethernet1/1"} 100
 ifHCInMulticastPkts{ifIndex="5",ifName="Ethernet1/1"} 20
 ifHCInBroadcastPkts{ifIndex="5",ifName="Ethernet1/1"} 3
@@ -180,7 +229,8 @@ fn the_other_sets_read_what_their_exporters_show() {
     let fec = FecReading { corrected_bits: Some(77), ..FecReading::default() };
     let adapter = Reading {
         good_frames: 5_000_000_000,
-        corrupted_frames: Some(7),
+        corrupted_frames: Some(3),
+        symbol_errors: Some(4),
         up: Some(true),
         carrier_changes: Some(2),
         speed: Some(100_000_000_000),
@@ -188,6 +238,8 @@ fn the_other_sets_read_what_their_exporters_show() {
         ..Reading::default()
     };
     assert_eq!(poll("node-mlx5_core"), only("enp1s0f0np0", adapter));
+    let port = Reading { good_frames: 51, corrupted_frames: Some(7), ..Reading::default() };
+    assert_eq!(poll("node-i40e"), only("eno1", port));
     let switch = Reading {
         good_frames: 123,
         corrupted_frames: Some(9),

@@ -65,8 +65,8 @@ fn a_port_has_the_counters_that_its_switch_has() {
         up: Some(true),
         carrier_changes: Some(2 * 3),
         speed: Some(400_000_000_000),
-        epoch: None,
         fec: Some(fec),
+        ..Reading::default()
     };
     assert_eq!(without_epoch("Ethernet0"), all);
     let fec = FecReading {

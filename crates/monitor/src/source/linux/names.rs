@@ -15,6 +15,9 @@ pub struct CounterNames {
     pub good_frames: Vec<String>,
     /// Frames that were received with errors of the line. One of these must be there.
     pub corrupted_frames: Vec<String>,
+    /// Frames with invalid symbols. `corrupted-frames` counts most of them as well, so the larger of the two is used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub symbol_errors: Vec<String>,
     /// Codewords with errors that were corrected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub corrected_codewords: Vec<String>,
@@ -83,6 +86,7 @@ impl CounterNames {
         Reading {
             good_frames: sum(&self.good_frames).unwrap_or_default(),
             corrupted_frames: sum(&self.corrupted_frames),
+            symbol_errors: sum(&self.symbol_errors),
             fec: (fec != FecReading::default()).then_some(fec),
             ..Reading::default()
         }
@@ -109,8 +113,13 @@ mod tests {
         ];
         assert!(names.fit(&values(&recorded)));
         let fec = FecReading { corrected_bits: Some(77), ..FecReading::default() };
-        let expected =
-            Reading { good_frames: 5_000, corrupted_frames: Some(7), fec: Some(fec), ..Reading::default() };
+        let expected = Reading {
+            good_frames: 5_000,
+            corrupted_frames: Some(3),
+            symbol_errors: Some(4),
+            fec: Some(fec),
+            ..Reading::default()
+        };
         assert_eq!(names.reading(&values(&recorded)), expected);
         // An older kernel has fewer of them.
         let older = &recorded[..3];

@@ -30,7 +30,7 @@ type Numbers = BTreeMap<String, Option<u64>>;
 /// Asks Prometheus what ports have received. Ports are called as the set of queries says.
 pub struct PrometheusSource {
     client: Client,
-    queries: [(&'static str, Option<String>); 8],
+    queries: [(&'static str, Option<String>); 9],
     pattern: NamePattern,
     complaints: Complaints,
     /// The most ports that were there at any poll.
@@ -94,8 +94,8 @@ impl PrometheusSource {
     }
 
     /// What all queries say, evaluated at the moment at which the first one was.
-    fn ask(&mut self) -> Result<[Numbers; 8], SourceError> {
-        let mut all: [Numbers; 8] = Default::default();
+    fn ask(&mut self) -> Result<[Numbers; 9], SourceError> {
+        let mut all: [Numbers; 9] = Default::default();
         let mut time = None;
         for (index, numbers) in all.iter_mut().enumerate() {
             let (what, query) = self.queries[index].clone();
@@ -117,7 +117,7 @@ impl PrometheusSource {
     }
 
     fn read_all(&mut self) -> Result<Vec<(String, Reading)>, SourceError> {
-        let [good, corrupted, up, changes, speed, corrected, uncorrectable, bits] = self.ask()?;
+        let [good, corrupted, up, changes, speed, symbols, corrected, uncorrectable, bits] = self.ask()?;
         let mut readings = Vec::with_capacity(good.len());
         for (name, good_frames) in good {
             let of = |numbers: &Numbers| numbers.get(&name).copied().flatten();
@@ -135,6 +135,8 @@ impl PrometheusSource {
             let reading = Reading {
                 good_frames,
                 corrupted_frames: of(&corrupted),
+                symbol_errors: of(&symbols),
+                not_corrupted: None,
                 up: of(&up).map(|up| up > 0),
                 carrier_changes: of(&changes),
                 speed: of(&speed),

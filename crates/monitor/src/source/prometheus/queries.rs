@@ -30,6 +30,9 @@ pub struct QuerySet {
     /// Bit/s; that of a port without a series is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<String>,
+    /// Frames with invalid symbols. `corrupted-frames` counts most of them as well, so the larger of the two is used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub symbol_errors: Option<String>,
     /// Codewords with errors that were corrected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrected_codewords: Option<String>,
@@ -64,13 +67,14 @@ impl QuerySet {
     }
 
     /// Every query with the name of its field.
-    fn each(&self) -> [(&'static str, Option<&String>); 8] {
+    fn each(&self) -> [(&'static str, Option<&String>); 9] {
         [
             ("good-frames", Some(&self.good_frames)),
             ("corrupted-frames", Some(&self.corrupted_frames)),
             ("up", self.up.as_ref()),
             ("carrier-changes", self.carrier_changes.as_ref()),
             ("speed", self.speed.as_ref()),
+            ("symbol-errors", self.symbol_errors.as_ref()),
             ("corrected-codewords", self.corrected_codewords.as_ref()),
             ("uncorrectable-codewords", self.uncorrectable_codewords.as_ref()),
             ("corrected-bits", self.corrected_bits.as_ref()),
@@ -78,7 +82,7 @@ impl QuerySet {
     }
 
     /// What is asked for, in this order, with the filter in its place.
-    pub(super) fn filled(&self, filter: &str) -> [(&'static str, Option<String>); 8] {
+    pub(super) fn filled(&self, filter: &str) -> [(&'static str, Option<String>); 9] {
         self.each().map(|(what, query)| (what, query.map(|query| query.replace(FILTER, filter))))
     }
 }
@@ -143,7 +147,10 @@ mod tests {
             let queries = set.each().into_iter().filter_map(|(_, query)| query);
             assert!(queries.into_iter().all(|query| query.contains(FILTER)), "{name}");
             let filled = set.filled("instance=\"a\"");
-            assert!(filled.iter().flat_map(|(_, query)| query).all(|query| !query.contains('$')), "{name}");
+            assert!(
+                filled.iter().flat_map(|(_, query)| query).all(|query| !query.contains(FILTER)),
+                "{name}"
+            );
         }
     }
 

@@ -19,6 +19,9 @@ pub(super) const FIELDS: [&str; CODEWORDS + ERRORS_COUNTED] = [
     "SAI_PORT_STAT_ETHER_STATS_CRC_ALIGN_ERRORS",
     "SAI_PORT_STAT_ETHER_STATS_FRAGMENTS",
     "SAI_PORT_STAT_ETHER_STATS_JABBERS",
+    "SAI_PORT_STAT_ETHER_RX_OVERSIZE_PKTS",
+    "SAI_PORT_STAT_ETHER_STATS_UNDERSIZE_PKTS",
+    "SAI_PORT_STAT_LLR_RX_POISONED",
     "SAI_PORT_STAT_IF_IN_FEC_CORRECTABLE_FRAMES",
     "SAI_PORT_STAT_IF_IN_FEC_NOT_CORRECTABLE_FRAMES",
     "SAI_PORT_STAT_IF_IN_FEC_CORRECTED_BITS",
@@ -48,10 +51,13 @@ const ERRORS: usize = 4;
 const CHECK_SEQUENCE: usize = 5;
 const FRAGMENTS: usize = 6;
 const JABBERS: usize = 7;
-const CORRECTED: usize = 8;
-const UNCORRECTABLE: usize = 9;
-const CORRECTED_BITS: usize = 10;
-const CODEWORDS: usize = 11;
+const OVERSIZE: usize = 8;
+const UNDERSIZE: usize = 9;
+const POISONED: usize = 10;
+const CORRECTED: usize = 11;
+const UNCORRECTABLE: usize = 12;
+const CORRECTED_BITS: usize = 13;
+const CODEWORDS: usize = 14;
 
 /// What is read of a port's state: its speed in Mbit/s, how often it went up or down, and whether it is up.
 pub(super) const STATE_FIELDS: [&str; 3] = ["speed", "flap_count", "oper_status"];
@@ -63,7 +69,8 @@ const OPER_STATUS: usize = 2;
 enum Corrupted {
     /// Frames with a wrong check sequence: of a usual length, shorter, or longer. RFC 2819 counts each in one of the three.
     CheckSequence,
-    /// All frames with errors, those of a wrong length among them. They contain the former, which are not added.
+    /// All frames with errors, those of a wrong length among them, as an MTU that differs between the ends makes them. Those
+    /// are counted beside them too, and taken off.
     Errors,
     Nowhere,
 }
@@ -80,9 +87,7 @@ impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.corrupted {
             Corrupted::CheckSequence => "ETHER_STATS_CRC_ALIGN_ERRORS + FRAGMENTS + JABBERS of SAI",
-            Corrupted::Errors => {
-                "IF_IN_ERRORS of SAI, which has frames of a wrong length as well as corrupted ones"
-            }
+            Corrupted::Errors => "IF_IN_ERRORS of SAI without frames that are too long or too short",
             Corrupted::Nowhere => "which do not count errors, so that their links cannot be judged",
         })?;
         f.write_str(if self.apart { "" } else { "; frames by IF_IN_UCAST_PKTS + IF_IN_NON_UCAST_PKTS" })
@@ -110,10 +115,10 @@ pub(super) fn take(fields: &[Value], troubles: &mut Vec<Trouble>) -> Result<(Cho
     let good: &[usize] =
         if choice.apart { &[UNICAST, MULTICAST, BROADCAST] } else { &[UNICAST, NOT_UNICAST] };
     let good_frames = sum(fields, good)?;
-    let corrupted: &[usize] = match corrupted {
-        Corrupted::CheckSequence => &[CHECK_SEQUENCE, FRAGMENTS, JABBERS],
-        Corrupted::Errors => &[ERRORS],
-        Corrupted::Nowhere => &[],
+    let (corrupted, not_corrupted): (&[usize], &[usize]) = match corrupted {
+        Corrupted::CheckSequence => (&[CHECK_SEQUENCE, FRAGMENTS, JABBERS], &[POISONED]),
+        Corrupted::Errors => (&[ERRORS], &[OVERSIZE, UNDERSIZE, POISONED]),
+        Corrupted::Nowhere => (&[], &[]),
     };
     let mut known = |places: &[usize]| {
         let sum =
@@ -124,6 +129,7 @@ pub(super) fn take(fields: &[Value], troubles: &mut Vec<Trouble>) -> Result<(Cho
         })
     };
     let corrupted_frames = known(corrupted);
+    let not_corrupted = known(not_corrupted);
     let fec = FecReading {
         corrected_codewords: known(&[CORRECTED]),
         uncorrectable_codewords: known(&[UNCORRECTABLE]),
@@ -131,7 +137,7 @@ pub(super) fn take(fields: &[Value], troubles: &mut Vec<Trouble>) -> Result<(Cho
         codewords: codewords(|place| known(&[place])),
     };
     let fec = (fec != FecReading::default()).then_some(fec);
-    Ok((choice, Reading { good_frames, corrupted_frames, fec, ..Reading::default() }))
+    Ok((choice, Reading { good_frames, corrupted_frames, not_corrupted, fec, ..Reading::default() }))
 }
 
 /// Codewords by their errors; `None` unless all of them can be read.
@@ -224,6 +230,20 @@ mod tests {
         assert_eq!(corrupted(&both[1..2]), (Corrupted::Nowhere, None, 0));
         // A counter that cannot be read is no reason to take another one.
         assert_eq!(corrupted(&[(CHECK_SEQUENCE, "N/A"), (ERRORS, "9")]), (Corrupted::CheckSequence, None, 1));
+    }
+
+    #[test]
+    fn frames_of_a_wrong_length_and_poisoned_ones_are_not_the_links() {
+        let not_corrupted = |known: &[(usize, &str)]| {
+            let mut all = vec![(UNICAST, "5"), (ERRORS, "9")];
+            all.extend(known);
+            take(&fields(&all), &mut Vec::new()).expect("it has frames").1.not_corrupted
+        };
+        assert_eq!(not_corrupted(&[]), None);
+        assert_eq!(not_corrupted(&[(OVERSIZE, "7"), (UNDERSIZE, "1"), (POISONED, "2")]), Some(10));
+        // RFC 2819 has frames of a wrong length among its wrong check sequences only if these are wrong.
+        assert_eq!(not_corrupted(&[(CHECK_SEQUENCE, "3"), (OVERSIZE, "7")]), None);
+        assert_eq!(not_corrupted(&[(CHECK_SEQUENCE, "3"), (OVERSIZE, "7"), (POISONED, "2")]), Some(2));
     }
 
     #[test]
