@@ -7,8 +7,9 @@ use crate::interface_watch::InterfaceWatch;
 use crate::settings::LinkSettings;
 use linkmend_linux::route::InterfaceFacts;
 use nix::sys::eventfd::{EfdFlags, EventFd};
+use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -34,28 +35,37 @@ impl LinkEndHandle {
     /// Opens the ports and starts the loop.
     ///
     /// # Errors
-    /// [`StartError`]. In that case nothing is left open.
+    /// [`StartError`]. In that case nothing is left open, attached or switched off.
     pub fn start(settings: LinkSettings) -> Result<LinkEndHandle, StartError> {
-        let name = settings.name.clone();
-        let (link, busy_poll) = (name.clone(), settings.busy_poll);
-        let system = |step: &'static str| {
-            let link = name.clone();
-            move |source: std::io::Error| StartError::System { link, step, source }
-        };
+        Self::start_on_trial(settings).inspect(LinkEndHandle::keep)
+    }
+
+    /// Like [`LinkEndHandle::start`]; if the loop ends before [`LinkEndHandle::keep`], the ports are as they were
+    /// before.
+    pub(crate) fn start_on_trial(settings: LinkSettings) -> Result<LinkEndHandle, StartError> {
+        let (name, busy_poll) = (settings.name.clone(), settings.busy_poll);
         let flags = EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC;
-        let wake = EventFd::from_flags(flags).map_err(|errno| system("creating an eventfd")(errno.into()))?;
+        let wake = EventFd::from_flags(flags).map_err(failed(&name, "creating an eventfd"))?;
         let wake = Arc::new(wake);
-        let (requests, received) = channel();
-        let engine = Engine::open(settings, received, Arc::clone(&wake))?;
-        let interfaces = engine.interface_indices();
-        let thread = std::thread::Builder::new()
-            .name(format!("link-{name}"))
-            .spawn(move || {
-                prefer_this_thread(&link, busy_poll);
-                engine.run()
-            })
-            .map_err(system("starting the loop's thread"))?;
-        let (told, woken) = (requests.clone(), Arc::clone(&wake));
+        let (link, woken) = (name.clone(), Arc::clone(&wake));
+        let (opened, outcome) = sync_channel(1);
+        // The ports are opened on the loop's thread, so that a panic ends this link only.
+        let mut handle = Self::spawn(&name, wake, move |received| {
+            let engine = match Engine::open(settings, received, woken) {
+                Ok(engine) => engine,
+                Err(error) => {
+                    let _ = opened.send(Err(error));
+                    return ExitReason::Stopped;
+                }
+            };
+            let _ = opened.send(Ok(engine.interface_indices()));
+            prefer_this_thread(&link, busy_poll);
+            engine.run()
+        })?;
+        // On an error the handle is dropped, which waits for the thread.
+        let panicked = || io::Error::other("this thread panicked; the log above says where");
+        let interfaces = outcome.recv().map_err(|_| failed(&name, "opening its ports")(panicked()))??;
+        let (told, woken) = (handle.requests.clone(), Arc::clone(&handle.wake));
         let tell = move |index, facts: Option<InterfaceFacts>| {
             let told = told.send(Request::Interface { index, facts: facts.map(Box::new) }).is_ok();
             let _ = woken.write(1);
@@ -64,7 +74,28 @@ impl LinkEndHandle {
         let watch = InterfaceWatch::start(interfaces, tell).inspect_err(
             |error| tracing::warn!(link = %name, %error, "cannot watch the interfaces for changes"),
         );
-        Ok(LinkEndHandle { name, requests, wake, thread: Some(thread), watch: watch.ok() })
+        handle.watch = watch.ok();
+        Ok(handle)
+    }
+
+    /// Starts the thread of a loop, which gets the requests.
+    pub(crate) fn spawn(
+        name: &str,
+        wake: Arc<EventFd>,
+        run: impl FnOnce(Receiver<Request>) -> ExitReason + Send + 'static,
+    ) -> Result<LinkEndHandle, StartError> {
+        let (requests, received) = channel();
+        let thread = std::thread::Builder::new()
+            .name(format!("link-{name}"))
+            .spawn(move || run(received))
+            .map_err(failed(name, "starting the loop's thread"))?;
+        Ok(LinkEndHandle { name: name.to_owned(), requests, wake, thread: Some(thread), watch: None })
+    }
+
+    /// Lets what was attached stay when the loop ends.
+    pub(crate) fn keep(&self) {
+        let _ = self.requests.send(Request::Keep);
+        self.wake();
     }
 
     /// The link's name.
@@ -77,11 +108,16 @@ impl LinkEndHandle {
     /// # Errors
     /// [`CommandError`].
     pub fn command(&self, command: Command) -> CommandResult {
+        self.command_within(REPLY_TIMEOUT, command)
+    }
+
+    /// The same with another patience.
+    pub(crate) fn command_within(&self, patience: Duration, command: Command) -> CommandResult {
         let stopped = || CommandError::Stopped { link: self.name.clone() };
         let (reply, answer) = sync_channel(1);
         self.requests.send(Request::Command { command, reply }).map_err(|_| stopped())?;
         self.wake();
-        answer.recv_timeout(REPLY_TIMEOUT).map_err(|error| match error {
+        answer.recv_timeout(patience).map_err(|error| match error {
             RecvTimeoutError::Timeout => CommandError::NoAnswer { link: self.name.clone() },
             RecvTimeoutError::Disconnected => stopped(),
         })?
@@ -143,6 +179,11 @@ impl Drop for LinkEndHandle {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+fn failed<E: Into<io::Error>>(link: &str, step: &'static str) -> impl FnOnce(E) -> StartError {
+    let link = link.to_owned();
+    move |source| StartError::System { link, step, source: source.into() }
 }
 
 /// Lets the loop run as soon as a frame wakes it, as far as the system allows. On a busy machine, a recovery consists

@@ -4,6 +4,7 @@ use crate::bypass::{self, Bypass, BypassOptions};
 use crate::frame_pool::{FramePool, PoolOptions};
 use crate::port::{Interface, PacketPort, Port, PortError, XdpPort};
 use linkmend_protocol::paths::Path;
+use std::sync::Arc;
 
 /// The largest number of chunks that the two ports of a link end lend to the kernel for receiving.
 pub const LENT_CHUNKS_MAX: u32 = 2 * crate::port::FILL_TARGET as u32;
@@ -47,14 +48,15 @@ impl Default for PortPairOptions {
 
 /// The two ports, or three with a second link; see the module documentation.
 pub struct PortPair {
+    /// `None` with AF_PACKET ports: nothing forwards then when the process is gone. It comes first, because it is to be
+    /// dropped before the interfaces.
+    pub bypass: Option<Bypass>,
     /// The port that faces the host.
     pub inner: Port,
     /// The port that faces the corrupting link.
     pub link: Port,
     /// The port that faces a second link, if there is one.
     pub backup: Option<Port>,
-    /// `None` with AF_PACKET ports: nothing forwards then when the process is gone.
-    pub bypass: Option<Bypass>,
     /// Why the ports are AF_PACKET ports although AF_XDP was wanted.
     pub fell_back: Option<PortError>,
     /// The frames of all ports.
@@ -76,6 +78,18 @@ impl PortPair {
     /// # Errors
     /// As [`PortPair::open`].
     pub fn open_all(
+        inner: &str,
+        link: &str,
+        backup: Option<&str>,
+        options: &PortPairOptions,
+    ) -> Result<Self, PortError> {
+        let mut pair = Self::open_on_trial(inner, link, backup, options)?;
+        pair.bypass.iter_mut().for_each(Bypass::keep);
+        Ok(pair)
+    }
+
+    /// Like [`PortPair::open_all`]; the bypass goes again when it is dropped, until [`Bypass::keep`].
+    pub(crate) fn open_on_trial(
         inner: &str,
         link: &str,
         backup: Option<&str>,
@@ -136,10 +150,12 @@ impl PortPair {
         backup: Option<&str>,
         options: &PortPairOptions,
     ) -> Result<Self, PortError> {
-        let inner = Interface::acquire(inner)?;
-        let link = Interface::acquire(link)?;
-        let backup = backup.map(Interface::acquire).transpose()?;
-        let mtu = longest(&inner, &link, backup.as_ref());
+        let acquire = |name| Interface::acquire(name).map(Arc::new);
+        let (inner, link, backup) = (acquire(inner)?, acquire(link)?, backup.map(acquire).transpose()?);
+        for interface in [&inner, &link].into_iter().chain(&backup) {
+            XdpPort::check_queues(interface)?;
+        }
+        let mtu = longest(&inner, &link, backup.as_deref());
         let mut pool = FramePool::new(PoolOptions::for_mtu(mtu, options.chunks))?;
         // The program comes first: some drivers require one before they accept a zero-copy socket. It forwards by
         // itself until the sockets are connected.
@@ -165,19 +181,13 @@ impl PortPair {
         let backup = backup.map(Interface::acquire).transpose()?;
         let mtu = longest(&inner, &link, backup.as_ref());
         let pool = FramePool::new(PoolOptions::for_mtu(mtu, options.chunks))?;
-        // A program left by an earlier run would take the frames before our sockets see them.
-        for interface in [&inner, &link].into_iter().chain(&backup) {
-            bypass::remove(interface)?;
-        }
         let open = |interface| PacketPort::open(interface, &reason).map(Port::Packet);
-        Ok(PortPair {
-            inner: open(inner)?,
-            link: open(link)?,
-            backup: backup.map(open).transpose()?,
-            bypass: None,
-            fell_back,
-            pool,
-        })
+        let (inner, link, backup) = (open(inner)?, open(link)?, backup.map(open).transpose()?);
+        // A program left by an earlier run would take the frames before our sockets see them.
+        for port in [&inner, &link].into_iter().chain(&backup) {
+            bypass::remove(port.interface())?;
+        }
+        Ok(PortPair { bypass: None, inner, link, backup, fell_back, pool })
     }
 }
 
@@ -211,3 +221,7 @@ fn reason_of(error: &PortError) -> String {
     }
     reason
 }
+
+#[cfg(test)]
+#[path = "port_pair_tests.rs"]
+mod tests;

@@ -164,8 +164,7 @@ fn detached_program_forwards_nothing() {
         host1.send(&ordinary(1));
         arrive(&mut host2, &[ordinary(1)]);
         let bypass = pair.bypass.take().unwrap();
-        let (inner, link) = (pair.inner.interface(), pair.link.interface());
-        lab.in_gateway(|| bypass.detach(&[inner, link]).unwrap());
+        lab.in_gateway(|| bypass.detach().unwrap());
         host1.send(&ordinary(2));
         arrive(&mut host2, &[]);
     });

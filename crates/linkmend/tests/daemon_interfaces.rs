@@ -107,7 +107,7 @@ fn a_deleted_interface_ends_one_link_and_the_others_go_on() {
     );
     // When the interface comes back, the link does.
     make_pair(&left, "i", 1500);
-    lab.wait_for_log("left", "the interface is back; the link runs again link=\"lost\"");
+    lab.wait_for_log("left", "the link runs again link=\"lost\"");
     wait_to_see(&lab, "lost", "not heard: no Linkmend at the other end");
     assert_eq!(lab.read_log("left").matches("protection is active").count(), 1, "{}", lab.read_log("left"));
     // Without any link left, the daemon ends.
@@ -115,6 +115,52 @@ fn a_deleted_interface_ends_one_link_and_the_others_go_on() {
     wait_to_see(&lab, "lost", "there is no interface `o0`");
     assert!(ip(&format!("-n {left} link del host")));
     assert_eq!(lab.wait_for_end(daemon), Some(1), "{}", lab.read_log("left"));
+}
+
+/// Beside `kept`, a link with a second one, both of which can be deleted.
+const LINK_WITH_BACKUP: &str = r#"
+    [[link]]
+    name = "kept"
+    inner = "create:host"
+    link = "l0"
+
+    [[link]]
+    name = "both"
+    inner = "i0"
+    link = "o0"
+    backup = "b0"
+"#;
+
+/// The link end has to start again with the interface that is back. This ended the daemon, with every other link.
+#[test]
+fn an_interface_of_two_that_is_removed_and_returns_ends_no_other_link() {
+    let Some(mut lab) = Lab::new("readded") else { return };
+    let (left, right) = (lab.left.clone(), lab.right.clone());
+    for (name, mtu) in [("i", 1500), ("o", 1508), ("b", 1508)] {
+        make_pair(&left, name, mtu);
+    }
+    let daemon = lab.start_configured(&left, "left", LINK_WITH_BACKUP);
+    lab.start(&right, "right", "");
+    lab.wait_for_log("left", "protection is active");
+    for (removed, starts) in [("o", 1), ("b", 2), ("o", 3)] {
+        assert!(ip(&format!("-n {left} link del {removed}0")));
+        let gone = format!("the other link goes on alone link=both port=\"{removed}0\"");
+        lab.wait_for_log("left", &gone);
+        // Longer than it takes to look for it.
+        std::thread::sleep(Duration::from_millis(1_500));
+        make_pair(&left, removed, 1508);
+        let begun = Instant::now();
+        while lab.read_log("left").matches("the link runs again link=\"both\"").count() < starts {
+            assert!(begun.elapsed() < PATIENCE, "{}", lab.read_log("left"));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        wait_to_see(&lab, "both", "not heard: no Linkmend at the other end");
+    }
+    let log = lab.read_log("left");
+    assert_eq!(log.matches("its loop has ended: an interface is back").count(), 3, "said once each: {log}");
+    assert_eq!(log.matches("protection is active").count(), 1, "the other link is undisturbed: {log}");
+    wait_to_see(&lab, "kept", "active: ordered");
+    assert_eq!(lab.stop(daemon, "-TERM"), Some(0), "{}", lab.read_log("left"));
 }
 
 #[test]

@@ -47,9 +47,25 @@ pub fn make_wire_like(interface: &str, gro: bool) -> io::Result<()> {
 }
 
 /// Makes the interface deliver frames as they were on the wire: not merged (GRO, LRO), and with their VLAN tags in
-/// place. This is best effort; an interface that refuses does not do such things.
-pub fn deliver_frames_unchanged(interface: &str) {
-    let _ = set(interface, |name| [GRO, LRO, RECEIVE_VLAN].contains(&name).then_some(false));
+/// place. This is best effort; an interface that refuses does not do such things. Returns the features that are now off
+/// and were on, for [`switch_on`].
+pub fn deliver_frames_unchanged(interface: &str) -> Vec<&'static str> {
+    let before = active(interface).unwrap_or_default();
+    let on = |name: &&str| before.get(*name).copied().unwrap_or(true);
+    let features: Vec<&str> = [GRO, LRO, RECEIVE_VLAN].into_iter().filter(on).collect();
+    let _ = set(interface, |name| features.contains(&name).then_some(false));
+    let after = active(interface).unwrap_or_default();
+    features
+        .into_iter()
+        .filter(|name| after.get(*name) == Some(&false) && before.contains_key(*name))
+        .collect()
+}
+
+/// Switches features on again. This is best effort, because the interface may be gone.
+pub fn switch_on(interface: &str, features: &[&str]) {
+    if !features.is_empty() {
+        let _ = set(interface, |name| features.contains(&name).then_some(true));
+    }
 }
 
 /// Switches features on and off: `wanted` says what a feature should be, and `None` leaves it as it is. What the device

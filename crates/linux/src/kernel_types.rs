@@ -1,6 +1,7 @@
 //! Where the running kernel keeps the members of its structures: its own type information (BTF, `linux/btf.h`).
 //!
-//! Only member offsets are read. The one library for this format has a licence that ours cannot include.
+//! Only member offsets and the numbers of functions are read. The one library for this format has a licence that ours
+//! cannot include.
 
 use std::{fs, io};
 
@@ -17,6 +18,7 @@ const KIND_ARRAY: u32 = 3;
 const KIND_STRUCT: u32 = 4;
 const KIND_UNION: u32 = 5;
 const KIND_ENUM: u32 = 6;
+const KIND_FUNC: u32 = 12;
 const KIND_FUNC_PROTO: u32 = 13;
 const KIND_VAR: u32 = 14;
 const KIND_DATASEC: u32 = 15;
@@ -111,6 +113,13 @@ impl KernelTypes {
         })?;
         let bits = self.member_bits(id, member, DEPTH_MAX)?;
         (bits % 8 == 0).then_some(bits / 8)
+    }
+
+    /// The number by which the kernel knows the type of one of its functions. `None` if there is no such function.
+    pub fn function_id(&self, function: &str) -> Option<u32> {
+        let is_it = |found: Type| found.kind() == KIND_FUNC && self.is_named(found.name, function);
+        let id = (1..=self.begins.len()).find(|&id| self.get(id).is_some_and(is_it))?;
+        u32::try_from(id).ok()
     }
 
     fn member_bits(&self, id: usize, member: &str, depth: u32) -> Option<u32> {
@@ -222,5 +231,7 @@ mod tests {
         };
         assert!(types.member_offset("net_device", "ifindex").is_some_and(|offset| offset > 0));
         assert!(types.member_offset("net_device", "state").is_some());
+        assert!(types.function_id("bpf_iter_bpf_prog").is_some_and(|id| id > 0));
+        assert_eq!(types.function_id("net_device"), None, "a structure is no function");
     }
 }

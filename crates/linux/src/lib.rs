@@ -2,6 +2,8 @@
 //! ethtool, sysfs and the rings of packet sockets.
 //!
 //! - [`route`]: facts about an interface, and its XDP program (rtnetlink);
+//! - [`interface_use`]: what this machine uses an interface for (rtnetlink, procfs);
+//! - [`login`]: the login over which this process was started (procfs);
 //! - [`announcements`]: which interfaces have changed (rtnetlink);
 //! - [`device_counters`]: what the kernel counts at an interface, and what waits in its queue (rtnetlink);
 //! - [`interface_counters`]: errors and frames of all interfaces at once (rtnetlink);
@@ -39,8 +41,10 @@ pub mod ethtool;
 pub mod features;
 mod generic_netlink;
 pub mod interface_counters;
+pub mod interface_use;
 pub mod kernel_types;
 pub mod link_statistics;
+pub mod login;
 mod netlink;
 #[allow(unsafe_code, reason = "memory that the kernel shares with us")]
 pub mod packet_ring;

@@ -1,15 +1,17 @@
 //! Attaches the program to an interface, and distinguishes our programs from others'.
 
-use super::PROGRAM_NAME;
+use std::io;
+
+use super::{PROGRAM_NAME, census};
 use crate::port::{Interface, PortError};
-use crate::sys::bpf::{self, Program};
+use crate::sys::bpf::Program;
 use linkmend_linux::route::{self, AttachedProgram, XdpMode};
 
 /// Attaches `program`, replacing one that an earlier run of ours left. In the same mode the exchange is atomic: no
 /// frame passes the interface without a program.
 ///
 /// # Errors
-/// [`PortError::ForeignProgram`], [`PortError::System`].
+/// [`PortError::ForeignProgram`], [`PortError::UnknownProgram`], [`PortError::System`].
 pub(super) fn attach(interface: &Interface, program: &Program, mode: XdpMode) -> Result<(), PortError> {
     if let Some(old) = own_program(interface)?
         && old.mode != mode
@@ -32,18 +34,26 @@ pub(super) fn detach(interface: &Interface) -> Result<Option<XdpMode>, PortError
     Ok(Some(program.mode))
 }
 
-/// Our program on the interface; `None` if the interface has no program at all.
+/// Whether the interface carries a program of ours, as far as the kernel says.
+pub(crate) fn carries_bypass(interface: &str) -> bool {
+    let facts = route::interface(interface).ok().flatten();
+    let held = facts.and_then(|facts| census::program(facts.program?.id).ok());
+    held.is_some_and(|held| held.name == PROGRAM_NAME)
+}
+
+/// Our program on the interface; `None` if the interface has no program at all, or is gone.
 pub(super) fn own_program(interface: &Interface) -> Result<Option<AttachedProgram>, PortError> {
-    let facts = route::interface(&interface.name)
+    let facts = route::interface_by_index(interface.index)
         .map_err(PortError::system(&interface.name, "looking the interface up"))?;
     let Some(program) = facts.and_then(|facts| facts.program) else {
         return Ok(None);
     };
-    let name = match bpf::program_name(program.id) {
-        Ok(name) if name == PROGRAM_NAME => return Ok(Some(program)),
-        Ok(name) if name.is_empty() => "unnamed".to_owned(),
-        Ok(name) => name,
-        Err(error) => format!("name unknown: {error}"),
-    };
-    Err(PortError::ForeignProgram { interface: interface.name.clone(), id: program.id, name })
+    let (name, id) = (|| interface.name.clone(), program.id);
+    match census::program(id) {
+        Ok(held) if held.name == PROGRAM_NAME => Ok(Some(program)),
+        Ok(held) => Err(PortError::ForeignProgram { interface: name(), id, name: held.name }),
+        // It has been detached meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(PortError::UnknownProgram { interface: name(), id, source }),
+    }
 }

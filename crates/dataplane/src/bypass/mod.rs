@@ -12,25 +12,30 @@
 
 pub(crate) mod assembler;
 mod attach;
+mod census;
+mod load;
 mod program;
 mod queue;
 mod steering;
 mod target;
 pub(crate) mod words;
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::port::{Interface, PortError, XdpPort};
-use crate::sys::bpf::{LoadError, Program, ProgramKind, SharedWords, XskMap};
+use crate::sys::bpf::{Program, SharedWords, XskMap};
+pub(crate) use attach::carries_bypass;
+use linkmend_diagnose::Diagnose as _;
 use linkmend_linux::ethtool;
 use linkmend_linux::route::XdpMode;
 use linkmend_linux::xdp_features::xdp_features;
-use program::Parameters;
+use load::{find_devices, load};
 pub use program::Side;
 pub use queue::KernelDrops;
 pub use steering::Steering;
-use target::{CarrierReader, DeviceLayout, Target};
+use target::{CarrierReader, Target};
 
 /// The names by which our programs are recognised on an interface.
 const PROGRAM_NAME: &str = "linkmend_bypass";
@@ -90,8 +95,10 @@ pub struct BypassCounters {
     pub dropped: u64,
 }
 
-/// The programs on all ports. Dropping this leaves them attached; see [`Bypass::detach`].
+/// The programs on all ports. Dropping this takes them off the ports that had none of ours before, until
+/// [`Bypass::keep`]; from then on it leaves them attached, see [`Bypass::detach`].
 pub struct Bypass {
+    kept: bool,
     config: SharedWords,
     inner: Attached,
     link: Attached,
@@ -102,6 +109,9 @@ pub struct Bypass {
 }
 
 struct Attached {
+    interface: Arc<Interface>,
+    /// Whether the port carried a program of ours already, which forwarded as this one does.
+    found: bool,
     sockets: XskMap,
     mode: XdpMode,
     program: Program,
@@ -122,11 +132,12 @@ impl Bypass {
     /// Until [`Bypass::connect`] and the first [`Bypass::heartbeat`], everything is bypassed.
     ///
     /// # Errors
-    /// [`PortError::ForeignProgram`], [`PortError::ProgramRefused`], [`PortError::System`].
+    /// [`PortError::ForeignProgram`], [`PortError::UnknownProgram`], [`PortError::ProgramRefused`],
+    /// [`PortError::System`]. In that case nothing new stays attached.
     pub fn attach(
-        inner: &Interface,
-        link: &Interface,
-        backup: Option<&Interface>,
+        inner: &Arc<Interface>,
+        link: &Arc<Interface>,
+        backup: Option<&Arc<Interface>>,
         options: &BypassOptions,
     ) -> Result<Self, PortError> {
         let config = SharedWords::new(words::COUNT, CONFIG_NAME)
@@ -139,7 +150,8 @@ impl Bypass {
         let loaded_link = load(Side::Link, link, to_inner, &config)?;
         let loaded_backup = backup.map(|backup| load(Side::Backup, backup, to_inner, &config)).transpose()?;
         // The state must be complete before the program sees its first frame.
-        let starting = Bypass {
+        let mut bypass = Bypass {
+            kept: false,
             config,
             inner: loaded_inner,
             link: loaded_link,
@@ -147,41 +159,55 @@ impl Bypass {
             carriers,
             steering: None,
         };
-        starting.set_stall_after(options.stall_after);
-        starting.set_mode(options.mode);
-        starting.set_peer_known(options.peer_known);
+        bypass.set_stall_after(options.stall_after);
+        bypass.set_mode(options.mode);
+        bypass.set_peer_known(options.peer_known);
         let steered = steering::read_note(inner);
-        let ports: Vec<&Interface> = [inner, link].into_iter().chain(backup).collect();
         // The queues' programs are in place before the XDP programs pass anything to them.
-        starting.attach_queues(&ports);
-        let mut bypass = starting;
+        bypass.attach_queues();
         let mode = match options.xdp_mode {
-            Some(mode) => bypass.attach_all(&ports, mode).map(|()| mode)?,
-            None => bypass.attach_best(&ports)?,
+            Some(mode) => bypass.attach_all(mode).map(|()| mode)?,
+            None => bypass.attach_best()?,
         };
         for attached in [&mut bypass.inner, &mut bypass.link].into_iter().chain(&mut bypass.backup) {
             attached.mode = mode;
         }
-        bypass.leave_queues(&ports, mode)?;
+        bypass.leave_queues(mode)?;
         // Steering comes last: changes are noted in programs that are attached, so that they can be undone after a
         // crash.
         bypass.steering = steering::keep_flows_together(inner, &bypass.config, steered);
+        if let Err(error) = attach::own_program(inner) {
+            tracing::warn!(
+                interface = %inner.name, %error,
+                "the next start will not recognise the bypass; hint: {}", error.hint().unwrap_or_default()
+            );
+        }
         Ok(bypass)
     }
 
-    /// The programs with their ports, in the order of `ports`: inner, link, and that of a second link.
-    fn attached<'a>(
-        &'a self,
-        ports: &'a [&'a Interface],
-    ) -> impl Iterator<Item = (Side, &'a Interface, &'a Attached)> {
+    /// Leaves the programs attached when this is dropped, so that the link goes on without a daemon.
+    pub fn keep(&mut self) {
+        self.kept = true;
+        for (_, attached) in self.attached() {
+            attached.interface.set_bypassed(true);
+        }
+    }
+
+    /// Whether [`Bypass::keep`] was called.
+    pub fn is_kept(&self) -> bool {
+        self.kept
+    }
+
+    /// The programs with their ports: inner, link, and that of a second link.
+    fn attached(&self) -> impl Iterator<Item = (Side, &Attached)> {
         let sides = [Side::Inner, Side::Link, Side::Backup];
-        let programs = [&self.inner, &self.link].into_iter().chain(&self.backup);
-        sides.into_iter().zip(ports).zip(programs).map(|((side, port), attached)| (side, *port, attached))
+        sides.into_iter().zip([&self.inner, &self.link].into_iter().chain(&self.backup))
     }
 
     /// Makes forwarded frames leave through the queues, in all directions.
-    fn attach_queues(&self, ports: &[&Interface]) {
-        for (side, interface, attached) in self.attached(ports) {
+    fn attach_queues(&self) {
+        for (side, attached) in self.attached() {
+            let interface = &attached.interface;
             match queue::attach(interface, &attached.queue_program) {
                 Ok(()) => self.set(words::QUEUED[side as usize], 1),
                 Err(error) => tracing::warn!(
@@ -194,15 +220,15 @@ impl Bypass {
     }
 
     /// Detaches the queues' programs in the directions that do not need them.
-    fn leave_queues(&self, ports: &[&Interface], mode: XdpMode) -> Result<(), PortError> {
+    fn leave_queues(&self, mode: XdpMode) -> Result<(), PortError> {
         let speed = |interface: &Interface| ethtool::speed(&interface.name);
-        let Some((inner, links)) = ports.split_first() else { return Ok(()) };
-        for (side, from, _) in self.attached(ports) {
+        let inner = &self.inner.interface;
+        for (side, Attached { interface: from, .. }) in self.attached() {
             let needed = match side {
                 // One program sends to both links, so it must be right for either.
-                Side::Inner => links
-                    .iter()
-                    .all(|link| needs_queue(side, mode, &link.driver, [speed(inner), speed(link)])),
+                Side::Inner => self.attached().skip(1).all(|(_, Attached { interface: link, .. })| {
+                    needs_queue(side, mode, &link.driver, [speed(inner), speed(link)])
+                }),
                 Side::Link | Side::Backup => {
                     needs_queue(side, mode, &inner.driver, [speed(inner), speed(from)])
                 }
@@ -215,28 +241,23 @@ impl Bypass {
         Ok(())
     }
 
-    fn attach_all(&self, ports: &[&Interface], mode: XdpMode) -> Result<(), PortError> {
-        for (index, (_, interface, attached)) in self.attached(ports).enumerate() {
-            attach::attach(interface, &attached.program, mode).inspect_err(|_| {
-                for earlier in &ports[..index] {
-                    let _ = attach::detach(earlier);
-                }
-            })?;
-        }
-        Ok(())
+    fn attach_all(&self, mode: XdpMode) -> Result<(), PortError> {
+        self.attached()
+            .try_for_each(|(_, attached)| attach::attach(&attached.interface, &attached.program, mode))
     }
 
     /// Uses native mode where it certainly forwards, and generic mode elsewhere.
-    fn attach_best(&self, ports: &[&Interface]) -> Result<XdpMode, PortError> {
-        if native_may_work(ports) {
-            match self.attach_all(ports, XdpMode::Native) {
+    fn attach_best(&self) -> Result<XdpMode, PortError> {
+        let ports: Vec<&Interface> = self.attached().map(|(_, attached)| &*attached.interface).collect();
+        if native_may_work(&ports) {
+            match self.attach_all(XdpMode::Native) {
                 // This is asked only now, because many drivers accept redirected frames only with a program attached.
-                Ok(()) if native_redirect_works(ports) => return Ok(XdpMode::Native),
+                Ok(()) if native_redirect_works(&ports) => return Ok(XdpMode::Native),
                 Err(error @ PortError::ForeignProgram { .. }) => return Err(error),
                 Ok(()) | Err(_) => {}
             }
         }
-        self.attach_all(ports, XdpMode::Generic).map(|()| XdpMode::Generic)
+        self.attach_all(XdpMode::Generic).map(|()| XdpMode::Generic)
     }
 
     /// Lets the program hand frames to the ports.
@@ -363,12 +384,14 @@ impl Bypass {
         self.steering
     }
 
-    /// Detaches the programs from all `ports`. From then on nothing forwards between them.
+    /// Detaches the programs from all ports. From then on nothing forwards between them.
     ///
     /// # Errors
     /// [`PortError::System`].
-    pub fn detach(self, ports: &[&Interface]) -> Result<(), PortError> {
-        ports.iter().try_for_each(|port| remove(port).map(drop))
+    pub fn detach(mut self) -> Result<(), PortError> {
+        // Once is enough, also if it fails.
+        self.kept = true;
+        self.attached().try_for_each(|(_, attached)| remove(&attached.interface).map(drop))
     }
 
     fn set(&self, word: usize, value: u64) {
@@ -376,81 +399,43 @@ impl Bypass {
     }
 }
 
-/// Detaches a program that an earlier run left on an interface, and undoes the steering that was set for it there.
-/// Returns the mode of the program, or `None` if there was none.
+impl Drop for Bypass {
+    fn drop(&mut self) {
+        if self.kept {
+            return;
+        }
+        for (_, Attached { interface, found, .. }) in self.attached() {
+            interface.set_bypassed(*found);
+            if !found && let Err(error) = remove(interface) {
+                tracing::warn!(
+                    interface = %interface.name, %error,
+                    "the bypass of a start that failed is left behind; hint: `linkmend detach {}`", interface.name
+                );
+            }
+        }
+    }
+}
+
+/// What [`remove`] has detached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Removed {
+    /// How the program ran; `None` if there was none of ours.
+    pub mode: Option<XdpMode>,
+    /// Programs of ours behind it.
+    pub queue_programs: usize,
+}
+
+/// Detaches programs that earlier runs left on an interface, and undoes the steering that was set for them there.
 ///
 /// # Errors
-/// [`PortError::ForeignProgram`], [`PortError::System`].
-pub fn remove(interface: &Interface) -> Result<Option<XdpMode>, PortError> {
+/// [`PortError::ForeignProgram`], [`PortError::UnknownProgram`], [`PortError::System`].
+pub fn remove(interface: &Interface) -> Result<Removed, PortError> {
     let steered = steering::read_note(interface);
     let mode = attach::detach(interface)?;
-    queue::detach(interface)?;
+    let queue_programs = queue::detach(interface)?;
     steering::undo(interface, steered);
-    Ok(mode)
-}
-
-/// Finds the devices of two links for the program, or says why it will not look at their carriers.
-fn find_devices(inner: &str, links: [u32; 2], config: &SharedWords) -> Option<(DeviceLayout, CarrierReader)> {
-    let found = DeviceLayout::read().and_then(|layout| {
-        target::find(layout, links, config)?;
-        Ok((layout, CarrierReader::load(layout, links, config)?))
-    });
-    found
-        .inspect_err(|error| {
-            tracing::warn!(
-                inner, %error,
-                "the kernel alone cannot follow the carriers of the links: without the daemon, frames keep to the link in use"
-            );
-        })
-        .ok()
-}
-
-fn load(
-    side: Side,
-    interface: &Interface,
-    target: Target,
-    config: &SharedWords,
-) -> Result<Attached, PortError> {
-    let device =
-        queue::Device::open(interface).map_err(PortError::system(&interface.name, "reading its counters"))?;
-    let loaded = load_programs(side, &interface.name, target, config)?;
-    Ok(Attached {
-        sockets: loaded.sockets,
-        mode: XdpMode::Generic,
-        program: loaded.bypass,
-        queue_program: loaded.queue,
-        device,
-    })
-}
-
-struct Loaded {
-    sockets: XskMap,
-    bypass: Program,
-    queue: Program,
-}
-
-fn load_programs(
-    side: Side,
-    interface: &str,
-    target: Target,
-    config: &SharedWords,
-) -> Result<Loaded, PortError> {
-    let sockets = XskMap::new(QUEUES, "linkmend_socket")
-        .map_err(PortError::system(interface, "creating the bypass socket map"))?;
-    let parameters = Parameters { side, target, config: config.as_fd(), sockets: sockets.as_fd() };
-    let refused = |source, verifier_log| PortError::ProgramRefused {
-        interface: interface.to_owned(),
-        verifier_log,
-        source,
-    };
-    let load = |kind, assembled: Result<Vec<_>, assembler::AssembleError>, name| {
-        let code = assembled.map_err(|error| refused(std::io::Error::other(error), String::new()))?;
-        Program::load(kind, &code, name)
-            .map_err(|LoadError { source, verifier_log }| refused(source, verifier_log))
-    };
-    let bypass = load(ProgramKind::Xdp, program::bypass(&parameters), PROGRAM_NAME)?;
-    let queue = load(ProgramKind::TrafficControl, program::queue(&parameters), QUEUE_PROGRAM_NAME)?;
-    Ok(Loaded { sockets, bypass, queue })
+    interface.set_bypassed(false);
+    Ok(Removed { mode, queue_programs })
 }
 
 /// Whether frames that are forwarded from one side must go through the queue of the port they leave by. `driver` is

@@ -1,54 +1,44 @@
 //! The program that sends forwarded frames through the queue of the other port, and counters of that queue.
 
 use std::io;
-use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use super::QUEUE_PROGRAM_NAME;
+use super::{QUEUE_PROGRAM_NAME, census};
 use crate::port::{Interface, PortError};
-use crate::sys::bpf::{self, Program};
+use crate::sys::bpf::Program;
 use crate::sys::tcx;
 use linkmend_linux::device_counters::{CounterSocket, DeviceCounters};
 
 /// Interval between checks of a queue that is being waited for.
 const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
-/// Attaches `program` to the interface, replacing one that a former run left.
+/// Attaches `program` to the interface, replacing what former runs left.
 pub(super) fn attach(interface: &Interface, program: &Program) -> io::Result<()> {
-    match own_program(interface)? {
-        None => tcx::attach(interface.index, program.as_fd(), None),
-        Some(id) => {
-            let old = bpf::program_by_id(id)?;
-            tcx::attach(interface.index, program.as_fd(), Some(old.as_fd()))
-        }
-    }
+    let former = own_programs(interface);
+    tcx::attach(interface.index, program.as_fd(), former.first().copied())?;
+    former.iter().skip(1).try_for_each(|&id| tcx::detach(interface.index, id))
 }
 
-/// Detaches a program of ours from the interface, if there is one.
+/// Detaches our programs from the interface, and returns how many there were.
 ///
 /// # Errors
 /// [`PortError::System`].
-pub(super) fn detach(interface: &Interface) -> Result<(), PortError> {
-    let detach = || match own_program(interface)? {
-        None => Ok(()),
-        Some(id) => {
-            let program = bpf::program_by_id(id)?;
-            tcx::detach(interface.index, program.as_fd())
-        }
-    };
-    detach().map_err(PortError::system(&interface.name, "detaching the bypass program behind XDP"))
+pub(super) fn detach(interface: &Interface) -> Result<usize, PortError> {
+    let programs = own_programs(interface);
+    let mut detached = programs.iter().map(|&id| tcx::detach(interface.index, id));
+    detached
+        .try_for_each(|detached| detached)
+        .map_err(PortError::system(&interface.name, "detaching the bypass program behind XDP"))?;
+    Ok(programs.len())
 }
 
-fn own_program(interface: &Interface) -> io::Result<Option<u32>> {
+/// A start leaves one at most; versions that could not recognise it without CAP_SYS_ADMIN left one with each start.
+fn own_programs(interface: &Interface) -> Vec<u32> {
     // An older kernel has no such hook, so nothing of ours can be there.
-    let Ok(ids) = tcx::programs(interface.index) else { return Ok(None) };
-    for id in ids {
-        // A program that has disappeared meanwhile was not ours: our lock keeps other instances away.
-        if bpf::program_name(id).is_ok_and(|name| name == QUEUE_PROGRAM_NAME) {
-            return Ok(Some(id));
-        }
-    }
-    Ok(None)
+    let mut ids = tcx::programs(interface.index).unwrap_or_default();
+    // A program that has disappeared meanwhile was not ours: our lock keeps other instances away.
+    ids.retain(|&id| census::program(id).is_ok_and(|held| held.name == QUEUE_PROGRAM_NAME));
+    ids
 }
 
 /// Frames that the kernel dropped at a port since it was opened, either between the link end and the port's device or

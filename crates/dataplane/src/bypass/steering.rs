@@ -19,9 +19,9 @@ use std::sync::atomic::Ordering;
 use nix::unistd::{SysconfVar, sysconf};
 use serde::{Deserialize, Serialize};
 
-use super::{CONFIG_NAME, attach, words};
+use super::{attach, census, words};
 use crate::port::Interface;
-use crate::sys::bpf::{self, SharedWords};
+use crate::sys::bpf::SharedWords;
 use linkmend_linux::sysfs;
 
 /// The largest number of processors in a mask; frames are not steered to any beyond it.
@@ -60,14 +60,8 @@ impl SteeringNote {
         config.word(words::STEERED_QUEUES).store(place, Ordering::Relaxed);
     }
 
-    fn read(config: &[u64]) -> SteeringNote {
-        let word = |index: usize| config.get(index).copied().unwrap_or(0);
-        let place = word(words::STEERED_QUEUES);
-        SteeringNote {
-            interface_index: (place >> 32) as u32,
-            queues: place as u32,
-            to: word(words::STEERED_TO),
-        }
+    fn read([place, to]: [u64; words::NOTE_WORDS]) -> SteeringNote {
+        SteeringNote { interface_index: (place >> 32) as u32, queues: place as u32, to }
     }
 
     /// Whether this queue is one of them, and still set as the note says.
@@ -78,11 +72,9 @@ impl SteeringNote {
 
 /// Reads what the programs on the interface note about steering there.
 pub(super) fn read_note(interface: &Interface) -> SteeringNote {
-    let words = attach::own_program(interface)
-        .ok()
-        .flatten()
-        .and_then(|program| bpf::words_of_program(program.id, CONFIG_NAME).ok().flatten());
-    let steered = words.map(|words| SteeringNote::read(&words)).unwrap_or_default();
+    let held =
+        attach::own_program(interface).ok().flatten().and_then(|program| census::program(program.id).ok());
+    let steered = held.map(|held| SteeringNote::read(held.note)).unwrap_or_default();
     // The programs of both ports share the words.
     if steered.interface_index == interface.index { steered } else { SteeringNote::default() }
 }
@@ -283,11 +275,7 @@ mod tests {
     #[test]
     fn the_note_survives_the_words_it_is_written_in() {
         let steered = SteeringNote { interface_index: u32::MAX, queues: 1 << 31, to: u64::MAX };
-        let mut words = vec![0; words::COUNT];
-        words[words::STEERED_QUEUES] = u64::MAX << 32 | 1 << 31;
-        words[words::STEERED_TO] = u64::MAX;
-        assert_eq!(SteeringNote::read(&words), steered);
-        // The note of programs of a version without one is empty.
-        assert_eq!(SteeringNote::read(&[0; 6]), SteeringNote::default());
+        assert_eq!(SteeringNote::read([u64::MAX << 32 | 1 << 31, u64::MAX]), steered);
+        assert_eq!(SteeringNote::read([0; 2]), SteeringNote::default());
     }
 }

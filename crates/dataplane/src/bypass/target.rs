@@ -14,7 +14,7 @@ use linkmend_linux::kernel_types::KernelTypes;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-const HELPER_PROBE_READ_KERNEL: i32 = 113;
+pub(super) const HELPER_PROBE_READ_KERNEL: i32 = 113;
 const XDP_PASS: i32 = 2;
 /// Where the programs put what they read, on the stack.
 const READ_AT: i16 = -48;

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use super::load::{Loaded, load_programs};
 use super::*;
 use linkmend_random::Random;
 

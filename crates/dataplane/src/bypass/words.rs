@@ -11,6 +11,9 @@ pub(crate) const PEER_KNOWN: usize = 3;
 /// Not 0 if frames from the inner port, from the link port and from that of a second link, respectively, leave through
 /// the other port's queue.
 pub(crate) const QUEUED: [usize; 3] = [4, 5, 32];
+/// What is noted for whoever removes or replaces the programs.
+pub(crate) const NOTE: usize = STEERED_QUEUES;
+pub(crate) const NOTE_WORDS: usize = 2;
 /// Receive queues whose steering the daemon has set: a bit for each of the first 32, and in the upper half the
 /// interface that they belong to. The programs do not read it; it is a note for whoever removes them.
 pub(crate) const STEERED_QUEUES: usize = 6;
@@ -33,3 +36,5 @@ pub(crate) const DEVICES: [usize; 2] = [34, 35];
 /// Whether the devices of two links are up and have a carrier, as of the last look.
 pub(crate) const CARRIERS: [usize; 2] = [36, 37];
 pub(crate) const COUNT: usize = 40;
+
+const _: () = assert!(STEERED_TO == NOTE + 1, "the note is in one piece");

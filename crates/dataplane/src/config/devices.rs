@@ -1,8 +1,11 @@
 //! Checks the interfaces without changing them.
 
 use super::link::{InnerPort, LinkConfig};
+use crate::bypass;
 use crate::port::NOT_ETHERNET_HINT;
 use linkmend_diagnose::Diagnose;
+use linkmend_linux::interface_use::{self, InterfaceUse};
+use linkmend_linux::login;
 use linkmend_linux::route::{self, InterfaceFacts};
 use linkmend_protocol::wire::HEADER_GROWTH_MAX;
 use std::error::Error;
@@ -43,6 +46,16 @@ pub enum DeviceError {
         /// Name of the interface.
         interface: String,
     },
+    /// A port would take the interface away from this machine.
+    #[error("link {link}: `{interface}` is in use: it {}", listed(uses))]
+    InUse {
+        /// Name of the link.
+        link: String,
+        /// Name of the interface.
+        interface: String,
+        /// There is at least one.
+        uses: Vec<InterfaceUse>,
+    },
     /// Full frames would not fit the link with a header.
     #[error(
         "link {link}: `{link_interface}` has MTU {link_mtu}, but frames of `{inner_interface}` (MTU {inner_mtu}) \
@@ -77,10 +90,20 @@ impl Diagnose for DeviceError {
                      the longest frames pass unprotected"
                 ))
             }
+            DeviceError::InUse { .. } => Some(
+                "a port carries the frames of others, and this machine can no longer use it itself: choose another \
+                 interface, or end that use, or allow it with --use-port-in-use (`use-port-in-use = true` in a \
+                 [[link]])"
+                    .to_owned(),
+            ),
             DeviceError::NotEthernet { .. } => Some(NOT_ETHERNET_HINT.to_owned()),
             DeviceError::Lookup { .. } => None,
         }
     }
+}
+
+fn listed(uses: &[InterfaceUse]) -> String {
+    uses.iter().map(InterfaceUse::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// All reasons why the interfaces of some links cannot be used as they are. There is at least one.
@@ -139,7 +162,9 @@ pub fn check_all_devices(links: &[LinkConfig]) -> Result<(), DeviceErrors> {
 
 /// All problems with the interfaces of one link. A port that is yet to be created is skipped.
 pub fn device_problems(config: &LinkConfig) -> Vec<DeviceError> {
-    let (mut link_ports, mut problems) = (Vec::new(), Vec::new());
+    // A port that carries the bypass is lost to this machine already, so a start takes nothing from it.
+    let mut problems = in_use(config, |interface| !bypass::carries_bypass(interface));
+    let mut link_ports = Vec::new();
     for interface in config.link_interfaces() {
         match usable(config, interface) {
             Ok(facts) => link_ports.push((interface, facts.mtu)),
@@ -167,6 +192,33 @@ pub fn device_problems(config: &LinkConfig) -> Vec<DeviceError> {
     };
     problems.extend(link_ports.iter().filter_map(short));
     problems
+}
+
+/// The uses of ports that are no obstacle only as long as the bypass of an earlier run is there.
+pub(crate) fn uses_behind_bypass(config: &LinkConfig) -> Vec<DeviceError> {
+    in_use(config, bypass::carries_bypass)
+}
+
+/// Those of `chosen` ports of a link that this machine itself uses, unless that is allowed.
+fn in_use(config: &LinkConfig, chosen: impl Fn(&str) -> bool) -> Vec<DeviceError> {
+    if config.use_port_in_use {
+        return Vec::new();
+    }
+    let login = login::of_this_process();
+    let inner = match &config.inner {
+        InnerPort::Existing(inner) => Some(inner),
+        InnerPort::Create(_) => None,
+    };
+    let of_port = |interface: &String| {
+        let (link, interface) = (config.name().to_owned(), interface.clone());
+        match interface_use::of(&interface, login.as_ref()) {
+            Ok(uses) if uses.is_empty() => None,
+            Ok(uses) => Some(DeviceError::InUse { link, interface, uses }),
+            Err(source) => Some(DeviceError::Lookup { link, interface, source }),
+        }
+    };
+    let ports = inner.into_iter().chain(config.link_interfaces());
+    ports.filter(|interface| chosen(interface)).filter_map(of_port).collect()
 }
 
 /// The facts about an Ethernet interface that is up, or why it cannot be used.

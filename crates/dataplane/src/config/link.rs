@@ -90,6 +90,10 @@ pub struct LinkConfig {
     #[cfg_attr(feature = "clap", arg(long))]
     #[serde(default)]
     pub allow_oversize: bool,
+    /// Take ports that this machine itself uses (addresses, bridge or bond, default route, login); that use ends
+    #[cfg_attr(feature = "clap", arg(long))]
+    #[serde(default)]
+    pub use_port_in_use: bool,
     /// Accept `linkmend corrupt`, which drops frames on purpose; for tests
     #[cfg_attr(feature = "clap", arg(long))]
     #[serde(default)]
@@ -280,6 +284,7 @@ impl LinkConfig {
             pool: LinkConfig::POOL_DEFAULT,
             busy_poll: false,
             allow_oversize: false,
+            use_port_in_use: false,
             allow_corruption: false,
             detach_on_stop: false,
             seed: None,

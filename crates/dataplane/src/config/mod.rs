@@ -27,6 +27,7 @@ mod validate;
 
 pub use class_field::ClassField;
 pub use daemon::{CONTROL_FOLDER, DaemonConfig};
+pub(crate) use devices::uses_behind_bypass;
 pub use devices::{DeviceError, DeviceErrors, check_all_devices, check_devices, device_problems};
 pub use error::{ConfigError, Place, Problem};
 pub use failover::FailoverConfig;

@@ -182,7 +182,7 @@ fn every_bad_value_of_a_link_is_named_with_its_line() {
         ("pool = 7", "link eth2: pool: 7: must be from 4096 to 1048576".to_owned()),
         ("ports = \"dpdk\"", "unknown variant `dpdk`, expected one of `auto`, `xdp`, `packet`".to_owned()),
         ("speed = \"25G\"", "unknown field `speed`, expected one of `name`, `inner`, `link`, `backup`, `ports`, `format`, \
-          `rate`, `queue`, `ecn`, `pool`, `busy-poll`, `allow-oversize`, `allow-corruption`, `detach-on-stop`, \
+          `rate`, `queue`, `ecn`, `pool`, `busy-poll`, `allow-oversize`, `use-port-in-use`, `allow-corruption`, `detach-on-stop`, \
           `seed`, `protocol-log`, `protect`, `failover`, `parameters`, `fallback`".to_owned()),
     ];
     demand_named(&cases);
@@ -321,7 +321,8 @@ fn a_missing_file_says_so() {
 
 #[test]
 fn missing_interfaces_are_named() {
-    let link = LinkConfig::new("lo".to_owned().into(), "nonesuch0");
+    let mut link = LinkConfig::new("lo".to_owned().into(), "nonesuch0");
+    link.use_port_in_use = true;
     let error = check_devices(&link).expect_err("there is no such interface").to_string();
     assert_eq!(error, "link nonesuch0: there is no interface `nonesuch0` in this network namespace");
 }

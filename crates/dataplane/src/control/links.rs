@@ -1,4 +1,4 @@
-//! The links of a daemon: those that run, and those whose interface is gone.
+//! The links of a daemon: those that run, and those that wait to start again.
 
 use super::backend::{Backend, protect_command};
 use crate::capture::{Capture, CaptureOptions};
@@ -9,10 +9,14 @@ use crate::handle::LinkEndHandle;
 use crate::health::DaemonHealth;
 use crate::report::{LinkReport, PortReport};
 use crate::saved_protection::SavedProtection;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
 
-/// What happens to a link without an interface.
+/// What happens to a link that does not run.
 const WAITS: &str = "the link starts again by itself when that is mended";
+/// How long to wait for the answer of a loop that gave none before. Others must not wait for it.
+const PATIENCE_WITH_SILENT: Duration = Duration::from_millis(50);
 
 /// The links, shared by everything that serves requests about them.
 #[derive(Debug)]
@@ -28,26 +32,44 @@ struct Link {
     /// Its interfaces, inner and link.
     interfaces: [String; 2],
     state: State,
+    /// Whether its loop gave no answer when it was last asked.
+    is_silent: AtomicBool,
 }
 
 #[derive(Debug)]
 enum State {
     Running(LinkEndHandle),
-    /// The link does not run because an interface is missing; the text says why.
-    OutOfOperation(String),
+    /// The link does not run; the text says why.
+    OutOfOperation {
+        why: String,
+        /// Whether an interface is missing, without which nothing can be done.
+        interface_gone: bool,
+    },
 }
 
-/// Why a link no longer runs.
+/// What has become of a link. None of it concerns the other links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Loss {
-    /// One of its interfaces is gone. The other links keep running.
+    /// One of its interfaces is gone.
     Interface {
         /// Name of the link.
         link: String,
         interface: String,
     },
-    /// Its loop has failed or does not answer, which only a restart of the daemon can repair.
+    /// Its loop has ended.
     Loop {
+        /// Name of the link.
+        link: String,
+        /// What is known of the cause.
+        why: &'static str,
+    },
+    /// Its loop does not answer.
+    Silent {
+        /// Name of the link.
+        link: String,
+    },
+    /// Its loop answers again.
+    Answers {
         /// Name of the link.
         link: String,
     },
@@ -58,15 +80,46 @@ impl Link {
         matches!(&self.state, State::Running(handle) if !handle.is_running())
     }
 
-    /// Removes a link whose loop has ended, and returns the reason.
-    fn end(&mut self) -> Loss {
+    /// Removes a loop that has ended, and returns the reason; `None` if there is none.
+    fn end(&mut self) -> Option<Loss> {
         let link = self.name.clone();
-        let State::Running(handle) = &mut self.state else { return Loss::Loop { link } };
-        let Some(ExitReason::InterfaceGone { interface }) = handle.ending() else {
-            return Loss::Loop { link };
+        let State::Running(handle) = &mut self.state else { return None };
+        let ending = handle.ending();
+        let (why, loss) = match ending {
+            Some(ExitReason::InterfaceGone { interface }) => {
+                (format!("interface `{interface}` is gone; {WAITS}"), Loss::Interface { link, interface })
+            }
+            other => {
+                let why = match other {
+                    Some(ExitReason::InterfaceBack) => "an interface is back",
+                    Some(_) => "it ended by itself",
+                    None => "it panicked",
+                };
+                (format!("its loop has ended ({why}); it starts again by itself"), Loss::Loop { link, why })
+            }
         };
-        self.state = State::OutOfOperation(format!("interface `{interface}` is gone; {WAITS}"));
-        Loss::Interface { link, interface }
+        let interface_gone = matches!(loss, Loss::Interface { .. });
+        self.state = State::OutOfOperation { why, interface_gone };
+        Some(loss)
+    }
+
+    /// Asks the loop for an answer, and says what has changed about that.
+    fn ask(&self) -> Option<Loss> {
+        let State::Running(handle) = &self.state else { return None };
+        let was_silent = self.is_silent.load(Ordering::Relaxed);
+        let answer = match was_silent {
+            true => handle.command_within(PATIENCE_WITH_SILENT, Command::Report),
+            false => handle.command(Command::Report),
+        };
+        // If the loop has only just ended, the reason is found at once or at the next check.
+        let is_silent = matches!(answer, Err(CommandError::NoAnswer { .. }));
+        self.is_silent.store(is_silent, Ordering::Relaxed);
+        let link = || self.name.clone();
+        match (was_silent, is_silent) {
+            (false, true) => Some(Loss::Silent { link: link() }),
+            (true, false) => Some(Loss::Answers { link: link() }),
+            _ => None,
+        }
     }
 }
 
@@ -86,41 +139,52 @@ impl Links {
         let mut links = self.write();
         let state = State::Running(handle);
         match links.iter_mut().find(|link| link.name == config.name()) {
-            Some(link) => link.state = state,
+            Some(link) => (link.state, link.is_silent) = (state, AtomicBool::new(false)),
             None => {
                 let interfaces = [config.inner.interface(), config.link.clone()];
-                links.push(Link { name: config.name().to_owned(), interfaces, state });
+                let (name, is_silent) = (config.name().to_owned(), AtomicBool::new(false));
+                links.push(Link { name, interfaces, state, is_silent });
             }
         }
     }
 
-    /// Checks all links. Returns those that have stopped running since the last check.
-    pub fn check(&self) -> Vec<Loss> {
-        let answers = |link: &Link| match &link.state {
-            // If the loop has only just ended, the reason is found below or at the next check.
-            State::Running(handle) => {
-                matches!(handle.command(Command::Report), Ok(_) | Err(CommandError::Stopped { .. }))
+    /// Lets what the links attached stay when they end: the start of the daemon, or of a link, has succeeded.
+    pub fn keep(&self) {
+        for link in self.read().iter() {
+            if let State::Running(handle) = &link.state {
+                handle.keep();
             }
-            State::OutOfOperation(_) => true,
-        };
-        let silent = |link: &Link| (!answers(link)).then(|| Loss::Loop { link: link.name.clone() });
-        let mut lost: Vec<Loss> = self.read().iter().filter_map(silent).collect();
+        }
+    }
+
+    /// Checks all links. Returns what has changed since the last check.
+    pub fn check(&self) -> Vec<Loss> {
+        let mut lost: Vec<Loss> = self.read().iter().filter_map(Link::ask).collect();
         if self.read().iter().any(Link::has_ended) {
-            lost.extend(self.write().iter_mut().filter(|link| link.has_ended()).map(Link::end));
+            lost.extend(self.write().iter_mut().filter(|link| link.has_ended()).filter_map(Link::end));
         }
         lost
     }
 
-    /// Whether any link runs.
+    /// Whether any link runs, or will as soon as its loop has been started again.
     pub fn any_runs(&self) -> bool {
-        self.read().iter().any(|link| matches!(link.state, State::Running(_)))
+        self.read()
+            .iter()
+            .any(|link| !matches!(link.state, State::OutOfOperation { interface_gone: true, .. }))
     }
 
-    /// Names of the links whose interface is gone, with the reasons.
+    /// Whether any loop answered when it was last asked, or none runs.
+    pub fn any_answers(&self) -> bool {
+        let links = self.read();
+        let mut running = links.iter().filter(|link| matches!(link.state, State::Running(_))).peekable();
+        running.peek().is_none() || running.any(|link| !link.is_silent.load(Ordering::Relaxed))
+    }
+
+    /// Names of the links that do not run, with the reasons.
     pub fn out_of_operation(&self) -> Vec<(String, String)> {
         let reason = |link: &Link| match &link.state {
             State::Running(_) => None,
-            State::OutOfOperation(why) => Some((link.name.clone(), why.clone())),
+            State::OutOfOperation { why, .. } => Some((link.name.clone(), why.clone())),
         };
         self.read().iter().filter_map(reason).collect()
     }
@@ -129,7 +193,7 @@ impl Links {
     pub fn set_obstacle(&self, name: &str, obstacle: &str) -> bool {
         let now = format!("{obstacle}; {WAITS}");
         for link in &mut *self.write() {
-            if let State::OutOfOperation(why) = &mut link.state
+            if let State::OutOfOperation { why, .. } = &mut link.state
                 && link.name == name
                 && *why != now
             {
@@ -159,7 +223,9 @@ impl Links {
         let link = links.iter().find(|link| link.name == name)?;
         Some(match &link.state {
             State::Running(handle) => request(handle),
-            State::OutOfOperation(why) => Err(CommandError::Gone { link: name.to_owned(), why: why.clone() }),
+            State::OutOfOperation { why, .. } => {
+                Err(CommandError::Gone { link: name.to_owned(), why: why.clone() })
+            }
         })
     }
 
@@ -167,7 +233,7 @@ impl Links {
     fn report_out_of_operation(&self, name: &str) -> Option<LinkReport> {
         let links = self.read();
         let link = links.iter().find(|link| link.name == name)?;
-        let State::OutOfOperation(why) = &link.state else { return None };
+        let State::OutOfOperation { why, .. } = &link.state else { return None };
         let [inner, outer] = link.interfaces.clone();
         let port = |interface| PortReport { interface, ..PortReport::default() };
         Some(LinkReport {

@@ -29,12 +29,6 @@ pub enum DaemonError {
         /// What prevents it from starting.
         source: StartError,
     },
-    /// The loop of a link has failed.
-    #[error("link {link}: its loop has ended or does not answer")]
-    Loop {
-        /// Name of the link.
-        link: String,
-    },
     /// No link is left.
     #[error("no link runs any more")]
     NoLink,
@@ -64,7 +58,7 @@ impl DaemonError {
             DaemonError::Metrics(error) => Some(error),
             DaemonError::HostPort(error) => Some(error),
             DaemonError::Link { source, .. } => Some(source),
-            DaemonError::Loop { .. } | DaemonError::NoLink | DaemonError::OutOfOperation { .. } => None,
+            DaemonError::NoLink | DaemonError::OutOfOperation { .. } => None,
         }
     }
 }
@@ -76,7 +70,7 @@ impl Diagnose for DaemonError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            DaemonError::Loop { .. } | DaemonError::NoLink => Some(KERNEL_FORWARDS.to_owned()),
+            DaemonError::NoLink => Some(KERNEL_FORWARDS.to_owned()),
             DaemonError::OutOfOperation { .. } => Some(
                 "bring the interface back, then start again; `linkmend run --check` says what is missing"
                     .to_owned(),

@@ -2,14 +2,17 @@
 
 mod error;
 mod link_restarts;
+#[cfg(test)]
+mod tests;
 
 pub use error::DaemonError;
 
-use crate::config::{CONTROL_FOLDER, DaemonConfig, HostPort, LinkConfig};
+use crate::config::{CONTROL_FOLDER, DaemonConfig, HostPort, LinkConfig, check_devices, uses_behind_bypass};
 use crate::control::{Backend, Links, Loss, Reservation, Server};
 use crate::metrics::{MetricsServer, page_of_links};
 use crate::{DaemonHealth, LinkEndHandle, SavedProtection};
 use link_restarts::LinkRestarts;
+use linkmend_diagnose::Diagnose as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,10 +25,13 @@ pub struct Daemon {
     link_restarts: LinkRestarts,
     control: Option<Server>,
     metrics: Option<MetricsServer>,
+    /// Whether the start has succeeded.
+    started: bool,
 }
 
 impl Daemon {
-    /// Starts all links, then the sockets that report on them. On an error, whatever was started is stopped again.
+    /// Starts all links, then the sockets that report on them. On an error, whatever was started is stopped again, and
+    /// the ports are as they were before.
     /// `lost_lines` returns how many lines of the log could not be written so far.
     ///
     /// # Errors
@@ -43,11 +49,25 @@ impl Daemon {
             }
         };
         let links = Arc::new(Links::new(Arc::clone(&health), saved));
-        let host_ports = start_links(&config.links, &links)?;
-        let configs = config.links.clone();
-        let link_restarts = LinkRestarts::default();
-        let mut daemon =
-            Daemon { configs, links, health, host_ports, link_restarts, control: None, metrics: None };
+        let mut daemon = Daemon {
+            configs: config.links.clone(),
+            links,
+            health,
+            host_ports: Vec::new(),
+            link_restarts: LinkRestarts::default(),
+            control: None,
+            metrics: None,
+            started: false,
+        };
+        for config in &config.links {
+            for used in uses_behind_bypass(config) {
+                let hint = used.hint().unwrap_or_default();
+                tracing::warn!(
+                    "{used}; the bypass has it already, but a start after a reboot is refused; hint: {hint}"
+                );
+            }
+            start_link(config, &daemon.links, &mut daemon.host_ports)?;
+        }
         let backend = || Arc::clone(&daemon.links) as Arc<dyn Backend>;
         let metrics = config
             .metrics
@@ -60,13 +80,16 @@ impl Daemon {
         let control = Server::start(reservation, backend())?;
         tracing::info!("control socket {}", control.path().display());
         (daemon.metrics, daemon.control) = (metrics, Some(control));
+        daemon.links.keep();
+        daemon.started = true;
         Ok(daemon)
     }
 
-    /// Checks the links and the host. A link whose interface is gone waits for it to come back while the others run.
+    /// Checks the links and the host. A link whose interface is gone waits for it to come back, and one whose loop has
+    /// ended starts again, while the others run.
     ///
     /// # Errors
-    /// The daemon must end: a loop has failed or does not answer, or no link is left.
+    /// The daemon must end: no link has its interfaces.
     pub fn check(&mut self) -> Result<(), DaemonError> {
         self.health.check();
         for loss in self.links.check() {
@@ -76,14 +99,33 @@ impl Daemon {
                     interface,
                     "this link is out of operation; the others go on, and it starts again when the interface is back"
                 ),
-                Loss::Loop { link } => return Err(DaemonError::Loop { link }),
+                Loss::Loop { link, why } => tracing::error!(
+                    link,
+                    "its loop has ended: {why}; the link starts again, and the others go on"
+                ),
+                Loss::Silent { link } => tracing::error!(
+                    link,
+                    "its loop does not answer; the others go on, and with AF_XDP ports the kernel forwards here; hint: \
+                     if it stays so, restart the daemon"
+                ),
+                Loss::Answers { link } => tracing::warn!(link, "its loop answers again"),
             }
         }
         if !self.links.any_runs() {
             return Err(self.out_of_operation().unwrap_or(DaemonError::NoLink));
         }
-        self.link_restarts.start_again(&self.configs, &self.links, &mut self.host_ports);
+        let start = |config: &LinkConfig| {
+            start_link(config, &self.links, &mut self.host_ports)?;
+            self.links.keep();
+            Ok(())
+        };
+        self.link_restarts.start_again(&self.configs, &self.links, check_devices, start);
         Ok(())
+    }
+
+    /// Whether a loop answers, or none is left that could. If not, only a new process helps, and it disturbs nobody.
+    pub fn is_alive(&self) -> bool {
+        self.links.any_answers()
     }
 
     /// The links that are out of operation, as an error; `None` if there are none.
@@ -98,21 +140,10 @@ impl Drop for Daemon {
         self.control = None;
         self.metrics = None;
         self.links.stop();
-        remove(self.host_ports.drain(..));
+        let started = self.started;
+        // A pair that was there before a start that failed may be in use by others.
+        remove(self.host_ports.drain(..).filter(|port| started || !port.reused()));
     }
-}
-
-fn start_links(configs: &[LinkConfig], links: &Links) -> Result<Vec<HostPort>, DaemonError> {
-    let mut host_ports = Vec::new();
-    for config in configs {
-        if let Err(error) = start_link(config, links, &mut host_ports) {
-            links.stop();
-            // A pair that existed before may be in use by others.
-            remove(host_ports.into_iter().filter(|port| !port.reused()));
-            return Err(error);
-        }
-    }
-    Ok(host_ports)
 }
 
 /// Starts a link, and creates its host port if it asks for one.
@@ -123,7 +154,7 @@ fn start_link(config: &LinkConfig, links: &Links, host_ports: &mut Vec<HostPort>
         host_ports.retain(|known| known.host_interface() != port.host_interface());
         host_ports.push(port);
     }
-    let handle = LinkEndHandle::start(links.restored(config).settings())
+    let handle = LinkEndHandle::start_on_trial(links.restored(config).settings())
         .map_err(|source| DaemonError::Link { link: config.name().to_owned(), source })?;
     links.add(config, handle);
     Ok(())

@@ -191,8 +191,10 @@ impl Engine {
             return;
         }
         *at = now + LOOK_FOR_GONE_NS;
-        let port = self.ports.on(*path).name();
-        if linkmend_linux::route::interface(port).is_ok_and(|facts| facts.is_some_and(|facts| facts.up)) {
+        let (port, mtu) = (self.ports.on(*path).name(), self.ports.on(*path).mtu());
+        // Not before it is as it was, or the link end could not start with it.
+        let usable = |facts: linkmend_linux::route::InterfaceFacts| facts.up && facts.mtu >= mtu;
+        if linkmend_linux::route::interface(port).is_ok_and(|facts| facts.is_some_and(usable)) {
             tracing::info!(link = %self.settings.name, port, "the interface is back; the link end starts again");
             *is_back = true;
         }

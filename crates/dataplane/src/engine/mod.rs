@@ -79,6 +79,8 @@ pub enum ExitReason {
     Stopped,
     /// One of its interfaces is gone.
     InterfaceGone { interface: String },
+    /// The interface of one of two links is back, which takes a new start.
+    InterfaceBack,
 }
 
 /// What the loop counts itself, besides the protocol and the ports.
@@ -149,7 +151,7 @@ impl Engine {
                 ..PortPairOptions::default()
             };
             let backup = settings.backup.as_ref().map(|backup| backup.interface.as_str());
-            PortPair::open_all(&settings.inner, &settings.link, backup, &options)
+            PortPair::open_on_trial(&settings.inner, &settings.link, backup, &options)
         })
     }
 
@@ -170,9 +172,9 @@ impl Engine {
         let seed = settings.seed.unwrap_or_else(clock::random_seed);
         let failover = start::failover(&settings, seed)?;
         let log = start::protocol_log(&settings, seed, config)?;
-        let ports = open_ports(&settings).map_err(|source| StartError::Port { link: link(), source })?;
         let end =
             LinkEnd::new(config, seed).map_err(|error| StartError::Parameter { link: link(), error })?;
+        let ports = open_ports(&settings).map_err(|source| StartError::Port { link: link(), source })?;
         let end = TracedLinkEnd::new(end, log);
         tracing::info!(link = %settings.name, inner = ports.inner.description(), link_port = ports.link.description(), seed, "ports are open");
         start::warn_without_bypass(&settings.name, &ports);
@@ -396,17 +398,31 @@ impl Engine {
         if let Some(interface) = self.lost_interface {
             return ExitReason::InterfaceGone { interface };
         }
-        if self.settings.detach_on_stop
-            && let Some(bypass) = self.ports.bypass.take()
-        {
-            match bypass.detach(&self.ports.ports().map(Port::interface).collect::<Vec<_>>()) {
-                Ok(()) => tracing::info!(link = %name, "stopped; the bypass is removed, nothing forwards"),
-                Err(error) => tracing::warn!(link = %name, %error, "cannot remove the bypass"),
+        if self.failover.as_ref().is_some_and(|failover| failover.is_back) {
+            return ExitReason::InterfaceBack;
+        }
+        let ports: Vec<String> = self.ports.ports().map(|port| port.name().to_owned()).collect();
+        match self.ports.bypass.take() {
+            None => {
+                tracing::info!(link = %name, "stopped; nothing forwards between the ports, and they are given back")
             }
-        } else if self.ports.bypass.is_some() {
-            tracing::info!(link = %name, "stopped; the kernel forwards between the ports, unprotected");
-        } else {
-            tracing::info!(link = %name, "stopped; nothing forwards");
+            Some(bypass) if !bypass.is_kept() => {
+                drop(bypass);
+                tracing::info!(link = %name, "the start has failed; the ports are as they were before");
+            }
+            Some(bypass) if self.settings.detach_on_stop => match bypass.detach() {
+                Ok(()) => tracing::info!(
+                    link = %name,
+                    "stopped; the bypass is removed, nothing forwards between the ports, and they are given back"
+                ),
+                Err(error) => tracing::warn!(link = %name, %error, "cannot remove the bypass"),
+            },
+            Some(_) => tracing::info!(
+                link = %name,
+                "stopped; the kernel forwards between the ports, unprotected; hint: `linkmend detach {}` gives them \
+                 back",
+                ports.join(" ")
+            ),
         }
         ExitReason::Stopped
     }

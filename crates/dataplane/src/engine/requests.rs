@@ -1,7 +1,7 @@
 //! Requests to the loop, and the report that answers each of them.
 
 use super::{Engine, failover, log_texts};
-use crate::bypass::{BypassCounters, KernelDrops, Side};
+use crate::bypass::{Bypass, BypassCounters, KernelDrops, Side};
 use crate::capture::Tap;
 use crate::command::{Command, CommandError, CommandResult};
 use crate::corruption::{CorruptionModel, DrawnLosses};
@@ -33,6 +33,8 @@ pub(crate) enum Request {
         tap: Tap,
         reply: SyncSender<bool>,
     },
+    /// The start has succeeded: what was attached stays when the loop ends.
+    Keep,
     Stop,
 }
 
@@ -52,6 +54,7 @@ impl Engine {
                     let _ = reply.try_send(self.taps.add(tap));
                     self.notify_captures();
                 }
+                Ok(Request::Keep) => self.ports.bypass.iter_mut().for_each(Bypass::keep),
                 Ok(Request::Stop) | Err(TryRecvError::Disconnected) => return true,
                 Err(TryRecvError::Empty) => break,
             }

@@ -43,14 +43,24 @@ pub enum PortError {
         limit: u32,
     },
     /// Somebody else's XDP program is attached.
-    #[error("interface {interface}: carries a foreign XDP program ({name}, id {id})")]
+    #[error("interface {interface}: carries a foreign XDP program (`{name}`, id {id})")]
     ForeignProgram {
         /// Name of the interface.
         interface: String,
         /// Kernel id of the program.
         id: u32,
-        /// Name of the program, or why it is unknown.
+        /// Name of the program; empty if it has none.
         name: String,
+    },
+    /// An XDP program is attached, and the kernel does not let us see whose it is.
+    #[error("interface {interface}: cannot tell whether the XDP program there (id {id}) is Linkmend's")]
+    UnknownProgram {
+        /// Name of the interface.
+        interface: String,
+        /// Kernel id of the program.
+        id: u32,
+        /// What the kernel said.
+        source: io::Error,
     },
     /// The verifier refused the bypass program, because the kernel is too old or because of a mistake of ours.
     #[error("interface {interface}: kernel refused the bypass program: {verifier_log}")]
@@ -120,8 +130,14 @@ impl Diagnose for PortError {
                 Some(format!("lower it with `ip link set {interface} mtu {limit}`"))
             }
             PortError::ForeignProgram { interface, .. } => Some(format!(
-                "if it is not needed, remove it with `ip link set {interface} xdp off` \
-                 (or `xdpgeneric off`)"
+                "stop whatever attached it, or choose another interface; if nothing needs it, remove it with \
+                 `ip link set {interface} xdp off` (or `xdpgeneric off`)"
+            )),
+            PortError::UnknownProgram { interface, .. } => Some(format!(
+                "leave it where it is: if it is Linkmend's, it forwards the link until the next start, and \
+                 without it the link is cut. Start with CAP_BPF and CAP_PERFMON, which suffice on a kernel that \
+                 describes its types (/sys/kernel/btf/vmlinux), or else with CAP_SYS_ADMIN (in a unit: a line \
+                 `CapabilityBoundingSet=CAP_SYS_ADMIN` by `systemctl edit`, which adds it). `bpftool net show dev {interface}` shows whose it is"
             )),
             _ => self.errno().and_then(errno_hint),
         }

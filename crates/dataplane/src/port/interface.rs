@@ -4,6 +4,7 @@ use super::PortError;
 use super::lock::InterfaceLock;
 use crate::frame_pool::{FRAME_OVERHEAD_BYTES, HEADROOM_BYTES, MAX_CHAIN};
 use linkmend_linux::{ethtool, features, route};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Facts about an interface, and the lock that reserves it for us.
 #[derive(Debug)]
@@ -20,12 +21,16 @@ pub struct Interface {
     pub receive_queues: u32,
     _lock: InterfaceLock,
     _ipv6_silencer: Ipv6Silencer,
+    /// Features that were switched off.
+    switched_off: Vec<&'static str>,
+    /// Whether a bypass program is to stay on the interface.
+    bypassed: AtomicBool,
 }
 
 impl Interface {
     /// Looks the interface up, takes its lock, and switches off what would merge received frames or remove their VLAN
-    /// tags (GRO, LRO, VLAN stripping). These stay off when the port is closed, because a generic bypass program that
-    /// is left behind needs them off.
+    /// tags (GRO, LRO, VLAN stripping). Dropping the interface switches that on again, unless a bypass program is left
+    /// behind, which needs it off ([`Interface::set_bypassed`]).
     ///
     /// # Errors
     /// [`PortError::UnknownInterface`], [`PortError::InUse`], [`PortError::NotEthernet`], [`PortError::MtuTooLarge`].
@@ -47,7 +52,6 @@ impl Interface {
             )));
         }
         let lock = InterfaceLock::acquire(name, facts.index)?;
-        features::deliver_frames_unchanged(name);
         Ok(Interface {
             name: interface(),
             index: facts.index,
@@ -57,7 +61,14 @@ impl Interface {
             receive_queues: ethtool::receive_queues(name).unwrap_or(1),
             _lock: lock,
             _ipv6_silencer: Ipv6Silencer::new(name),
+            switched_off: features::deliver_frames_unchanged(name),
+            bypassed: AtomicBool::new(false),
         })
+    }
+
+    /// Sets whether a bypass program stays on the interface when this is dropped.
+    pub(crate) fn set_bypassed(&self, bypassed: bool) {
+        self.bypassed.store(bypassed, Ordering::Relaxed);
     }
 
     /// An interface that is only imagined, for a port in memory.
@@ -72,12 +83,22 @@ impl Interface {
             receive_queues: 1,
             _lock: InterfaceLock::of_nothing(name)?,
             _ipv6_silencer: Ipv6Silencer { path: String::new(), before: None },
+            switched_off: Vec::new(),
+            bypassed: AtomicBool::new(true),
         })
     }
 
     /// The longest frame to expect, bytes without frame check sequence.
     pub fn frame_bytes(&self) -> usize {
         (self.mtu + FRAME_OVERHEAD_BYTES) as usize
+    }
+}
+
+impl Drop for Interface {
+    fn drop(&mut self) {
+        if !self.bypassed.load(Ordering::Relaxed) {
+            features::switch_on(&self.name, &self.switched_off);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! AF_XDP ports.
 
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -26,7 +27,7 @@ const QUEUE_PAUSE: Duration = Duration::from_millis(10);
 
 /// A port on an AF_XDP socket. It receives once the bypass program hands it frames.
 pub struct XdpPort {
-    interface: Interface,
+    interface: Arc<Interface>,
     socket: XskSocket,
     description: String,
     zero_copy: bool,
@@ -65,13 +66,9 @@ impl XdpPort {
     ///
     /// # Errors
     /// [`PortError::TooManyQueues`], [`PortError::System`].
-    pub fn open(interface: Interface, pool: &mut FramePool) -> Result<Self, PortError> {
-        if interface.receive_queues > 1 {
-            return Err(PortError::TooManyQueues {
-                interface: interface.name.clone(),
-                queues: interface.receive_queues,
-            });
-        }
+    pub fn open(interface: impl Into<Arc<Interface>>, pool: &mut FramePool) -> Result<Self, PortError> {
+        let interface = interface.into();
+        XdpPort::check_queues(&interface)?;
         let mut options = XskOptions {
             interface_index: interface.index,
             chunk_bytes: pool.chunk_bytes(),
@@ -107,6 +104,12 @@ impl XdpPort {
         };
         port.refill(pool);
         Ok(port)
+    }
+
+    /// Checks that one socket sees all that the interface receives.
+    pub(crate) fn check_queues(interface: &Interface) -> Result<(), PortError> {
+        let (interface, queues) = (interface.name.clone(), interface.receive_queues);
+        if queues > 1 { Err(PortError::TooManyQueues { interface, queues }) } else { Ok(()) }
     }
 
     /// Whether frames reach the hardware without being copied.

@@ -22,10 +22,12 @@ const BPF_MAP_TYPE_XSKMAP: u32 = 17;
 const BPF_F_MMAPABLE: u32 = 1 << 10;
 const BPF_PROG_TYPE_SCHED_CLS: u32 = 3;
 const BPF_PROG_TYPE_XDP: u32 = 6;
+const BPF_PROG_TYPE_TRACING: u32 = 26;
+pub(super) const BPF_ATTACH_TYPE_ITER: u32 = 28;
 const BPF_ATTACH_TYPE_XDP: u32 = 37;
 const BPF_F_XDP_HAS_FRAGS: u32 = 1 << 5;
 const VERIFIER_LOG_BYTES: usize = 256 * 1024;
-const NAME_BYTES: usize = 16;
+pub(crate) const NAME_BYTES: usize = 16;
 /// The largest number of maps that is read from a program; ours use two.
 const PROGRAM_MAPS_MAX: usize = 8;
 
@@ -92,6 +94,8 @@ struct ProgramLoad {
     name: [u8; NAME_BYTES],
     interface_index: u32,
     expected_attach_type: u32,
+    type_information: [u32; 9],
+    attach_function: u32,
 }
 
 #[repr(C)]
@@ -186,7 +190,7 @@ pub(super) unsafe fn bpf<T>(command: i32, attributes: &mut T) -> io::Result<i32>
 }
 
 /// SAFETY: as [`bpf`]; `command` must be one that returns a new file descriptor.
-unsafe fn bpf_fd<T>(command: i32, attributes: &mut T) -> io::Result<OwnedFd> {
+pub(super) unsafe fn bpf_fd<T>(command: i32, attributes: &mut T) -> io::Result<OwnedFd> {
     // SAFETY: promised by the caller. The kernel opens bpf descriptors close-on-exec.
     unsafe { Ok(OwnedFd::from_raw_fd(bpf(command, attributes)?)) }
 }
@@ -305,6 +309,8 @@ pub(crate) enum ProgramKind {
     Xdp,
     /// Where traffic control sees received frames, behind XDP.
     TrafficControl,
+    /// For each of the kernel's objects of one kind, when asked: the function with this number stands for the kind.
+    Iterator(u32),
 }
 
 /// A loaded program.
@@ -332,9 +338,10 @@ impl Program {
     }
 
     fn try_load(kind: ProgramKind, code: &[u64], name: &str, log: Option<&mut Vec<u8>>) -> io::Result<Self> {
-        let (program_type, flags, expected_attach_type) = match kind {
-            ProgramKind::Xdp => (BPF_PROG_TYPE_XDP, BPF_F_XDP_HAS_FRAGS, BPF_ATTACH_TYPE_XDP),
-            ProgramKind::TrafficControl => (BPF_PROG_TYPE_SCHED_CLS, 0, 0),
+        let (program_type, flags, expected_attach_type, attach_function) = match kind {
+            ProgramKind::Xdp => (BPF_PROG_TYPE_XDP, BPF_F_XDP_HAS_FRAGS, BPF_ATTACH_TYPE_XDP, 0),
+            ProgramKind::TrafficControl => (BPF_PROG_TYPE_SCHED_CLS, 0, 0, 0),
+            ProgramKind::Iterator(function) => (BPF_PROG_TYPE_TRACING, 0, BPF_ATTACH_TYPE_ITER, function),
         };
         let mut attributes = ProgramLoad {
             program_type,
@@ -344,6 +351,7 @@ impl Program {
             flags,
             name: name_bytes(name),
             expected_attach_type,
+            attach_function,
             ..ProgramLoad::default()
         };
         if let Some(log) = log {
@@ -391,10 +399,18 @@ impl Program {
 }
 
 /// The loaded program with this id. Needs CAP_SYS_ADMIN.
-pub(crate) fn program_by_id(id: u32) -> io::Result<OwnedFd> {
+fn program_by_id(id: u32) -> io::Result<OwnedFd> {
     let mut by_id = FdById { id, ..FdById::default() };
     // SAFETY: FdById is what BPF_PROG_GET_FD_BY_ID expects and holds no pointers.
     unsafe { bpf_fd(BPF_PROG_GET_FD_BY_ID, &mut by_id) }
+}
+
+/// The number by which the kernel knows a program.
+#[cfg(test)]
+pub(crate) fn program_id(program: &Program) -> io::Result<u32> {
+    let mut info = ProgramInfo::default();
+    object_info(&program.0, &mut info)?;
+    Ok(info.id)
 }
 
 /// The name of the program. Needs CAP_SYS_ADMIN.
@@ -452,7 +468,8 @@ fn object_info<T>(object: &OwnedFd, info: &mut T) -> io::Result<()> {
     Ok(())
 }
 
-fn text(name: &[u8; NAME_BYTES]) -> String {
+/// The text of a name as the kernel keeps it.
+pub(crate) fn text(name: &[u8; NAME_BYTES]) -> String {
     let end = name.iter().position(|&byte| byte == 0).unwrap_or(NAME_BYTES);
     String::from_utf8_lossy(&name[..end]).into_owned()
 }

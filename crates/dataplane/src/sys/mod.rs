@@ -4,6 +4,7 @@
 //! out cannot be used to reach memory that it does not own.
 
 pub(crate) mod bpf;
+pub(crate) mod iterator;
 pub(crate) mod memory;
 pub(crate) mod tcx;
 pub(crate) mod xsk;

@@ -3,7 +3,7 @@
 use crate::commands::arguments::DetachArgs;
 use crate::failure::Result;
 use crate::output::print;
-use linkmend_dataplane::bypass;
+use linkmend_dataplane::bypass::{self, Removed};
 use linkmend_dataplane::port::Interface;
 
 /// Executes the command.
@@ -11,12 +11,18 @@ pub fn execute(arguments: &DetachArgs) -> Result<()> {
     for name in &arguments.interfaces {
         // Acquiring the interface fails if a daemon serves it.
         let interface = Interface::acquire(name)?;
-        print(&match bypass::remove(&interface)? {
-            Some(mode) => format!(
+        let removed = bypass::remove(&interface)?;
+        print(&match removed {
+            Removed { mode: Some(mode), .. } => format!(
                 "{name}: removed the bypass ({mode} XDP); frames that arrive there are no longer forwarded to the \
                  other port of its link"
             ),
-            None => format!("{name}: carried no bypass of Linkmend's; nothing has changed"),
+            Removed { mode: None, queue_programs: 0 } => {
+                format!("{name}: carried no bypass of Linkmend's; nothing has changed")
+            }
+            Removed { mode: None, queue_programs } => {
+                format!("{name}: removed {queue_programs} programs that a bypass had left behind")
+            }
         })?;
     }
     Ok(())

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// How often the links are checked.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Runs until a signal, which is success if every link works then, or until a loop fails or no link is left.
+/// Runs until a signal, which is success if every link works then, or until no link is left.
 pub fn serve(mut daemon: Daemon, signals: &Signals) -> Result<()> {
     service_manager::ready();
     let watchdog = service_manager::watchdog_interval();
@@ -26,8 +26,9 @@ pub fn serve(mut daemon: Daemon, signals: &Signals) -> Result<()> {
             service_manager::stopping();
             return Err(failure.into());
         }
-        // This is reached only if every link that has its interfaces answers.
-        if watchdog.is_some_and(|watchdog| fed.is_none_or(|at| at.elapsed() >= watchdog)) {
+        // A restart by the service manager would interrupt all links, so it must not come while one of them answers.
+        if daemon.is_alive() && watchdog.is_some_and(|watchdog| fed.is_none_or(|at| at.elapsed() >= watchdog))
+        {
             service_manager::alive();
             fed = Some(Instant::now());
         }

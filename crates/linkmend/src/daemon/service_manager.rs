@@ -13,7 +13,7 @@ pub fn stopping() {
     notify(NotifyState::Stopping);
 }
 
-/// Reports that every link is alive.
+/// Reports that the daemon is alive.
 pub fn alive() {
     notify(NotifyState::Watchdog);
 }

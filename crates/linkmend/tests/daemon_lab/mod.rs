@@ -20,6 +20,8 @@ pub struct Lab {
     /// Stands in for systemd.
     manager: UnixDatagram,
     pub managed: bool,
+    /// A command under which `linkmend` runs.
+    pub under: Vec<String>,
     pub daemons: Vec<Child>,
 }
 
@@ -44,7 +46,8 @@ impl Lab {
         let folder = tempfile::tempdir().expect("a folder");
         let manager = UnixDatagram::bind(folder.path().join("notify")).expect("a socket");
         manager.set_read_timeout(Some(PATIENCE)).expect("a socket");
-        let lab = Lab { left, right, folder, manager, managed: false, daemons: Vec::new() };
+        let lab =
+            Lab { left, right, folder, manager, managed: false, under: Vec::new(), daemons: Vec::new() };
         assert!(ip(&format!("netns add {}", lab.right)));
         let (left, right) = (&lab.left, &lab.right);
         assert!(ip(&format!(
@@ -62,7 +65,7 @@ impl Lab {
 
     pub fn linkmend(&self, namespace: &str, arguments: &str) -> Command {
         let mut command = Command::new("ip");
-        command.args(["netns", "exec", namespace, env!("CARGO_BIN_EXE_linkmend")]);
+        command.args(["netns", "exec", namespace]).args(&self.under).arg(env!("CARGO_BIN_EXE_linkmend"));
         command.args(arguments.split_whitespace()).env_remove("RUST_LOG");
         // Without a reader, a full socket would make the daemon wait.
         if self.managed {

@@ -1,0 +1,98 @@
+//! Starts that fail, at every stage, leave the ports as they were. Needs root, iproute2, ethtool and ping.
+
+mod daemon_lab;
+
+use daemon_lab::{Lab, ip, outcome};
+use std::fs;
+use std::process::Command;
+
+/// Another link, whose start fails: AF_XDP cannot serve its inner port.
+const SECOND: &str = r#"
+    [[link]]
+    name = "second"
+    inner = "q0"
+    link = "s0"
+    ports = "xdp"
+"#;
+
+/// A link between the port `i0`, which has an address that answers, and `l0`.
+fn first(more: &str) -> String {
+    format!("[[link]]\nname = \"first\"\ninner = \"i0\"\nlink = \"l0\"\nuse-port-in-use = true\n{more}\n")
+}
+
+fn make(lab: &Lab, name: &str, mtu: u32, queues: u32) {
+    let (left, right) = (&lab.left, &lab.right);
+    assert!(ip(&format!(
+        "link add {name} mtu {mtu} numrxqueues {queues} numtxqueues {queues} netns {left} type veth \
+         peer name {name} mtu {mtu} netns {right}"
+    )));
+    for namespace in [left, right] {
+        assert!(ip(&format!("-n {namespace} link set {name} up")));
+    }
+}
+
+/// Everything that a start may have changed at the ports.
+fn state(lab: &Lab) -> String {
+    let shown = |arguments: &str| {
+        let command = ["netns", "exec", &lab.left].into_iter().chain(arguments.split(' '));
+        outcome(Command::new("ip").args(command).output().expect("it starts")).1
+    };
+    let mut state = String::new();
+    for port in ["i0", "l0", "q0", "s0"] {
+        for line in shown(&format!("ip -d link show {port}")).lines() {
+            // The second word of the first line are the flags.
+            state += line.split(" qlen").next().unwrap_or_default();
+            state.push('\n');
+        }
+        let features = shown(&format!("ethtool -k {port}"));
+        let kept = |line: &&str| {
+            ["generic-receive", "large-receive", "rx-vlan-off"].iter().any(|name| line.starts_with(name))
+        };
+        features.lines().filter(kept).for_each(|line| state += line);
+        state += &shown(&format!("tc qdisc show dev {port}"));
+        state += &shown(&format!("cat /proc/sys/net/ipv6/conf/{port}/disable_ipv6"));
+    }
+    state
+}
+
+#[test]
+fn a_start_that_fails_at_any_stage_leaves_the_ports_as_they_were() {
+    let Some(lab) = Lab::new("failed") else { return };
+    let (left, right) = (lab.left.clone(), lab.right.clone());
+    make(&lab, "i0", 1500, 1);
+    make(&lab, "q0", 1500, 4);
+    make(&lab, "s0", 1508, 1);
+    assert!(ip(&format!("-n {left} addr add 10.98.0.1/24 dev i0")));
+    assert!(ip(&format!("-n {right} addr add 10.98.0.2/24 dev i0")));
+    assert!(ip(&format!("netns exec {left} ethtool -K i0 gro on")));
+    assert!(ip(&format!("-n {left} link set lo up")));
+    let config = |text: &str| {
+        let path = lab.folder.path().join("failing.toml");
+        fs::write(&path, text).expect("written");
+        format!("--config {}", path.display())
+    };
+    let answers = || ip(&format!("netns exec {left} ping -c 2 -i 0.2 -W 2 10.98.0.2"));
+    assert!(answers());
+    let before = state(&lab);
+    let cases = [
+        ("AF_XDP cannot serve a port", first("ports = \"xdp\"").replace("i0", "q0"), "has 4 receive queues"),
+        (
+            "nor that of a second link",
+            first("ports = \"xdp\"\nbackup = \"q0\"\nallow-oversize = true"),
+            "has 4 receive queues",
+        ),
+        ("a protocol log", first("protocol-log = \"/nonexistent/log\""), "cannot write the protocol log"),
+        ("the second of two links", first("") + SECOND, "has 4 receive queues"),
+        ("its host port", first("") + &SECOND.replace("\"q0\"", "\"create:q0\""), "was not made by Linkmend"),
+    ];
+    for (what, text, words) in cases {
+        let control = lab.socket("failing");
+        let arguments = format!("run --control {} {}", control.display(), config(&text));
+        let (code, _, said) = outcome(lab.linkmend(&left, &arguments).output().expect("it starts"));
+        assert!(code == 1 && said.contains(words), "{what}: {code}, {said}");
+        assert_eq!(state(&lab), before, "{what}: {said}");
+        assert!(answers(), "{what}: {said}");
+        let (_, detached, _) = lab.ask("detach i0 l0 q0 s0");
+        assert_eq!(detached.matches("carried no bypass of Linkmend's").count(), 4, "{what}: {detached}");
+    }
+}
