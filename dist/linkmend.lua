@@ -45,16 +45,17 @@ local CONTROL_FEEDBACK = 10
 local CONTROL_DUMMY = 9
 local CONTROL_FIN = 6
 local CONTROL_FIN_ECHO = 7
-local CONTROL_PROBE = 11
+local CONTROL_PROBE = 12
 
 -- Flags of a probe; set means the backup link, or true.
 local PROBE_PATH = 0x01
 local PROBE_ACTIVE = 0x02
 local PROBE_PREFERRED = 0x04
-local PROBE_TAKES = 0x08
-local PROBE_HEARS_PRIMARY = 0x10
-local PROBE_HEARS_BACKUP = 0x20
-local PROBE_FAILED = 0x40
+local PROBE_FULL = 0x08
+local PROBE_PRIMARY_FAILS = 0x10
+local PROBE_BACKUP_FAILS = 0x20
+local PROBE_PRIMARY_LOSES_FULL = 0x40
+local PROBE_BACKUP_LOSES_FULL = 0x80
 
 -- Lanes of a feedback.
 local LANE_BY_CLOCK = 0x01
@@ -138,14 +139,25 @@ local f = {
     writer = ProtoField.uint32("linkmend.writer", "Number of the writer", base.HEX),
     probe_number = ProtoField.uint32("linkmend.probe", "Number of the probe"),
     decision = ProtoField.uint32("linkmend.decision", "Number of the decision"),
-    decision_by = ProtoField.uint32("linkmend.decision_by", "Decided by", base.HEX),
+    challenge = ProtoField.uint32("linkmend.challenge", "Challenge", base.HEX),
+    echo = ProtoField.uint32("linkmend.echo", "Challenge heard", base.HEX),
+    probe_stamp = ProtoField.uint32("linkmend.probe_stamp", "Written at (us)"),
+    takes = ProtoField.uint32("linkmend.takes", "Takes frames by the peer's decision"),
+    preference = ProtoField.uint32("linkmend.preference", "Number of the preference"),
+    preference_by = ProtoField.uint32("linkmend.preference_by", "Preferred by", base.HEX),
+    needs = ProtoField.uint32("linkmend.needs", "Detection time (ns)"),
+    interval = ProtoField.uint32("linkmend.interval", "Time to the next probe (ns)"),
     on_backup = ProtoField.bool("linkmend.on_backup", "Sent on the backup link", 8, nil, PROBE_PATH),
     uses_backup = ProtoField.bool("linkmend.uses_backup", "Uses the backup link", 8, nil, PROBE_ACTIVE),
     prefers_backup = ProtoField.bool("linkmend.prefers_backup", "Prefers the backup link", 8, nil, PROBE_PREFERRED),
-    takes_backup = ProtoField.bool("linkmend.takes_backup", "Takes frames of the backup link", 8, nil, PROBE_TAKES),
-    hears_primary = ProtoField.bool("linkmend.hears_primary", "Hears the peer on the primary link", 8, nil, PROBE_HEARS_PRIMARY),
-    hears_backup = ProtoField.bool("linkmend.hears_backup", "Hears the peer on the backup link", 8, nil, PROBE_HEARS_BACKUP),
-    path_failed = ProtoField.bool("linkmend.path_failed", "The link before had failed", 8, nil, PROBE_FAILED),
+    full_size = ProtoField.bool("linkmend.full_size", "Of full size", 8, nil, PROBE_FULL),
+    primary_fails = ProtoField.bool("linkmend.primary_fails", "Hears nothing on the primary link", 8, nil, PROBE_PRIMARY_FAILS),
+    backup_fails = ProtoField.bool("linkmend.backup_fails", "Hears nothing on the backup link", 8, nil, PROBE_BACKUP_FAILS),
+    primary_loses_full = ProtoField.bool("linkmend.primary_loses_full", "No frames of full size on the primary link", 8, nil, PROBE_PRIMARY_LOSES_FULL),
+    backup_loses_full = ProtoField.bool("linkmend.backup_loses_full", "No frames of full size on the backup link", 8, nil, PROBE_BACKUP_LOSES_FULL),
+    silent = ProtoField.uint32("linkmend.silent", "Nothing heard for (us)"),
+    later = ProtoField.uint32("linkmend.later", "Slower than the other link by (us)"),
+    probes_lost = ProtoField.uint8("linkmend.probes_lost", "Probes lost of the latest 128"),
     held_from = ProtoField.uint32("linkmend.held_from", "First number still held"),
     compact_type = ProtoField.uint8("linkmend.compact_type", "Type", base.DEC, compact_types, 0xc0),
     compact_blocking = ProtoField.bool("linkmend.blocking", "Blocking (ordered)", 8, nil, COMPACT_BLOCKING),
@@ -258,18 +270,24 @@ local function control(buffer, first, tree, pinfo)
     local info = controls[kind] or "unknown control frame"
     if kind == CONTROL_PROBE then
         tree:add(f.writer, buffer(4, 4))
-        tree:add(f.probe_number, buffer(8, 4))
-        tree:add(f.decision, buffer(12, 4))
-        tree:add(f.decision_by, buffer(16, 4))
-        local flags = buffer(20, 1)
-        for _, field in ipairs({ f.on_backup, f.uses_backup, f.prefers_backup, f.takes_backup,
-            f.hears_primary, f.hears_backup, f.path_failed }) do
+        for index, field in ipairs({ f.challenge, f.echo, f.probe_number, f.probe_stamp, f.decision, f.takes,
+            f.preference, f.preference_by, f.needs, f.interval }) do
+            tree:add(field, buffer(4 + 4 * index, 4))
+        end
+        local flags = buffer(48, 1)
+        for _, field in ipairs({ f.on_backup, f.uses_backup, f.prefers_backup, f.full_size, f.primary_fails,
+            f.backup_fails, f.primary_loses_full, f.backup_loses_full }) do
             tree:add(field, flags)
         end
+        for path = 0, 1 do
+            tree:add(f.silent, buffer(49 + 9 * path, 4))
+            tree:add(f.later, buffer(53 + 9 * path, 4))
+            tree:add(f.probes_lost, buffer(57 + 9 * path, 1))
+        end
         local function link(bit) return has(flags:uint(), bit) and "backup" or "primary" end
-        info = string.format("probe %d of %08x on the %s link: decision %d uses the %s link, takes the %s",
-            buffer(8, 4):uint(), buffer(4, 4):uint(), link(PROBE_PATH), buffer(12, 4):uint(),
-            link(PROBE_ACTIVE), link(PROBE_TAKES))
+        info = string.format("%s %d of %08x on the %s link: decision %d uses the %s link, takes by %d",
+            has(flags:uint(), PROBE_FULL) and "full-size probe" or "probe", buffer(16, 4):uint(),
+            buffer(4, 4):uint(), link(PROBE_PATH), buffer(24, 4):uint(), link(PROBE_ACTIVE), buffer(28, 4):uint())
     elseif kind ~= CONTROL_HELLO then
         tree:add(f.session, buffer(4, 4))
         info = string.format("%s of session %d", info, buffer(4, 4):uint())

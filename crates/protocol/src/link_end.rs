@@ -111,6 +111,13 @@ impl LinkEnd {
         self.sending.change_path(&mut self.shared, now)
     }
 
+    /// Notes whether another path would carry frames without much loss ([`crate::paths::Paths::has_clean_other`]). Then the
+    /// fallback gives up neither order nor protection, and frames are resent more often before they are given up, because that
+    /// path is going to be used. Returns whether that is new.
+    pub fn set_clean_other(&mut self, is_clean: bool) -> bool {
+        self.sending.set_clean_other(&self.shared, is_clean)
+    }
+
     /// Counters, with the buffers' present levels.
     pub fn stats(&self) -> Stats {
         let LinkEnd { shared, sending, receiving } = self;

@@ -47,6 +47,11 @@ impl Tick {
         Ticks(nanos.saturating_mul(self.per_nano()))
     }
 
+    /// How many whole nanoseconds these ticks last.
+    pub(crate) const fn to_nanos(self, ticks: Ticks) -> u64 {
+        ticks.0 / self.per_nano()
+    }
+
     /// This many microseconds.
     pub const fn micros(self, micros: u64) -> Ticks {
         self.nanos(micros.saturating_mul(1_000))

@@ -1,7 +1,7 @@
 //! `dist/linkmend.lua`, the Wireshark dissector: its numbers against what the wire formats write, and what it shows of
 //! frames.
 
-use linkmend_protocol::paths::{self, Decision, Probe};
+use linkmend_protocol::paths::{self, Decision, PathReport, Preference, Probe};
 use linkmend_protocol::wire::{
     ADDRESSES_BYTES, CONTROL_FRAME_MAX, MAGIC, emit_control, encapsulate, encapsulate_ack, escape, ethertype,
 };
@@ -34,36 +34,46 @@ fn plain() -> DataHeader {
     DataHeader { sequence, mode: Mode::NonBlocking, retransmitted: false, ack: None }
 }
 
+const fn report(first: u8) -> PathReport {
+    PathReport {
+        fails: false,
+        loses_full: false,
+        silent_us: u32::from_be_bytes([first, first + 1, first + 2, first + 3]),
+        later_us: u32::from_be_bytes([first + 4, first + 5, first + 6, first + 7]),
+        lost: first + 8,
+    }
+}
+
 const NO_PROBE: Probe = Probe {
     writer: 0x0102_0304,
+    challenge: 0x0506_0708,
+    echo: 0x090a_0b0c,
     path: paths::Path::Primary,
-    number: 0x0506_0708,
-    decision: Decision {
-        number: 0x090a_0b0c,
-        by: 0x0d0e_0f10,
-        active: paths::Path::Primary,
-        preferred: paths::Path::Primary,
-        failed: false,
-    },
-    hears: [false; 2],
-    takes: paths::Path::Primary,
+    is_full: false,
+    number: 0x0d0e_0f10,
+    stamp_us: 0x1112_1314,
+    decision: Decision { number: 0x1516_1718, active: paths::Path::Primary },
+    takes: 0x191a_1b1c,
+    preference: Preference { number: 0x1d1e_1f20, by: 0x2122_2324, path: paths::Path::Primary },
+    needs_ns: 0x2526_2728,
+    interval_ns: 0x292a_2b2c,
+    reports: [report(0x2e), report(0x37)],
 };
 
 fn probe_bits() -> Vec<(&'static str, u32)> {
-    let flags = |probe: Probe| u32::from(control(&Control::Probe(probe))[20]);
-    let backup = paths::Path::Backup;
-    let decision = NO_PROBE.decision;
+    let flags = |probe: Probe| u32::from(control(&Control::Probe(probe))[48]);
+    let path = paths::Path::Backup;
+    let Probe { decision, preference, reports: [primary, backup], .. } = NO_PROBE;
+    let reports = |primary, backup| flags(Probe { reports: [primary, backup], ..NO_PROBE });
     vec![
-        ("PROBE_PATH", flags(Probe { path: backup, ..NO_PROBE })),
-        ("PROBE_ACTIVE", flags(Probe { decision: Decision { active: backup, ..decision }, ..NO_PROBE })),
-        (
-            "PROBE_PREFERRED",
-            flags(Probe { decision: Decision { preferred: backup, ..decision }, ..NO_PROBE }),
-        ),
-        ("PROBE_TAKES", flags(Probe { takes: backup, ..NO_PROBE })),
-        ("PROBE_HEARS_PRIMARY", flags(Probe { hears: [true, false], ..NO_PROBE })),
-        ("PROBE_HEARS_BACKUP", flags(Probe { hears: [false, true], ..NO_PROBE })),
-        ("PROBE_FAILED", flags(Probe { decision: Decision { failed: true, ..decision }, ..NO_PROBE })),
+        ("PROBE_PATH", flags(Probe { path, ..NO_PROBE })),
+        ("PROBE_ACTIVE", flags(Probe { decision: Decision { active: path, ..decision }, ..NO_PROBE })),
+        ("PROBE_PREFERRED", flags(Probe { preference: Preference { path, ..preference }, ..NO_PROBE })),
+        ("PROBE_FULL", flags(Probe { is_full: true, ..NO_PROBE })),
+        ("PROBE_PRIMARY_FAILS", reports(PathReport { fails: true, ..primary }, backup)),
+        ("PROBE_BACKUP_FAILS", reports(primary, PathReport { fails: true, ..backup })),
+        ("PROBE_PRIMARY_LOSES_FULL", reports(PathReport { loses_full: true, ..primary }, backup)),
+        ("PROBE_BACKUP_LOSES_FULL", reports(primary, PathReport { loses_full: true, ..backup })),
     ]
 }
 
@@ -257,7 +267,9 @@ fn fields_stand_where_the_dissector_looks_for_them() {
     let lanes = [&[1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14][..], &[5, 6, 7, 8, 0x15, 0x16, 0x17, 0x18]].concat();
     assert_eq!(dummy[4..10], [0x0a, 0x0b, 0x0c, 0x0d, 5, 6]);
     assert_eq!(dummy[10..26], lanes);
-    assert_eq!(control(&Control::Probe(NO_PROBE))[4..20], (1..=16).collect::<Vec<u8>>());
+    let probe = control(&Control::Probe(NO_PROBE));
+    assert_eq!(probe[4..48], (1..=0x2c).collect::<Vec<u8>>());
+    assert_eq!(probe[49..67], (0x2e..=0x3f).collect::<Vec<u8>>());
     let echo = Control::InitEcho {
         session,
         nonce: 0x0102_0304,
@@ -337,8 +349,8 @@ fn the_dissector_shows_numbers_with_their_era_as_captures_do() {
         ),
         (riding(Format::Transparent), "unprotected, ACK of ordered before 65545"),
         (
-            control(&Control::Probe(Probe { takes: paths::Path::Backup, ..NO_PROBE })),
-            "probe 84281096 of 01020304 on the primary link: decision 151653132 uses the primary link, takes the backup",
+            control(&Control::Probe(Probe { path: paths::Path::Backup, is_full: true, ..NO_PROBE })),
+            "full-size probe 219025168 of 01020304 on the backup link: decision 353769240 uses the primary link, takes by 421141276",
         ),
     ];
     let compact = [

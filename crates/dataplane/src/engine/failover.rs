@@ -10,15 +10,23 @@ use crate::interface_watch::InterfaceState;
 use crate::loss_script::LossInjector;
 use crate::report::{FailoverReport, LastChangeReport};
 use linkmend_protocol::paths::{ChangeReason, Failover as LastChange, Path, PathChange, Paths, Probe};
+use linkmend_protocol::wire::{self, CONTROL_FRAME_MAX};
 use linkmend_protocol::{Control, Instant};
 
 /// How often to look whether an interface that was removed is back.
 const LOOK_FOR_GONE_NS: u64 = 1_000_000_000;
+/// How often at most the log says that frames of full size do not arrive.
+const WARN_OF_SMALL_NS: u64 = 10_000_000_000;
 
 /// Both links of a link end that has two.
 #[derive(Debug)]
 pub(super) struct Failover {
     pub(super) paths: Paths,
+    /// The probe that is being sent.
+    probe: Vec<u8>,
+    /// On which links frames of full size do not arrive, as the log has it, and when it may say so again.
+    small: [bool; 2],
+    warn_of_small_at: u64,
     /// Whether the log has what the last change cost.
     cost_is_logged: bool,
     /// The link whose interface was removed, and when to look for it next.
@@ -29,7 +37,15 @@ pub(super) struct Failover {
 
 impl Failover {
     pub(super) fn new(paths: Paths) -> Failover {
-        Failover { paths, cost_is_logged: true, gone: None, is_back: false }
+        Failover {
+            paths,
+            probe: Vec::new(),
+            small: [false; 2],
+            warn_of_small_at: 0,
+            cost_is_logged: true,
+            gone: None,
+            is_back: false,
+        }
     }
 
     pub(super) fn is_gone(&self, path: Path) -> bool {
@@ -75,17 +91,10 @@ impl Engine {
         let dormant = !self.needs_every_frame();
         let Some(failover) = &mut self.failover else { return 0 };
         failover.paths.set_dormant(Instant(began), dormant);
-        // With each probe, because the kernel may announce a change late.
-        if failover.paths.next_timeout().0 <= began
-            && let Some(carriers) = self.ports.bypass.as_ref().and_then(Bypass::carriers)
-        {
-            for (path, has_carrier) in Path::ALL.into_iter().zip(carriers) {
-                failover.paths.handle_carrier(Instant(began), path, has_carrier);
-            }
+        if failover.paths.next_timeout().0 <= began {
+            self.weigh_paths(began, timeouts);
         }
-        if timeouts && failover.paths.next_timeout().0 <= began {
-            failover.paths.handle_timeout(Instant(began));
-        }
+        let Some(failover) = &mut self.failover else { return 0 };
         if let Some(change) = failover.paths.poll_change() {
             self.change_path(now, change);
         }
@@ -104,9 +113,62 @@ impl Engine {
     }
 
     fn send_probe(&mut self, now: u64, path: Path, probe: &Probe) {
+        let port = self.ports.on(path);
+        let full_bytes = if probe.is_full { self.interfaces.longest_protected_bytes() } else { 0 };
         // A port that is full carries frames, which say as much.
-        if self.ports.on(path).transmit_room() > 0 {
-            self.send_control_on(now, path, &Control::Probe(*probe));
+        if port.transmit_room() < self.chunks_per_frame {
+            if let Some(failover) = &mut self.failover {
+                failover.paths.probe_dropped(probe);
+            }
+            return;
+        }
+        let mut buffer = [0; CONTROL_FRAME_MAX];
+        let length = wire::emit_control(&Control::Probe(*probe), port.mac(), &mut buffer);
+        let Some(failover) = &mut self.failover else { return };
+        failover.probe.clear();
+        failover.probe.extend_from_slice(&buffer[..length]);
+        failover.probe.resize(length.max(full_bytes), 0);
+        let frame = self.ports.pool.copy_in(&failover.probe);
+        self.send_copied(now, path, frame);
+    }
+
+    /// Passes on what is known of both links, each time that a probe may be due: to `paths` the carriers and the measured loss, and
+    /// to the link end whether the other link is clean.
+    fn weigh_paths(&mut self, now: u64, timeouts: bool) {
+        let Some(failover) = &mut self.failover else { return };
+        let paths = &mut failover.paths;
+        // The kernel may announce a change late.
+        if let Some(carriers) = self.ports.bypass.as_ref().and_then(Bypass::carriers) {
+            for (path, has_carrier) in Path::ALL.into_iter().zip(carriers) {
+                paths.handle_carrier(Instant(now), path, has_carrier);
+            }
+        }
+        if timeouts {
+            paths.set_measured_loss(Instant(now), self.end.status().measured_loss);
+            paths.handle_timeout(Instant(now));
+        }
+        self.end.set_clean_other(Instant(now), paths.has_clean_other());
+        self.warn_of_small(now);
+    }
+
+    /// Logs on which links frames of full size do not arrive, when that changes for the worse.
+    fn warn_of_small(&mut self, now: u64) {
+        let Some(failover) = &mut self.failover else { return };
+        let small = Path::ALL.map(|path| failover.paths.sees(path).loses_full);
+        if small == [false; 2] {
+            failover.small = small;
+        }
+        if small == failover.small || now < failover.warn_of_small_at {
+            return;
+        }
+        (failover.small, failover.warn_of_small_at) = (small, now + WARN_OF_SMALL_NS);
+        let (link, bytes) = (&self.settings.name, self.interfaces.longest_protected_bytes());
+        let hint = "hint: raise the MTU of what lies between the ends, or lower that of the hosts";
+        if small == [true; 2] {
+            tracing::error!(%link, bytes, "frames of full size arrive on neither link, and are lost; {hint}");
+        } else {
+            let on = if small[0] { Path::Primary } else { Path::Backup };
+            tracing::warn!(%link, %on, bytes, "frames of full size do not arrive on this link, though shorter ones do; {hint}");
         }
     }
 
@@ -122,20 +184,30 @@ impl Engine {
         failover.paths.note_resent(resent);
         failover.cost_is_logged = false;
         let (link, to) = (&self.settings.name, change.to);
-        let silence_us = change.silence.map_or(0, |silence| silence.0 / 1_000);
+        let silence_us = change.silence.0 / 1_000;
+        let lost = failover.paths.sees(change.to.other()).lost;
         match change.reason {
             ChangeReason::NoCarrier => {
                 tracing::warn!(%link, %to, resent, "the link in use has no carrier; the other one is used");
             }
             ChangeReason::Silence => {
-                tracing::warn!(%link, %to, resent, silence_us, "the link in use has failed: the peer is silent there, and not on the other; that one is used");
+                tracing::warn!(%link, %to, resent, silence_us, "the link in use has failed: the peer hears nothing there, and does on the other; that one is used");
+            }
+            ChangeReason::FullSize => {
+                tracing::warn!(%link, %to, resent, "frames of full size do not arrive on the link in use, though shorter ones do; the other one is used");
+            }
+            ChangeReason::Loss => {
+                tracing::warn!(%link, %to, resent, lost_of_128 = lost, "the link in use loses frames, and the other far fewer; that one is used");
+            }
+            ChangeReason::Delay => {
+                tracing::warn!(%link, %to, resent, "the link in use delays frames much longer than the other; that one is used");
             }
             ChangeReason::Return => {
                 tracing::info!(%link, %to, resent, "the preferred link has been up for long enough and is used again");
             }
             ChangeReason::Request => tracing::info!(%link, %to, resent, "the other link is used, as asked"),
             ChangeReason::Peer => {
-                tracing::info!(%link, %to, resent, "the peer has changed to the other link")
+                tracing::info!(%link, %to, resent, "the other link is used, as the peer was asked")
             }
         }
     }
@@ -227,10 +299,14 @@ impl Engine {
             corrupted_frames: self.counters.corrupted_frames,
             peer_watches: paths.peer_watches(),
             heard: Path::ALL.map(|path| paths.is_heard(path)),
+            peer_is_deaf: Path::ALL.map(|path| paths.sees(path).fails),
+            loses_full_size: Path::ALL.map(|path| paths.sees(path).loses_full),
+            loss: Path::ALL.map(|path| f64::from(paths.sees(path).lost) / 128.0),
             crossed: Path::ALL.iter().any(|&path| paths.is_crossed(path)),
             kernel_follows_carriers: bypass.is_some_and(|bypass| bypass.follows_carriers()),
             detection_ns: paths.config().detection.0,
             failovers: stats.failovers,
+            quality_changes: stats.quality_changes,
             moves: stats.moves,
             resent_frames: stats.resent_frames,
             late_frames: stats.late_frames,

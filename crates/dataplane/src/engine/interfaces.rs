@@ -34,6 +34,12 @@ impl Interfaces {
         self.link_mtu() as usize + ETHERNET_HEADER_BYTES
     }
 
+    /// The longest frame that is protected, with its header.
+    pub(super) fn longest_protected_bytes(&self) -> usize {
+        let inner = self.inner.mtu as usize + ETHERNET_HEADER_BYTES + HEADER_GROWTH_MAX;
+        inner.min(self.link_frame_bytes())
+    }
+
     fn link_mtu(&self) -> u32 {
         self.link.mtu.min(self.backup.map_or(u32::MAX, |backup| backup.mtu))
     }

@@ -105,7 +105,13 @@ impl Engine {
     pub(super) fn send_control_on(&mut self, now: u64, path: Path, control: &Control) {
         let mut buffer = [0; CONTROL_FRAME_MAX];
         let length = wire::emit_control(control, self.ports.on(path).mac(), &mut buffer);
-        match self.ports.pool.copy_in(&buffer[..length]) {
+        let frame = self.ports.pool.copy_in(&buffer[..length]);
+        self.send_copied(now, path, frame);
+    }
+
+    /// Sends a control frame for which the pool may have had no room.
+    pub(super) fn send_copied(&mut self, now: u64, path: Path, frame: Option<FrameHandle>) {
+        match frame {
             Some(frame) => {
                 self.post_on(now, path, frame);
                 self.ports.pool.release(frame);

@@ -21,6 +21,11 @@ const COUNTERS: &[Counter] = &[
         value: |failover| failover.failovers,
     },
     Counter {
+        name: "path_quality_changes",
+        help: "Changes to the other link because the one in use carried frames worse",
+        value: |failover| failover.quality_changes,
+    },
+    Counter {
         name: "path_moves",
         help: "All other changes to the other link",
         value: |failover| failover.moves,
@@ -53,6 +58,14 @@ const GAUGES: &[Gauge] = &[
     ("path_heard", "Whether the peer is heard on this one of two links", |failover, path| {
         failover.heard[usize::from(path == Path::Backup)]
     }),
+    ("path_hears", "Whether the peer hears this end on this one of two links", |failover, path| {
+        !failover.peer_is_deaf[usize::from(path == Path::Backup)]
+    }),
+    (
+        "path_takes_full_size",
+        "Whether frames of full size arrive over this one of two links",
+        |failover, path| !failover.loses_full_size[usize::from(path == Path::Backup)],
+    ),
 ];
 
 /// Writes them, if any link end has two links.
@@ -94,7 +107,14 @@ pub(super) fn encode(reports: &[LinkReport], encoder: &mut DescriptorEncoder<'_>
             }
         }
     }
-    let help = "From the peer's last sign on the link before the last change to its first frame on the other";
+    let help = "Share of the latest frames that this one of two links lost on the way to the peer";
+    let mut family = encoder.encode_descriptor("path_loss_ratio", help, None, MetricType::Gauge)?;
+    for (link, failover) in &with_two {
+        for (path, loss) in Path::ALL.iter().zip(failover.loss) {
+            family.encode_family(&labels(link, *path))?.encode_gauge(&loss)?;
+        }
+    }
+    let help = "From the last sign that the link before passed frames to the peer's word that it takes those of this one";
     let mut family = encoder.encode_descriptor("last_change_gap_seconds", help, None, MetricType::Gauge)?;
     for (link, failover) in &with_two {
         if let Some(gap_ns) = failover.last.as_ref().and_then(|last| last.gap_ns) {
@@ -129,6 +149,8 @@ mod tests {
             active: Path::Backup,
             preferred: Path::Primary,
             heard: [false, true],
+            loses_full_size: [true, false],
+            loss: [0.25, 0.0],
             failovers: 3,
             probes_lost: [4, 5],
             last: Some(LastChangeReport {
@@ -147,6 +169,8 @@ mod tests {
             "linkmend_path_active{link=\"uplink\",path=\"backup\"} 1",
             "linkmend_path_preferred{link=\"uplink\",path=\"primary\"} 1",
             "linkmend_path_heard{link=\"uplink\",path=\"backup\"} 1",
+            "linkmend_path_takes_full_size{link=\"uplink\",path=\"primary\"} 0",
+            "linkmend_path_loss_ratio{link=\"uplink\",path=\"primary\"} 0.25",
             "linkmend_probes_lost_total{link=\"uplink\",path=\"backup\"} 5",
             "linkmend_last_change_gap_seconds{link=\"uplink\"} 0.0125",
             "linkmend_last_change_resent_frames{link=\"uplink\"} 17",

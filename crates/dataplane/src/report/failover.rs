@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The two links of a link end.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FailoverReport {
-    /// The link that carries traffic.
+    /// The link that carries what this end sends. The peer chooses for itself.
     pub active: Path,
     /// The link that carries it while both are up.
     pub preferred: Path,
@@ -22,6 +22,15 @@ pub struct FailoverReport {
     pub peer_watches: bool,
     /// Whether the peer is heard on the first link, and on the second.
     pub heard: [bool; 2],
+    /// Whether the peer says that it does not hear this end, by link.
+    #[serde(default)]
+    pub peer_is_deaf: [bool; 2],
+    /// Whether frames of full size do not arrive at the peer though shorter ones do, by link.
+    #[serde(default)]
+    pub loses_full_size: [bool; 2],
+    /// The share of frames that each link loses on the way to the peer: of probes, and of protected frames on the one in use.
+    #[serde(default)]
+    pub loss: [f64; 2],
     /// Whether the cables seem to be exchanged at one end: probes of one link arrive on the other.
     pub crossed: bool,
     /// Whether the kernel alone would follow the carriers. It would else keep to the link in use.
@@ -30,6 +39,9 @@ pub struct FailoverReport {
     pub detection_ns: u64,
     /// Changes because a link had failed.
     pub failovers: u64,
+    /// Changes because the link in use carried frames worse than the other one.
+    #[serde(default)]
+    pub quality_changes: u64,
     /// All other changes.
     pub moves: u64,
     /// Frames that went out again because of a change.
@@ -56,6 +68,7 @@ pub struct LastChangeReport {
     pub reason: ChangeReason,
     /// Frames that this end sent again.
     pub resent_frames: u64,
-    /// From the peer's last sign on the link before to its first frame on this one, in ns; absent until that has arrived.
+    /// From the last sign that the link before passed frames to the peer's word that it takes those of this one, in ns; absent
+    /// until that has arrived.
     pub gap_ns: Option<u64>,
 }

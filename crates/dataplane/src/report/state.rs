@@ -103,6 +103,9 @@ words! {
     ChangeReason {
         NoCarrier = "no carrier",
         Silence = "silence",
+        FullSize = "full-size frames lost",
+        Loss = "loss",
+        Delay = "delay",
         Return = "return",
         Request = "request",
         Peer = "peer",
@@ -123,6 +126,9 @@ impl From<linkmend_protocol::paths::ChangeReason> for ChangeReason {
         match reason {
             linkmend_protocol::paths::ChangeReason::NoCarrier => ChangeReason::NoCarrier,
             linkmend_protocol::paths::ChangeReason::Silence => ChangeReason::Silence,
+            linkmend_protocol::paths::ChangeReason::FullSize => ChangeReason::FullSize,
+            linkmend_protocol::paths::ChangeReason::Loss => ChangeReason::Loss,
+            linkmend_protocol::paths::ChangeReason::Delay => ChangeReason::Delay,
             linkmend_protocol::paths::ChangeReason::Return => ChangeReason::Return,
             linkmend_protocol::paths::ChangeReason::Request => ChangeReason::Request,
             linkmend_protocol::paths::ChangeReason::Peer => ChangeReason::Peer,

@@ -10,7 +10,7 @@ use linkmend_dataplane::report::{
     PortState, TransmitState,
 };
 use linkmend_dataplane::{CorruptionModel, LinkReport};
-use linkmend_report::quantity::{bytes, count, duration, loss_rate};
+use linkmend_report::quantity::{bytes, count, duration, loss_rate, percent};
 use std::fmt::Write;
 
 /// Share of stolen processor time from which on `status` reports it.
@@ -143,17 +143,33 @@ fn link_names(report: &LinkReport) -> String {
     }
 }
 
+/// A link that loses more of its frames is not called ready: three of the 128 probes by which it is judged.
+const LOSS_OF_A_READY_LINK: f64 = 0.025;
+
 /// Of a link end with two links: which of them is in use, how the other one is, and what the last change has cost.
 pub fn failover_lines(failover: &FailoverReport) -> Vec<(&'static str, String)> {
     let FailoverReport { active, preferred, heard, .. } = failover;
+    let in_use = usize::from(*active == Path::Backup);
     let wish = if active == preferred { "preferred" } else { "while the preferred one is not" };
     let (other, index) = if *active == Path::Backup { (Path::Primary, 0) } else { (Path::Backup, 1) };
-    let state = match (failover.peer_watches, heard[index]) {
-        (true, true) => "is ready",
-        (true, false) => "is NOT READY: the peer is not heard there",
-        (false, _) => "is not watched by the peer",
+    let state = match (failover.peer_watches, heard[index], failover.peer_is_deaf[index]) {
+        (false, ..) => "is not watched by the peer".to_owned(),
+        (true, false, _) => "is NOT READY: the peer is not heard there".to_owned(),
+        (true, true, true) => "is NOT READY: the peer does not hear this end there".to_owned(),
+        _ if failover.loses_full_size[index] => "is NOT READY: frames of full size are lost there".to_owned(),
+        _ if failover.loss[index] > LOSS_OF_A_READY_LINK => {
+            format!("is NOT CLEAN: it loses {} of the frames", percent(failover.loss[index]))
+        }
+        _ => "is ready".to_owned(),
     };
     let mut lines = vec![("links", format!("the {active} is in use, {wish}; the {other} {state}"))];
+    if failover.loses_full_size[in_use] {
+        let text = match failover.loses_full_size[index] {
+            false => format!("frames of full size are LOST on the {active}"),
+            true => "NEITHER LINK takes frames of full size: raise the MTU between the ends".to_owned(),
+        };
+        lines.push(("", text));
+    }
     if failover.crossed {
         lines.push(("", "the CABLES ARE EXCHANGED at one end, or --link and --backup are".to_owned()));
     }

@@ -30,6 +30,8 @@ pub(super) struct SendingSide {
     pub(super) copies: u8,
     pub(super) fallback: Fallback,
     pub(super) loss: LossWindow,
+    /// Whether another path would carry frames without much loss.
+    has_clean_other: bool,
     pub(super) transmit: TransmitSession,
     pub(super) senders: PerMode<Sender>,
     pub(super) dummies: Dummies,
@@ -54,6 +56,7 @@ impl SendingSide {
             copies: 1,
             fallback: Fallback::new(config.fallback),
             loss: LossWindow::new(config.loss_window_frames),
+            has_clean_other: false,
             transmit: TransmitSession::new(),
             senders: PerMode(Mode::ALL.map(|mode| Sender::new(mode, config))),
             dummies: Dummies::default(),

@@ -9,24 +9,42 @@ use crate::time::{Instant, Ticks};
 pub enum ChangeReason {
     /// The port of the path lost its carrier.
     NoCarrier,
-    /// The peer was not heard on it.
+    /// The peer hears nothing on it, though it does on the other one.
     Silence,
+    /// Frames of full size do not arrive on it, and do on the other one.
+    FullSize,
+    /// It loses frames, and the other one far fewer.
+    Loss,
+    /// Frames take much longer on it than on the other one.
+    Delay,
     /// The preferred path has been up for long enough.
     Return,
     /// Somebody asked for it at this end.
     Request,
-    /// The peer decided so.
+    /// Somebody asked for it at the peer.
     Peer,
 }
 
-/// A change of the path in use, from the one that it is not.
+impl ChangeReason {
+    /// Whether the path before was left because it carries frames badly, but does.
+    pub(super) const fn is_quality(self) -> bool {
+        matches!(self, ChangeReason::FullSize | ChangeReason::Loss | ChangeReason::Delay)
+    }
+
+    /// Whether the path before was left because it carries nothing.
+    pub(super) const fn is_failure(self) -> bool {
+        matches!(self, ChangeReason::NoCarrier | ChangeReason::Silence)
+    }
+}
+
+/// A change of the path on which this end sends, from the one that it is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathChange {
     /// The path in use from now on.
     pub to: Path,
     pub reason: ChangeReason,
-    /// How long the peer had not been heard on the path before; `None` if it never was.
-    pub silence: Option<Ticks>,
+    /// How long nothing had passed on the path before, as far as known.
+    pub silence: Ticks,
 }
 
 /// The latest change and its cost.
@@ -37,20 +55,22 @@ pub struct Failover {
     /// The path in use since.
     pub to: Path,
     pub reason: ChangeReason,
-    /// When the peer was last heard on the path before.
-    pub(super) heard_at: Instant,
+    /// The last sign that the path before passed frames.
+    pub(super) passed_at: Instant,
     /// Frames that went out again on the new path.
     pub resent_frames: u64,
-    /// From the last sign of the peer on the path before to its first numbered or control frame on this one; `None` until that
-    /// has arrived. What the peer heard of this end is for the peer to say.
+    /// From the last sign that the path before passed frames to the peer's word that it takes those of this one; `None` until
+    /// that has arrived.
     pub gap: Option<Ticks>,
 }
 
 /// What is counted about paths.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PathStats {
-    /// Changes of the path in use because the one before had failed, whichever end noticed.
+    /// Changes of the path on which this end sends because the one before had failed.
     pub failovers: u64,
+    /// Changes because the one before carried frames worse than the other one.
+    pub quality_changes: u64,
     /// All other changes.
     pub moves: u64,
     /// Frames that went out again because of a change.
@@ -63,6 +83,8 @@ pub struct PathStats {
     pub probes_lost: [u64; 2],
     /// Probes of the other path (the cables are crossed), or of this end itself.
     pub probes_rejected: u64,
-    /// Frames dropped because they arrived on a path that the peer had left.
+    /// Probes of ends that have not proved that they are the peer: of one that is gone, or of one that has just begun.
+    pub probes_unproven: u64,
+    /// Frames dropped because they arrived on a path that the peer had left, or before it had proved that it is the peer.
     pub late_frames: u64,
 }

@@ -8,7 +8,7 @@ use crate::time::{Tick, Ticks};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathsConfig {
     /// A path has failed when nothing was heard on it for as long while the other one was heard all the time. A quarter of it
-    /// passes from one probe to the next, so that one lost probe proves nothing. At least 20 us.
+    /// passes from one probe of the peer to the next, so that one lost probe proves nothing. At least 20 us.
     pub detection: Ticks,
     /// The same while nothing is protected, if that is longer: nothing can be resent then, and probes would only cost.
     pub dormant_detection: Ticks,
@@ -16,14 +16,24 @@ pub struct PathsConfig {
     pub return_after: Ticks,
     /// The path to use while both are up, until either end is asked for another.
     pub preferred: Path,
-    /// 20 us, in the driver's ticks: the shortest `detection` that can be used.
-    pub detection_min: Ticks,
+    /// How long a tick of the driver's clock lasts.
+    pub tick: Tick,
 }
 
 /// Probes in a detection time.
-const PROBES: u64 = 4;
-/// Probes in a detection time while the peer does not yet take frames of the path in use.
-const UNCONFIRMED_PROBES: u64 = 16;
+pub(super) const PROBES: u64 = 4;
+/// Probes in a detection time while the peer does not yet take frames of the path in use, and most answers to ends that have not
+/// proved that they are the peer.
+const QUICK_PROBES: u64 = 16;
+/// The shortest time from one probe of full size to the next. They take 1.2 % of 1 Gbit/s then.
+const FULL_TURN_MIN_MS: u64 = 1;
+/// The shortest detection time. Below, a quarter of it is less than what the ends take for a probe.
+const DETECTION_MIN_US: u64 = 20;
+
+/// From one probe to the next when something waits for it.
+pub(super) const fn quick_interval(detection: Ticks) -> Ticks {
+    Ticks(detection.0 / QUICK_PROBES)
+}
 
 impl PathsConfig {
     /// 10 ms, a second while dormant, back after a second, and the primary path.
@@ -33,15 +43,14 @@ impl PathsConfig {
             dormant_detection: tick.secs(1),
             return_after: tick.secs(1),
             preferred: Path::Primary,
-            detection_min: tick.micros(20),
+            tick,
         }
     }
 
     /// # Errors
     /// The first parameter that is out of its bounds.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        // Below, a quarter of it is less than what the ends take for a probe.
-        if self.detection >= self.detection_min {
+        if self.detection >= self.tick.micros(DETECTION_MIN_US) {
             return Ok(());
         }
         Err(ConfigError {
@@ -55,9 +64,25 @@ impl PathsConfig {
     pub(super) fn silence(&self, dormant: bool) -> Ticks {
         if dormant { self.detection.max(self.dormant_detection) } else { self.detection }
     }
-}
 
-/// From one probe to the next.
-pub(super) fn probe_interval(detection: Ticks, is_unconfirmed: bool) -> Ticks {
-    Ticks(detection.0 / if is_unconfirmed { UNCONFIRMED_PROBES } else { PROBES })
+    /// From one probe to the next, for a peer that `needs` this detection time.
+    pub(super) fn interval(&self, detection: Ticks, needs: Ticks) -> Ticks {
+        let detection = detection.min(needs.max(self.tick.micros(DETECTION_MIN_US)));
+        Ticks(detection.0 / PROBES).min(self.tick.nanos(u32::MAX.into()))
+    }
+
+    /// From one probe of full size to the next: every other probe is one, but none that would fill a slow link.
+    pub(super) fn full_turn(&self, interval: Ticks) -> Ticks {
+        (interval * 2).max(self.tick.millis(FULL_TURN_MIN_MS))
+    }
+
+    /// A time in us, as probes have it.
+    pub(super) fn micros(&self, ticks: Ticks) -> u32 {
+        (self.tick.to_nanos(ticks) / 1_000) as u32
+    }
+
+    /// A duration in ns, as probes have it: what is longer than 4.29 s is that.
+    pub(super) fn nanos(&self, ticks: Ticks) -> u32 {
+        self.tick.to_nanos(ticks).try_into().unwrap_or(u32::MAX)
+    }
 }

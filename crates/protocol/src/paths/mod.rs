@@ -1,4 +1,4 @@
-//! Two links between the same two ends: which of them is in use, and when they change.
+//! Two links between the same two ends: which of them is in use, and when that changes.
 //!
 //! A session does not know paths. What a failed one has lost is what was not acknowledged, and goes out again on the other one,
 //! in order ([`LinkEnd::change_path`](crate::LinkEnd::change_path)); the receiver knows by its number what it has already. All
@@ -7,16 +7,22 @@
 //! takes numbered and control frames when a newer decision of its peer arrives *on the path that it names*, ahead of the
 //! frames that follow it there.
 //!
-//! Both ends send [`Probe`]s on both paths. A path has failed when its carrier is gone, or when the peer is heard on the other
-//! one for [`PathsConfig::detection`] and not on this one. Either end then decides for both ([`Decision`]). An end that does
-//! not hear its peer on either path (there is no daemon, or none that knows of two paths) follows the carriers alone.
+//! Both ends send [`Probe`]s on both paths. Each end decides for its own direction ([`Decision`]), by what its peer reports of
+//! the two paths ([`PathReport`]): `choice` has the rules. An end whose peer is not heard on either path (there is no daemon, or
+//! none that knows of two paths) follows the carriers alone.
+//!
+//! Paths may hold frames for any time, also those of an end that has restarted since, or to one. So an end believes probes only
+//! of a writer that has repeated its latest challenge, and takes numbered frames only by the word of such a writer (`peer`).
 //!
 //! A driver reports what it hears and its carriers, and asks for probes and changes:
 //! [`Paths::handle_timeout`] when [`Paths::next_timeout`] has passed, then [`Paths::poll_change`] and, for each path,
 //! [`Paths::poll_probe`] until `None`, before it sends anything else.
 
+mod arrivals;
 mod change;
+mod choice;
 mod config;
+mod peer;
 mod probe;
 #[cfg(test)]
 mod tests;
@@ -24,25 +30,16 @@ mod watch;
 
 pub use change::{ChangeReason, Failover, PathChange, PathStats};
 pub use config::PathsConfig;
-pub use probe::{Decision, Path, Probe};
+pub use probe::{Decision, Path, PathReport, Preference, Probe};
 
 use crate::config_error::ConfigError;
 use crate::time::{Instant, Ticks};
-use config::probe_interval;
+use config::quick_interval;
+use peer::Peer;
 use watch::Watch;
 
 /// Probes that announce a change at once, so that the loss of one costs nothing.
 const ANNOUNCEMENTS: u8 = 3;
-
-/// What is known of the peer.
-#[derive(Debug, Clone, Copy)]
-struct Peer {
-    writer: u32,
-    /// The decision by which it sends, once it has arrived on the path that it names.
-    sends_by: Option<Decision>,
-    hears: [bool; 2],
-    takes: Path,
-}
 
 /// Both paths of a link end; see the module documentation.
 #[derive(Debug)]
@@ -52,9 +49,23 @@ pub struct Paths {
     now: Instant,
     /// Identifies this end to its peer.
     own: u32,
+    /// What an end must repeat to be taken for the peer, and what to repeat to it.
+    challenge: u32,
+    echo: u32,
     decision: Decision,
+    changed_at: Instant,
+    /// Until when no path is left because of its quality, and how long that is after such a change.
+    hold_until: Instant,
+    hold: Ticks,
+    preference: Preference,
     watches: [Watch; 2],
     peer: Option<Peer>,
+    /// What the peer was told last: whether each path fails, and whether it loses full-size frames.
+    told: [(bool, bool); 2],
+    /// When the first frame after the latest probe was heard.
+    unprobed_from: Option<Instant>,
+    /// Of 128 numbered frames, how many the path in use loses.
+    measured_lost: u8,
     change: Option<PathChange>,
     last_failover: Option<Failover>,
     stats: PathStats,
@@ -68,21 +79,24 @@ impl Paths {
     /// The first parameter that is out of its bounds.
     pub fn new(config: PathsConfig, own: u32) -> Result<Paths, ConfigError> {
         config.validate()?;
-        let decision = Decision {
-            number: 0,
-            by: 0,
-            active: config.preferred,
-            preferred: config.preferred,
-            failed: false,
-        };
+        let own = own.max(1);
         Ok(Paths {
             config,
             detection: config.silence(true),
             now: Instant(0),
-            own: own.max(1),
-            decision,
+            own,
+            challenge: own,
+            echo: 0,
+            decision: Decision { number: 1, active: config.preferred },
+            changed_at: Instant(0),
+            hold_until: Instant(0),
+            hold: Ticks::ZERO,
+            preference: Preference { number: 0, by: 0, path: config.preferred },
             watches: [Watch::new(); 2],
             peer: None,
+            told: [(false, false); 2],
+            unprobed_from: None,
+            measured_lost: 0,
             change: None,
             last_failover: None,
             stats: PathStats::default(),
@@ -97,7 +111,7 @@ impl Paths {
 
     /// The path to use while both are up.
     pub const fn preferred(&self) -> Path {
-        self.decision.preferred
+        self.preference.path
     }
 
     /// Whether the peer is heard on a path.
@@ -120,7 +134,7 @@ impl Paths {
         self.peer.is_some() && Path::ALL.iter().any(|&path| self.is_heard(path))
     }
 
-    /// Why the path in use is what it is, and what the last change away from a failed path cost.
+    /// Why the path in use is what it is, and what the last change of it cost.
     pub const fn last_failover(&self) -> Option<&Failover> {
         self.last_failover.as_ref()
     }
@@ -150,22 +164,9 @@ impl Paths {
     /// Whether numbered and control frames that arrive on a path are to be taken. Others are late, and are counted here.
     #[inline]
     pub fn takes(&mut self, path: Path) -> bool {
-        let takes = self.taken().is_none_or(|taken| taken == path);
-        if !takes {
-            self.stats.late_frames += 1;
-        } else if let Some(failover) = &mut self.last_failover
-            && failover.gap.is_none()
-            && failover.to == path
-        {
-            failover.gap = Some(self.now.since(failover.heard_at));
-        }
+        let takes = self.taken() == Some(path) || self.is_unprobed();
+        self.stats.late_frames += u64::from(!takes);
         takes
-    }
-
-    /// The path that the peer sends on, if it has said so.
-    #[inline]
-    fn taken(&self) -> Option<Path> {
-        Some(self.peer.as_ref()?.sends_by?.active)
     }
 
     /// Notes that the peer was heard on a path.
@@ -173,6 +174,9 @@ impl Paths {
     pub fn heard(&mut self, now: Instant, path: Path) {
         self.advance(now);
         self.watches[path as usize].hear(now, self.detection);
+        if self.unprobed_from.is_none() {
+            self.unprobed_from = Some(now);
+        }
     }
 
     /// Notes whether the port of a path has a carrier.
@@ -182,77 +186,36 @@ impl Paths {
         if watch.has_carrier != has_carrier {
             watch.has_carrier = has_carrier;
             // Whatever was heard before says nothing about the path as it is now, and it was no silence without a carrier.
-            (watch.heard_from, watch.good_from) = (now, None);
+            (watch.heard_from, watch.fit_from) = (now, None);
+            watch.probe_at = now;
             if has_carrier {
                 watch.heard_at = None;
+                if let Some(peer) = &mut self.peer {
+                    peer.reports[path as usize].fails = false;
+                }
             }
-            watch.probe_at = now;
             self.decide(now);
         }
     }
 
-    /// Uses a path from now on while both are up, at both ends, and at once if it can be used. `false` if it cannot.
-    pub fn prefer(&mut self, now: Instant, path: Path) -> bool {
-        self.advance(now);
-        let usable = if self.peer_watches() { self.is_heard(path) } else { self.has_carrier(path) };
-        let active = if usable { path } else { self.decision.active };
-        if self.decision.preferred != path || active != self.decision.active {
-            self.change_to(now, active, path, ChangeReason::Request);
+    /// Notes the loss rate of what this end has sent on the path in use, before recovery, as far as it was measured there.
+    pub fn set_measured_loss(&mut self, now: Instant, loss: Option<f64>) {
+        let lost = (loss.unwrap_or(0.0) * 128.0) as u8;
+        if core::mem::replace(&mut self.measured_lost, lost) != lost {
+            self.advance(now);
+            self.decide(now);
         }
-        usable
-    }
-
-    /// Handles a probe that arrived on `path`; `false` if it was not meant for it.
-    pub fn handle_probe(&mut self, now: Instant, path: Path, probe: &Probe) -> bool {
-        self.advance(now);
-        let watch = &mut self.watches[path as usize];
-        watch.is_crossed = probe.path != path && probe.writer != self.own;
-        if probe.path != path || probe.writer == self.own {
-            self.stats.probes_rejected += 1;
-            return false;
-        }
-        watch.hear(now, self.detection);
-        let peer = match &mut self.peer {
-            Some(peer) if peer.writer == probe.writer => peer,
-            peer => {
-                self.watches.iter_mut().for_each(|watch| watch.peer_number = None);
-                peer.insert(Peer {
-                    writer: probe.writer,
-                    sends_by: None,
-                    hears: [false; 2],
-                    takes: probe.takes,
-                })
-            }
-        };
-        let missing = self.watches[path as usize].count(probe.number);
-        self.stats.probes_received[path as usize] += 1;
-        self.stats.probes_lost[path as usize] += u64::from(missing);
-        (peer.hears, peer.takes) = (probe.hears, probe.takes);
-        if probe.decision.active == path && peer.sends_by.is_none_or(|known| probe.decision.is_newer(&known))
-        {
-            peer.sends_by = Some(probe.decision);
-        }
-        if probe.decision.is_newer(&self.decision) {
-            self.adopt(now, probe.decision, ChangeReason::Peer);
-        }
-        self.decide(now);
-        true
     }
 
     /// When [`Paths::handle_timeout`] or [`Paths::poll_probe`] has something to do.
     pub fn next_timeout(&self) -> Instant {
-        let active = self.decision.active;
-        let [mine, other] = [active, active.other()].map(|path| &self.watches[path as usize]);
-        let fails_at = other.is_heard(self.now, self.detection).then(|| {
-            // What is due already was decided, or waits for the other path.
-            mine.fails_at(other, self.detection).max(self.now)
-        });
-        let returns_at = self.returns_at();
         let probes = self.watches.iter().filter(|watch| watch.has_carrier).map(|watch| watch.probe_at);
-        probes.chain(fails_at).chain(returns_at).min().unwrap_or(Instant(u64::MAX))
+        let told = Path::ALL.into_iter().filter_map(|path| self.report_changes_at(path));
+        let choice = self.choice().map(|(at, ..)| at.max(self.now));
+        probes.chain(told).chain(choice).min().unwrap_or(Instant(u64::MAX))
     }
 
-    /// Changes the path if the one in use has failed, or if it is time to return.
+    /// Tells the peer what has changed, and changes the path if it is time to.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.advance(now);
         self.decide(now);
@@ -271,99 +234,108 @@ impl Paths {
         }
     }
 
-    /// A probe to send now on a path, ahead of all else.
+    /// A probe to send now on a path, ahead of all else, and padded if it says so.
     pub fn poll_probe(&mut self, now: Instant, path: Path) -> Option<Probe> {
         self.advance(now);
-        let is_unconfirmed =
-            path == self.decision.active && self.peer.as_ref().is_some_and(|peer| peer.takes != path);
-        let hears = Path::ALL.map(|path| self.is_heard(path));
-        let takes = self.taken().unwrap_or(self.decision.active);
-        let interval = probe_interval(self.detection, is_unconfirmed);
-        let watch = &mut self.watches[path as usize];
+        let watch = &self.watches[path as usize];
         if !watch.has_carrier || now < watch.probe_at {
             return None;
         }
-        if watch.repeats > 0 {
-            watch.repeats -= 1;
-        } else {
-            watch.probe_at = now + interval;
-        }
-        let number = watch.probe_number;
-        watch.probe_number = number.wrapping_add(1);
+        let peer = self.peer.as_ref();
+        let is_unconfirmed =
+            path == self.decision.active && peer.is_some_and(|peer| peer.takes != self.decision.number);
+        let interval = self.interval();
+        let wait = if is_unconfirmed { interval.min(quick_interval(self.detection)) } else { interval };
+        let takes = peer.filter(|peer| peer.challenge == self.echo).and_then(|peer| peer.sends_by);
+        let turn = self.config.full_turn(interval);
+        let reports = Path::ALL.map(|path| self.report(path));
+        let (number, is_full) = self.watches[path as usize].probed(now, wait, turn);
         self.stats.probes_sent += 1;
-        Some(Probe { writer: self.own, path, number, decision: self.decision, hears, takes })
+        Some(Probe {
+            writer: self.own,
+            challenge: self.challenge,
+            echo: self.echo,
+            path,
+            is_full,
+            number,
+            stamp_us: self.config.micros(Ticks(now.0)),
+            decision: self.decision,
+            takes: takes.map_or(0, |decision| decision.number),
+            preference: self.preference,
+            needs_ns: self.config.nanos(self.detection),
+            interval_ns: self.config.nanos(interval),
+            reports,
+        })
     }
 
-    /// Moves the time. If this end did not listen for a while, that was not the peer's silence.
+    /// Notes that a probe could not be sent, because its port was full.
+    pub fn probe_dropped(&mut self, probe: &Probe) {
+        self.watches[probe.path as usize].probe_dropped(probe.number, probe.is_full);
+        self.stats.probes_sent -= 1;
+    }
+
+    /// From one probe to the next.
+    fn interval(&self) -> Ticks {
+        self.config.interval(self.detection, self.peer.as_ref().map_or(self.detection, |peer| peer.needs))
+    }
+
+    /// Moves the time. If this end did not listen for a while, only half a detection time of that may have been the peer's
+    /// silence.
     #[inline]
     fn advance(&mut self, now: Instant) {
         let gap = now.since(self.now);
         if gap.0 > self.detection.0 / 2 {
-            for watch in &mut self.watches {
-                watch.skip(gap);
-            }
+            self.excuse(gap);
         }
         self.now = self.now.max(now);
     }
 
-    /// Decides what either end would: whether the path in use has failed, or the preferred one is up again.
-    fn decide(&mut self, now: Instant) {
-        let detection = self.detection;
-        let alone = !self.peer_watches();
-        for path in Path::ALL {
-            let is_good = if alone {
-                self.has_carrier(path)
-            } else {
-                self.is_heard(path) && self.peer.as_ref().is_some_and(|peer| peer.hears[path as usize])
-            };
-            let good_from = &mut self.watches[path as usize].good_from;
-            *good_from = if is_good { Some(good_from.unwrap_or(now)) } else { None };
-        }
-        let Decision { active, preferred, .. } = self.decision;
-        let [mine, other] = [active, active.other()].map(|path| &self.watches[path as usize]);
-        if !mine.has_carrier && other.has_carrier {
-            self.change_to(now, active.other(), preferred, ChangeReason::NoCarrier);
-        } else if other.is_heard(now, detection) && now >= mine.fails_at(other, detection) {
-            self.change_to(now, active.other(), preferred, ChangeReason::Silence);
-        } else if self.returns_at().is_some_and(|at| now >= at) {
-            self.change_to(now, preferred, preferred, ChangeReason::Return);
-        }
-    }
-
-    /// When the preferred path is used again, if it stays as it is.
-    fn returns_at(&self) -> Option<Instant> {
-        let Decision { active, preferred, .. } = self.decision;
-        let good_from = self.watches[preferred as usize].good_from.filter(|_| active != preferred)?;
-        Some(good_from + self.config.return_after)
-    }
-
-    fn change_to(&mut self, now: Instant, active: Path, preferred: Path, reason: ChangeReason) {
-        let number = self.decision.number.wrapping_add(1);
-        let failed = matches!(reason, ChangeReason::NoCarrier | ChangeReason::Silence);
-        self.adopt(now, Decision { number, by: self.own, active, preferred, failed }, reason);
-    }
-
-    fn adopt(&mut self, now: Instant, decision: Decision, reason: ChangeReason) {
-        let before = core::mem::replace(&mut self.decision, decision).active;
+    #[inline(never)]
+    fn excuse(&mut self, gap: Ticks) {
         for watch in &mut self.watches {
-            watch.probe_at = now;
+            watch.skip(Ticks(gap.0 - self.detection.0 / 2));
+            if gap > self.detection {
+                watch.arrivals.excuse();
+            }
         }
-        let to = decision.active;
-        if before == to {
-            return;
-        }
-        self.watches[to as usize].repeats = ANNOUNCEMENTS - 1;
-        let heard_at = self.watches[before as usize].heard_at;
-        *(if decision.failed { &mut self.stats.failovers } else { &mut self.stats.moves }) += 1;
-        self.last_failover = Some(Failover {
-            at: now,
-            to,
-            reason,
-            heard_at: heard_at.unwrap_or(now),
-            resent_frames: 0,
-            gap: None,
+    }
+
+    /// What this end knows of a path as a receiver.
+    fn report(&self, path: Path) -> PathReport {
+        let [watch, other] = [path, path.other()].map(|path| &self.watches[path as usize]);
+        let silent_us = watch.heard_at.map_or(u32::MAX, |at| {
+            let silence = self.now.since(at).min(self.config.tick.micros(u32::MAX.into()));
+            self.config.micros(silence).min(u32::MAX - 1)
         });
-        // There and back before anybody asked is no change, but what was sent meanwhile may be lost all the same.
-        self.change = Some(PathChange { to, reason, silence: heard_at.map(|at| now.since(at)) });
+        PathReport {
+            fails: watch.fails(other, self.now, self.detection),
+            loses_full: watch.loses_full(),
+            silent_us,
+            lost: watch.arrivals.lost(),
+            later_us: watch.arrivals.later_us(&other.arrivals),
+        }
+    }
+
+    /// When the peer must be told that a path fails, if nothing arrives until then.
+    fn report_changes_at(&self, path: Path) -> Option<Instant> {
+        let [watch, other] = [path, path.other()].map(|path| &self.watches[path as usize]);
+        let may_fail =
+            !self.told[path as usize].0 && watch.has_carrier && other.is_heard(self.now, self.detection);
+        may_fail.then(|| watch.fails_at(other, self.detection).max(self.now))
+    }
+
+    /// Tells the peer at once what it must know to choose its path.
+    fn tell(&mut self, now: Instant) {
+        let flags = Path::ALL.map(|path| {
+            let PathReport { fails, loses_full, .. } = self.report(path);
+            (fails, loses_full)
+        });
+        if core::mem::replace(&mut self.told, flags) != flags {
+            self.announce(now);
+        }
+    }
+
+    fn announce(&mut self, now: Instant) {
+        self.watches.iter_mut().for_each(|watch| watch.announce(now, ANNOUNCEMENTS - 1));
     }
 }

@@ -1,7 +1,12 @@
 //! Two ends that watch two paths: who decides what, and when.
 
+mod identity;
+mod quality;
+
 use super::*;
 use crate::time::Tick;
+use std::boxed::Box;
+use std::vec::Vec;
 
 const MS: u64 = 1_000_000;
 
@@ -11,17 +16,30 @@ struct Ends {
     ends: [Paths; 2],
     /// By sending end and path.
     cut: [[bool; 2]; 2],
+    /// What is lost besides, by the sending end.
+    loses: Box<dyn FnMut(usize, &Probe) -> bool>,
+    /// Whether other frames arrive all the time, so that losses are no silence.
+    traffic: bool,
     changes: [Vec<PathChange>; 2],
 }
 
-use std::vec::Vec;
-
 impl Ends {
     fn new() -> Ends {
-        let config = PathsConfig::new(Tick::Nanosecond);
-        let mut ends = [7, 9].map(|own| Paths::new(config, own).expect("the defaults"));
+        Ends::with([PathsConfig::new(Tick::Nanosecond); 2])
+    }
+
+    fn with(configs: [PathsConfig; 2]) -> Ends {
+        let mut ends =
+            [(configs[0], 7), (configs[1], 9)].map(|(config, own)| Paths::new(config, own).expect("valid"));
         ends.iter_mut().for_each(|end| end.set_dormant(Instant(0), false));
-        Ends { now: 1, ends, cut: [[false; 2]; 2], changes: [Vec::new(), Vec::new()] }
+        let loses = Box::new(|_: usize, _: &Probe| false);
+        Ends { now: 1, ends, cut: [[false; 2]; 2], loses, traffic: false, changes: [Vec::new(), Vec::new()] }
+    }
+
+    /// Replaces an end by one that has just begun.
+    fn restart(&mut self, end: usize, own: u32) {
+        let config = self.ends[end].config;
+        self.ends[end] = Paths::new(config, own).expect("valid");
     }
 
     /// Runs both ends, or one of them, every 100 us.
@@ -29,18 +47,25 @@ impl Ends {
         let until = self.now + ms * MS;
         while self.now < until {
             self.now += MS / 10;
-            let now = Instant(self.now);
-            for end in (0..2).filter(|&end| running[end]) {
-                self.ends[end].handle_timeout(now);
-                while let Some(change) = self.ends[end].poll_change() {
-                    self.changes[end].push(change);
+            self.step(running);
+        }
+    }
+
+    fn step(&mut self, running: [bool; 2]) {
+        let now = Instant(self.now);
+        for end in (0..2).filter(|&end| running[end]) {
+            self.ends[end].handle_timeout(now);
+            while let Some(change) = self.ends[end].poll_change() {
+                self.changes[end].push(change);
+            }
+            for path in Path::ALL {
+                if self.traffic && !self.cut[end][path as usize] {
+                    self.ends[1 - end].heard(now, path);
                 }
-                for path in Path::ALL {
-                    while let Some(probe) = self.ends[end].poll_probe(now, path) {
-                        let arrives = !self.cut[end][path as usize] && running[1 - end];
-                        if arrives && self.ends[1 - end].has_carrier(path) {
-                            assert!(self.ends[1 - end].handle_probe(now, path, &probe));
-                        }
+                while let Some(probe) = self.ends[end].poll_probe(now, path) {
+                    let arrives = !self.cut[end][path as usize] && running[1 - end];
+                    if arrives && !(self.loses)(end, &probe) && self.ends[1 - end].has_carrier(path) {
+                        assert!(self.ends[1 - end].handle_probe(now, path, &probe));
                     }
                 }
             }
@@ -55,6 +80,11 @@ impl Ends {
         [self.ends[0].active(), self.ends[1].active()]
     }
 
+    /// The paths of which the ends take numbered frames.
+    fn taken(&self) -> [Option<Path>; 2] {
+        [self.ends[0].taken(), self.ends[1].taken()]
+    }
+
     fn carrier(&mut self, path: Path, has_carrier: bool) {
         for end in &mut self.ends {
             end.handle_carrier(Instant(self.now), path, has_carrier);
@@ -63,27 +93,108 @@ impl Ends {
 }
 
 #[test]
-fn a_silent_path_is_left_by_both_ends_after_the_detection_time() {
-    for direction in [&[0][..], &[1], &[0, 1]] {
+fn a_silent_path_is_left_by_whoever_is_not_heard_after_the_detection_time() {
+    for cut in [[true, false], [false, true], [true; 2]] {
         let mut ends = Ends::new();
         ends.run(50);
         assert_eq!(ends.active(), [Path::Primary; 2]);
-        for &end in direction {
-            ends.cut[end][0] = true;
-        }
+        ends.cut = cut.map(|cut| [cut, false]);
         // The last probe before may be a quarter of the time old.
         ends.run(7);
         assert!(ends.changes.iter().all(Vec::is_empty), "{:?}", ends.changes);
         ends.run(6);
-        assert_eq!(ends.active(), [Path::Backup; 2], "one direction is enough");
-        let decided = ends.changes.iter().flatten().find(|change| change.reason == ChangeReason::Silence);
-        let silence = decided.expect("one end noticed").silence.expect("it was heard before");
-        assert!((10 * MS..=13 * MS).contains(&silence.0), "{silence:?}");
-        assert!(ends.ends.iter().all(|end| end.stats().failovers == 1 && end.stats().moves == 0));
-        assert!(!ends.ends[0].takes(Path::Primary) && ends.ends[0].takes(Path::Backup));
-        let gap = ends.ends[0].last_failover().expect("one").gap.expect("a frame was taken");
-        assert!(gap.0 < 20 * MS, "{gap:?}");
+        let expected = cut.map(|cut| if cut { Path::Backup } else { Path::Primary });
+        assert_eq!(ends.active(), expected);
+        assert_eq!(ends.taken(), [Some(expected[1]), Some(expected[0])]);
+        for end in (0..2).filter(|&end| cut[end]) {
+            let [change] = ends.changes[end][..] else { panic!("{:?}", ends.changes) };
+            assert_eq!(change.reason, ChangeReason::Silence);
+            assert!((10 * MS..=13 * MS).contains(&change.silence.0), "{change:?}");
+            let stats = ends.ends[end].stats();
+            assert_eq!((stats.failovers, stats.moves, stats.quality_changes), (1, 0, 0));
+            let gap = ends.ends[end].last_failover().expect("one").gap.expect("the peer takes its frames");
+            assert!((10 * MS..=13 * MS).contains(&gap.0), "{gap:?}");
+        }
     }
+}
+
+/// A regression: each end took the word of the other for both directions, and they changed 95,000 times a second.
+#[test]
+fn crossed_failures_leave_each_end_on_the_path_that_carries_its_frames() {
+    for (dead, expected) in [
+        ([[true, false], [false, true]], [Path::Backup, Path::Primary]),
+        ([[false, true], [true, false]], [Path::Primary, Path::Backup]),
+    ] {
+        let mut ends = Ends::new();
+        ends.run(50);
+        ends.cut = dead;
+        ends.run(5_000);
+        assert_eq!(ends.active(), expected);
+        assert_eq!(ends.taken(), [Some(expected[1]), Some(expected[0])]);
+        assert_eq!(ends.changes.iter().map(Vec::len).sum::<usize>(), 1, "{:?}", ends.changes);
+        ends.cut = [[false; 2]; 2];
+        ends.run(1_100);
+        assert_eq!(ends.active(), [Path::Primary; 2]);
+    }
+}
+
+/// A regression: an end that sent probes for its own detection time only was silent for a peer with a shorter one.
+#[test]
+fn ends_with_different_detection_times_tell_each_other_what_they_need() {
+    for (ms, other_ms) in [(10, 10), (10, 40), (10, 50), (1, 10), (1, 150), (150, 1)] {
+        for end in 0..2 {
+            let config = |ms| PathsConfig { detection: Ticks(ms * MS), ..PathsConfig::new(Tick::Nanosecond) };
+            let mut ends = Ends::with([config(ms), config(other_ms)]);
+            ends.run(1_000);
+            assert!(ends.changes.iter().all(Vec::is_empty), "{:?}", ends.changes);
+            ends.cut[end][0] = true;
+            let takes = [other_ms, ms][end];
+            ends.run(takes + 2);
+            assert_eq!(ends.active()[end], Path::Backup, "{ms} and {other_ms} ms, {end}");
+            assert_eq!(ends.active()[1 - end], Path::Primary);
+            ends.run(2_000);
+            assert_eq!(ends.changes[end].len(), 1, "{:?}", ends.changes);
+        }
+    }
+}
+
+/// A regression: every time between two runs was excused, so that no silence ever grew old.
+#[test]
+fn ends_that_always_run_late_notice_a_failure_all_the_same() {
+    for period_us in [4_900, 5_100, 9_000, 21_000] {
+        let mut ends = Ends::new();
+        ends.run(50);
+        let late = |ends: &mut Ends, ms: u64| {
+            let until = ends.now + ms * MS;
+            while ends.now < until {
+                ends.now += period_us * 1_000;
+                ends.step([true; 2]);
+            }
+        };
+        late(&mut ends, 200);
+        assert!(ends.changes.iter().all(Vec::is_empty), "{period_us} us: {:?}", ends.changes);
+        ends.cut = [[true, false]; 2];
+        late(&mut ends, 80);
+        assert_eq!(ends.active(), [Path::Backup; 2], "{period_us} us");
+    }
+}
+
+/// Cut one after the other, both paths are tried, and none faster than it can prove itself.
+#[test]
+fn a_decision_stands_for_a_detection_time() {
+    let mut ends = Ends::new();
+    ends.run(50);
+    for round in 0..200 {
+        // Each path passes a frame now and then, and is silent otherwise.
+        let passes = (round / 3) % 2;
+        ends.cut = [[passes != 0, passes != 1]; 2];
+        ends.run(4);
+    }
+    let most = 200 * 4 / 10;
+    assert!(ends.changes.iter().all(|changes| changes.len() <= most), "{:?}", ends.changes);
+    ends.cut = [[true, false]; 2];
+    ends.run(30);
+    assert_eq!(ends.active(), [Path::Backup; 2]);
 }
 
 #[test]
@@ -96,7 +207,7 @@ fn a_lost_carrier_is_left_at_once() {
     ends.run(1);
     assert_eq!(ends.active(), [Path::Backup; 2]);
     assert_eq!(ends.changes[0][0].reason, ChangeReason::NoCarrier);
-    assert_eq!(ends.changes[1][0].reason, ChangeReason::Peer);
+    assert_eq!(ends.changes[1][0].reason, ChangeReason::Silence, "the peer says that it hears nothing there");
 }
 
 #[test]
@@ -143,10 +254,16 @@ fn both_paths_down_and_up_again() {
     ends.carrier(Path::Primary, false);
     ends.carrier(Path::Backup, false);
     ends.run(2_000);
+    assert!(
+        ends.changes.iter().all(|changes| changes.len() == 1),
+        "there is nowhere to go: {:?}",
+        ends.changes
+    );
     ends.carrier(Path::Primary, true);
     ends.run(20);
     assert_eq!(ends.active(), [Path::Primary; 2]);
     ends.carrier(Path::Backup, true);
+    assert!(!ends.ends[0].is_heard(Path::Backup), "what was heard before says nothing");
     ends.run(20);
     assert!(ends.ends.iter().all(|end| end.is_heard(Path::Backup) && end.is_heard(Path::Primary)));
 }
@@ -198,7 +315,7 @@ fn an_end_that_restarts_learns_the_decision() {
     let now = Instant(ends.now);
     assert!(ends.ends[0].prefer(now, Path::Backup));
     ends.run(20);
-    ends.ends[1] = Paths::new(PathsConfig::new(Tick::Nanosecond), 11).expect("the defaults");
+    ends.restart(1, 11);
     ends.run(400);
     assert_eq!(ends.active(), [Path::Backup; 2]);
     assert!(ends.ends[0].takes(Path::Backup) && ends.ends[1].takes(Path::Backup));

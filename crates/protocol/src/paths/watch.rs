@@ -1,6 +1,12 @@
-//! What an end knows of one path.
+//! What an end knows of one path as a receiver, and when it sends its own probes there.
 
+use super::arrivals::Arrivals;
+use super::config::PROBES;
 use crate::time::{Instant, Ticks};
+
+/// In each turn there is a probe of full size. When shorter ones have arrived in as many turns since the last, as many are lost,
+/// which is no chance even on a path that loses every third frame.
+const TURNS_WITHOUT_FULL: u8 = 6;
 
 /// What an end knows of one path.
 #[derive(Debug, Clone, Copy)]
@@ -9,17 +15,23 @@ pub(super) struct Watch {
     /// When the peer was heard last, and since when it is without a break, or the port has a carrier.
     pub(super) heard_at: Option<Instant>,
     pub(super) heard_from: Instant,
-    /// Since when both ends hear each other on it.
-    pub(super) good_from: Option<Instant>,
-    /// When the next probe is due, and how many are to follow it at once.
-    pub(super) probe_at: Instant,
-    pub(super) repeats: u8,
-    /// The number of the next probe.
-    pub(super) probe_number: u32,
-    /// The number of the peer's latest probe.
-    pub(super) peer_number: Option<u32>,
+    /// In how many turns shorter probes have arrived since the latest of full size, and when in the last of them.
+    shorts: u8,
+    short_at: Instant,
+    /// How often the peer sends probes here.
+    interval: Ticks,
+    pub(super) arrivals: Arrivals,
     /// Whether probes of the other path arrive on it.
     pub(super) is_crossed: bool,
+    /// Since when this end could send on it, if it is to return.
+    pub(super) fit_from: Option<Instant>,
+    /// When the latest probe went out, when the next one is due, and how many are to follow that at once.
+    pub(super) probed_at: Instant,
+    pub(super) probe_at: Instant,
+    pub(super) repeats: u8,
+    /// The number of the next probe, and when the latest of full size went out.
+    probe_number: u32,
+    full_sent_at: Option<Instant>,
 }
 
 impl Watch {
@@ -28,33 +40,66 @@ impl Watch {
             has_carrier: true,
             heard_at: None,
             heard_from: Instant(0),
-            good_from: None,
+            shorts: 0,
+            short_at: Instant(0),
+            interval: Ticks::ZERO,
+            arrivals: Arrivals::default(),
+            is_crossed: false,
+            fit_from: None,
+            probed_at: Instant(0),
             probe_at: Instant(0),
             repeats: 0,
             probe_number: 0,
-            peer_number: None,
-            is_crossed: false,
+            full_sent_at: None,
         }
+    }
+
+    /// How long the peer may be silent. One that sends fewer probes than this end needs, because it does not know yet, is
+    /// given the time for four.
+    fn patience(&self, detection: Ticks) -> Ticks {
+        detection.max(self.interval * PROBES)
     }
 
     #[inline]
     pub(super) fn hear(&mut self, now: Instant, detection: Ticks) {
         if !self.is_heard(now, detection) {
-            self.heard_from = now;
+            (self.heard_from, self.shorts) = (now, 0);
+            self.arrivals.interrupted();
         }
         self.heard_at = Some(now);
+    }
+
+    /// Notes what a probe of the peer says about itself. `turn`: how often one of full size is to be expected.
+    pub(super) fn note_probe(&mut self, now: Instant, interval: Ticks, turn: Ticks, is_full: bool) {
+        if is_full {
+            self.shorts = 0;
+        } else if now >= self.short_at + most_of(turn) {
+            (self.shorts, self.short_at) = (self.shorts.saturating_add(1), now);
+        }
+        self.interval = interval;
     }
 
     /// Whether the peer was heard lately.
     #[inline]
     pub(super) fn is_heard(&self, now: Instant, detection: Ticks) -> bool {
-        self.has_carrier && self.heard_at.is_some_and(|at| now < at + detection)
+        self.has_carrier && self.heard_at.is_some_and(|at| now < at + self.patience(detection))
     }
 
-    /// When it has failed, if the peer is heard on `other` until then and not on this one. A peer that stood still is silent on
-    /// both, and the one that it is heard on first says nothing of the other.
+    /// When it has failed, if the peer is heard on `other` until then and not on this one. A peer that stands still is silent
+    /// on both, and the one that it is heard on first says nothing of the other.
     pub(super) fn fails_at(&self, other: &Watch, detection: Ticks) -> Instant {
-        self.heard_at.unwrap_or_default().max(self.heard_from).max(other.heard_from) + detection
+        self.heard_at.unwrap_or_default().max(self.heard_from).max(other.heard_from)
+            + self.patience(detection)
+    }
+
+    /// Whether it has failed.
+    pub(super) fn fails(&self, other: &Watch, now: Instant, detection: Ticks) -> bool {
+        !self.has_carrier || (other.is_heard(now, detection) && now >= self.fails_at(other, detection))
+    }
+
+    /// Whether frames arrive, and none of full size.
+    pub(super) fn loses_full(&self) -> bool {
+        self.shorts >= TURNS_WITHOUT_FULL
     }
 
     /// Takes back the silence of a time in which this end did not listen.
@@ -64,10 +109,40 @@ impl Watch {
         }
     }
 
-    /// Notes the number of a probe of the peer; returns how many before it are missing.
-    pub(super) fn count(&mut self, number: u32) -> u32 {
-        let ahead = self.peer_number.map_or(1, |last| number.wrapping_sub(last) as i32);
-        self.peer_number = Some(number);
-        u32::try_from(ahead.saturating_sub(1)).unwrap_or(0)
+    /// Notes a probe of this end, when the next one follows, and how often it is one of full size; returns its number, and whether
+    /// it is one. An announcement is short, because frames wait behind it.
+    pub(super) fn probed(&mut self, now: Instant, wait: Ticks, turn: Ticks) -> (u32, bool) {
+        let number = self.probe_number;
+        self.probed_at = now;
+        self.probe_number = number.wrapping_add(1);
+        if self.repeats > 0 {
+            self.repeats -= 1;
+            return (number, false);
+        }
+        self.probe_at = now + wait;
+        let is_full = self.full_sent_at.is_none_or(|at| now >= at + most_of(turn));
+        if is_full {
+            self.full_sent_at = Some(now);
+        }
+        (number, is_full)
     }
+
+    /// Takes back the latest probe, which was not sent. If it was to be of full size, so is the next one.
+    pub(super) fn probe_dropped(&mut self, number: u32, is_full: bool) {
+        self.probe_number = number;
+        if is_full {
+            self.full_sent_at = None;
+        }
+    }
+
+    /// Asks for a probe now, and for `repeats` more.
+    pub(super) fn announce(&mut self, now: Instant, repeats: u8) {
+        self.probe_at = now;
+        self.repeats = self.repeats.max(repeats);
+    }
+}
+
+/// Not a whole turn: the probe that is due then may come a little early.
+fn most_of(turn: Ticks) -> Ticks {
+    Ticks(turn.0 / 4 * 3)
 }

@@ -23,6 +23,7 @@ fn call<S: StepSink>(step: &Step, end: &mut TracedLinkEnd<S>, at: Instant) -> Op
         Step::Stall => end.handle_stall(at),
         Step::Stop => end.handle_stop(at),
         Step::ChangePath { resent } => *resent = end.change_path(at),
+        Step::CleanOther { is_clean } => end.set_clean_other(at, *is_clean),
         // Its answer is for the record alone.
         Step::Timeout { .. } => end.handle_timeout(at),
         Step::Control { control, accepted } => *accepted = end.handle_control(at, control),
@@ -56,6 +57,7 @@ fn every_call(of: usize) -> Vec<Record> {
         DataHeader { sequence: arrived.unwrap_or(next).plus(1), mode, retransmitted: false, ack: None };
     let smaller = Config { window_bytes: 80_000, ..Config::new(Tick::Nanosecond) };
     let more = [
+        Step::CleanOther { is_clean: true },
         Step::ChangePath { resent: 0 },
         Step::Offered { mode, bytes: 70 },
         Step::Data { header, frame: FrameHandle(900), bytes: 70, reception: Reception::Drop },
@@ -279,6 +281,7 @@ fn steps_with_control_frames() -> Vec<(Step, Vec<&'static str>)> {
         (Step::Stall, vec![]),
         (Step::Stop, vec![]),
         (Step::ChangePath { resent: 3 }, vec![]),
+        (Step::CleanOther { is_clean: true }, vec![]),
     ]
 }
 

@@ -108,6 +108,13 @@ impl<S: StepSink> TracedLinkEnd<S> {
         resent
     }
 
+    /// See [`LinkEnd::set_clean_other`].
+    pub fn set_clean_other(&mut self, now: Instant, is_clean: bool) {
+        if self.end.set_clean_other(is_clean) {
+            self.record(now, || Step::CleanOther { is_clean });
+        }
+    }
+
     /// See [`LinkEnd::handle_timeout`].
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.sink.is_none() {

@@ -51,6 +51,11 @@ pub enum Step {
         /// Number of frames that go out again.
         resent: u64,
     },
+    /// [`LinkEnd::set_clean_other`], if it changes something.
+    CleanOther {
+        /// Whether another path would carry frames without much loss.
+        is_clean: bool,
+    },
     /// [`LinkEnd::handle_timeout`].
     Timeout {
         /// Number of frames that this call gave up.
@@ -173,6 +178,7 @@ impl Step {
             Step::Stall => end.handle_stall(at),
             Step::Stop => end.handle_stop(at),
             Step::ChangePath { resent } => *resent = end.change_path(at),
+            Step::CleanOther { is_clean } => _ = end.set_clean_other(*is_clean),
             Step::Timeout { given_up } => *given_up = handle_timeout(end, at),
             Step::Control { control, accepted } => *accepted = end.handle_control(at, control),
             Step::Ack { ack, accepted } => *accepted = end.handle_ack(at, *ack),

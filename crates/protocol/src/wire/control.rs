@@ -1,15 +1,15 @@
 //! Linkmend's control frames: EtherType 0x88B5, kind "control", magic, body by type, zero padding.
 
 use super::reader::Reader;
+use super::writer::Writer;
 use super::{
     CONTROL_ADDRESS, ETHERNET_HEADER_BYTES, FRAME_BYTES_MIN_IN_MEMORY, MAGIC, compact, ethertype,
-    priority_pause,
+    priority_pause, probe,
 };
 use crate::config::Format;
 use crate::frame::{Feedback, LaneFeedback, MissingRun, RANGES_MAX, RUN_LENGTH_MAX, SequenceRange};
 use crate::link_end::Control;
 use crate::mode::{Mode, PerMode};
-use crate::paths::{Decision, Path, Probe};
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;
 
@@ -32,15 +32,8 @@ const FEEDBACK: u8 = 10;
 const DUMMY: u8 = 9;
 const FIN: u8 = 6;
 const FIN_ECHO: u8 = 7;
-const PROBE: u8 = 11;
-
-const PROBE_PATH: u8 = 1 << 0;
-const PROBE_ACTIVE: u8 = 1 << 1;
-const PROBE_PREFERRED: u8 = 1 << 2;
-const PROBE_TAKES: u8 = 1 << 3;
-const PROBE_HEARS_PRIMARY: u8 = 1 << 4;
-const PROBE_HEARS_BACKUP: u8 = 1 << 5;
-const PROBE_FAILED: u8 = 1 << 6;
+/// 11 was a probe of ends that decided together which path both use.
+const PROBE: u8 = 12;
 
 const LANE_BY_CLOCK: u8 = 1 << 0;
 const LANE_COVERED_ERA: u8 = 1 << 1;
@@ -113,32 +106,15 @@ fn emit_body(control: &Control, writer: &mut Writer) {
         }
         Control::Fin { session } => start(FIN, Some(session)),
         Control::FinEcho { session } => start(FIN_ECHO, Some(session)),
-        Control::Probe(ref probe) => {
+        Control::Probe(ref body) => {
             start(PROBE, None);
-            emit_probe(probe, writer);
+            probe::emit(body, writer);
         }
         Control::CompactAck { .. }
         | Control::CompactNotification { .. }
         | Control::CompactDummy { .. }
         | Control::PriorityPause { .. } => unreachable!("written above"),
     }
-}
-
-fn emit_probe(probe: &Probe, writer: &mut Writer) {
-    let Probe { writer: own, path, number, decision, hears, takes } = *probe;
-    let backup = |path: Path, bit: u8| if path == Path::Backup { bit } else { 0 };
-    let flag = |set: bool, bit: u8| if set { bit } else { 0 };
-    writer.put(&own.to_be_bytes());
-    writer.put(&number.to_be_bytes());
-    writer.put(&decision.number.to_be_bytes());
-    writer.put(&decision.by.to_be_bytes());
-    writer.put(&[backup(path, PROBE_PATH)
-        | backup(decision.active, PROBE_ACTIVE)
-        | backup(decision.preferred, PROBE_PREFERRED)
-        | backup(takes, PROBE_TAKES)
-        | flag(hears[Path::Primary as usize], PROBE_HEARS_PRIMARY)
-        | flag(hears[Path::Backup as usize], PROBE_HEARS_BACKUP)
-        | flag(decision.failed, PROBE_FAILED)]);
 }
 
 fn emit_feedback(feedback: &Feedback, writer: &mut Writer) {
@@ -175,7 +151,7 @@ pub(super) fn parse(kind: u8, body: &[u8]) -> Option<Control> {
         return Some(Control::Hello);
     }
     if kind == PROBE {
-        return parse_probe(&mut reader).map(Control::Probe);
+        return probe::parse(&mut reader).map(Control::Probe);
     }
     let session = SessionNumber(reader.u32()?);
     Some(match kind {
@@ -220,29 +196,6 @@ fn parse_format(reader: &mut Reader) -> Option<Format> {
         .find(|&format| format_code(format) == code)
 }
 
-fn parse_probe(reader: &mut Reader) -> Option<Probe> {
-    let writer = reader.u32()?;
-    let number = reader.u32()?;
-    let (decided, by) = (reader.u32()?, reader.u32()?);
-    let flags = reader.u8()?;
-    let is = |bit: u8| flags & bit != 0;
-    let path = |bit: u8| if is(bit) { Path::Backup } else { Path::Primary };
-    Some(Probe {
-        writer,
-        path: path(PROBE_PATH),
-        number,
-        decision: Decision {
-            number: decided,
-            by,
-            active: path(PROBE_ACTIVE),
-            preferred: path(PROBE_PREFERRED),
-            failed: is(PROBE_FAILED),
-        },
-        hears: [is(PROBE_HEARS_PRIMARY), is(PROBE_HEARS_BACKUP)],
-        takes: path(PROBE_TAKES),
-    })
-}
-
 fn parse_feedback(session: SessionNumber, reader: &mut Reader) -> Option<Feedback> {
     Some(Feedback {
         session,
@@ -283,16 +236,4 @@ fn parse_lane(reader: &mut Reader) -> Option<LaneFeedback> {
         }
     }
     Some(lane)
-}
-
-struct Writer<'a> {
-    out: &'a mut [u8; CONTROL_FRAME_MAX],
-    at: usize,
-}
-
-impl Writer<'_> {
-    fn put(&mut self, bytes: &[u8]) {
-        self.out[self.at..self.at + bytes.len()].copy_from_slice(bytes);
-        self.at += bytes.len();
-    }
 }

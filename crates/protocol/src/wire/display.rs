@@ -53,9 +53,10 @@ impl fmt::Display for Control {
             Control::Fin { session } => write!(f, "fin of session {}", session.0),
             Control::FinEcho { session } => write!(f, "fin-echo of session {}", session.0),
             Control::Probe(probe) => {
-                let Probe { writer, path, number, decision, takes, .. } = probe;
-                write!(f, "probe {number} of {writer:08x} on the {path} link: ")?;
-                write!(f, "decision {} uses the {} link, takes the {takes}", decision.number, decision.active)
+                let Probe { writer, path, number, decision, takes, is_full, .. } = probe;
+                let size = if *is_full { "full-size probe" } else { "probe" };
+                write!(f, "{size} {number} of {writer:08x} on the {path} link: ")?;
+                write!(f, "decision {} uses the {} link, takes by {takes}", decision.number, decision.active)
             }
             Control::CompactAck { next } => write!(f, "ACK before {next} (compact)"),
             Control::CompactNotification { next, hole } => {

@@ -4,7 +4,7 @@
 use super::*;
 use crate::frame::{Feedback, LaneFeedback, SequenceRange};
 use crate::mode::{Mode, PerMode};
-use crate::paths::{Decision, Path, Probe};
+use crate::paths::{Decision, Path, PathReport, Preference, Probe};
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;
 use std::vec;
@@ -237,36 +237,40 @@ fn control_frames() {
     let format = Format::Compact;
     let (nonce, window_frames) = (0x9abc_def1, 0x8000);
     let id = [0x12, 0x34, 0x56, 0x78];
+    let report = |fails, loses_full, first: u8| PathReport {
+        fails,
+        loses_full,
+        silent_us: u32::from_be_bytes([first, first + 1, first + 2, first + 3]),
+        later_us: u32::from_be_bytes([first + 4, first + 5, first + 6, first + 7]),
+        lost: first + 8,
+    };
     let backup = Probe {
         writer: 0x0102_0304,
+        challenge: 0x0506_0708,
+        echo: 0x090a_0b0c,
         path: Path::Backup,
-        number: 0x0506_0708,
-        decision: Decision {
-            number: 0x090a_0b0c,
-            by: 0x0d0e_0f10,
-            active: Path::Backup,
-            preferred: Path::Primary,
-            failed: true,
-        },
-        hears: [false, true],
-        takes: Path::Primary,
+        is_full: false,
+        number: 0x0d0e_0f10,
+        stamp_us: 0x1112_1314,
+        decision: Decision { number: 0x1516_1718, active: Path::Backup },
+        takes: 0x191a_1b1c,
+        preference: Preference { number: 0x1d1e_1f20, by: 0x2122_2324, path: Path::Primary },
+        needs_ns: 0x2526_2728,
+        interval_ns: 0x292a_2b2c,
+        reports: [report(true, false, 0x2d), report(false, true, 0x36)],
     };
     let primary = Probe {
         path: Path::Primary,
-        decision: Decision {
-            active: Path::Primary,
-            preferred: Path::Backup,
-            failed: false,
-            ..backup.decision
-        },
-        hears: [true, false],
-        takes: Path::Backup,
+        is_full: true,
+        decision: Decision { active: Path::Primary, ..backup.decision },
+        preference: Preference { path: Path::Backup, ..backup.preference },
+        reports: [report(false, true, 0x2d), report(true, false, 0x36)],
         ..backup
     };
-    let probe_numbers = (1..=16).collect::<Vec<u8>>();
-    for (probe, flags) in [(backup, 0b0110_0011), (primary, 0b0001_1100)] {
-        let body = [&probe_numbers[..], &[flags]].concat();
-        assert_eq!(control_bytes(&Control::Probe(probe)), with_magic(11, &body));
+    let [numbers, reports] = [1..=44, 0x2d..=0x3e].map(|range| range.collect::<Vec<u8>>());
+    for (probe, flags) in [(backup, 0b1001_0011), (primary, 0b0110_1100)] {
+        let body = [&numbers[..], &[flags], &reports].concat();
+        assert_eq!(control_bytes(&Control::Probe(probe)), with_magic(12, &body));
     }
     let frames: [(Control, u8, Vec<u8>); 7] = [
         (Control::Hello, 0, vec![]),

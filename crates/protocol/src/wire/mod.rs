@@ -9,8 +9,10 @@ mod control;
 mod display;
 mod ethernet;
 mod priority_pause;
+mod probe;
 mod reader;
 mod transparent;
+mod writer;
 
 pub use compact::COMPACT_HEADER_BYTES;
 pub use control::{CONTROL_FRAME_MAX, emit_control};

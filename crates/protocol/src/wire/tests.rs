@@ -3,7 +3,7 @@
 use super::*;
 use crate::frame::{Feedback, LaneFeedback, SequenceRange};
 use crate::mode::{Mode, PerMode};
-use crate::paths::{Decision, Path, Probe};
+use crate::paths::{Decision, Path, PathReport, Preference, Probe};
 use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;
 use proptest::prelude::*;
@@ -120,11 +120,30 @@ fn control() -> impl Strategy<Value = Control> {
 }
 
 fn probe() -> impl Strategy<Value = Control> {
-    (any::<[u32; 4]>(), any::<[bool; 7]>()).prop_map(|([writer, number, decided, by], bits)| {
+    (any::<[u32; 15]>(), any::<[bool; 8]>(), any::<[u8; 2]>()).prop_map(|(numbers, bits, lost)| {
         let path = |bit: usize| if bits[bit] { Path::Backup } else { Path::Primary };
-        let decision = Decision { number: decided, by, active: path(0), preferred: path(1), failed: bits[2] };
-        let hears = [bits[3], bits[4]];
-        Control::Probe(Probe { writer, path: path(5), number, decision, hears, takes: path(6) })
+        let report = |index: usize| PathReport {
+            fails: bits[4 + index],
+            loses_full: bits[6 + index],
+            silent_us: numbers[11 + index],
+            later_us: numbers[13 + index],
+            lost: lost[index],
+        };
+        Control::Probe(Probe {
+            writer: numbers[0],
+            challenge: numbers[1],
+            echo: numbers[2],
+            path: path(0),
+            is_full: bits[1],
+            number: numbers[3],
+            stamp_us: numbers[4],
+            decision: Decision { number: numbers[5], active: path(2) },
+            takes: numbers[6],
+            preference: Preference { number: numbers[7], by: numbers[8], path: path(3) },
+            needs_ns: numbers[9],
+            interval_ns: numbers[10],
+            reports: [report(0), report(1)],
+        })
     })
 }
 

@@ -6,6 +6,9 @@ use super::random::Random;
 use linkmend_protocol::{Control, DataHeader};
 use std::collections::VecDeque;
 
+/// The size of a full-size probe.
+const FULL_SIZE_BYTES: u32 = 1_508;
+
 /// A frame on the link.
 #[derive(Debug, Clone)]
 pub enum Wire {
@@ -18,6 +21,9 @@ impl Wire {
     pub fn bytes(&self) -> u32 {
         match self {
             Wire::Data { bytes, .. } | Wire::Plain { bytes, .. } => *bytes,
+            Wire::Control(control) if matches!(**control, Control::Probe(ref probe) if probe.is_full) => {
+                FULL_SIZE_BYTES
+            }
             Wire::Control(_) => 64,
         }
     }
@@ -100,6 +106,8 @@ pub struct ControlFaults {
 pub struct Link {
     pub mbps: u64,
     pub delay_ns: u64,
+    /// Longer frames are lost.
+    pub bytes_max: u32,
     pub loss: Loss,
     pub control: ControlFaults,
     pub busy_until: u64,
@@ -112,6 +120,7 @@ impl Link {
         Link {
             mbps,
             delay_ns,
+            bytes_max: u32::MAX,
             loss: Loss::None,
             control: ControlFaults::default(),
             busy_until: 0,
@@ -132,7 +141,7 @@ impl Link {
     /// Puts a frame on the link; returns whether it was corrupted.
     pub fn send(&mut self, now: u64, wire: Wire, random: &mut Random) -> bool {
         self.fill(now, wire.bytes());
-        if self.loss.corrupts(&wire, random) {
+        if wire.bytes() > self.bytes_max || self.loss.corrupts(&wire, random) {
             return true;
         }
         let at = self.busy_until + self.delay_ns;

@@ -37,7 +37,15 @@ fn run(seed: u64) -> (u64, u64) {
             world.cut_both(path, false, true);
             down[index] = false;
         } else if !down[1 - index] {
-            match draw.below(3) {
+            match draw.below(4) {
+                3 => {
+                    // Each path has one dead direction for a while.
+                    let from = draw.below(2) as usize;
+                    world.cut(path, from, true);
+                    world.cut(path.other(), 1 - from, true);
+                    world.run_for(draw.between(1_000, 600_000));
+                    world.cut(path.other(), 1 - from, false);
+                }
                 0 => world.cut(path, draw.below(2) as usize, true),
                 kind => world.cut_both(path, true, kind == 1),
             }

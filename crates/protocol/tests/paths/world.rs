@@ -196,6 +196,8 @@ impl World {
         let dormant = status.transmit == TransmitState::Dormant && status.receive == ReceiveState::Listening;
         let paths = &mut self.paths[end];
         paths.set_dormant(now, dormant);
+        paths.set_measured_loss(now, status.measured_loss);
+        self.nodes[end].end.set_clean_other(paths.has_clean_other());
         if paths.next_timeout() <= now {
             paths.handle_timeout(now);
         }

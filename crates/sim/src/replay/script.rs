@@ -77,7 +77,8 @@ fn end_script(log: &ProtocolLog) -> Result<EndScript, ReplayError> {
             | Step::Reconfigure { .. }
             | Step::Stall
             | Step::Stop
-            | Step::ChangePath { .. } => script.inputs.push(record.clone()),
+            | Step::ChangePath { .. }
+            | Step::CleanOther { .. } => script.inputs.push(record.clone()),
             Step::Data { header, .. } | Step::Corrupted { frame: CorruptedFrame::Data(header) } => {
                 let Some(place) = numberings.received.place(header.mode, header.sequence) else { continue };
                 let transmission = arrivals.count(place, header.retransmitted);

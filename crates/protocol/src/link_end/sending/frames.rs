@@ -85,6 +85,7 @@ impl SendingSide {
     /// See [`LinkEnd::change_path`](crate::LinkEnd::change_path).
     pub(in crate::link_end) fn change_path(&mut self, shared: &mut Shared, now: Instant) -> u64 {
         self.round_trips = RoundTrips::default();
+        self.begin_path(shared, now);
         if !matches!(self.transmit.state, TransmitState::Active | TransmitState::Draining) {
             return 0;
         }

@@ -168,7 +168,9 @@ impl SendingSide {
         self.count_pause(shared, now, self.senders[Mode::Ordered].paused);
         if let Some(measured) = self.loss.add(frames, u64::from(lost), u32::from(overflows)) {
             self.update_copies(shared);
-            if let Some(level) = self.fallback.handle_window(now, measured.loss, measured.rx_overflows) {
+            if !self.has_clean_other
+                && let Some(level) = self.fallback.handle_window(now, measured.loss, measured.rx_overflows)
+            {
                 self.level_changed(shared, now, level, Some(measured.loss));
             }
         }

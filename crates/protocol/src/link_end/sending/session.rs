@@ -6,6 +6,7 @@ use crate::event::{CloseReason, Event};
 use crate::fallback::{Fallback, Level};
 use crate::link_end::shared::Shared;
 use crate::link_end::{Control, Protection};
+use crate::loss_window::LossWindow;
 use crate::mode::{Mode, PerMode};
 use crate::session::{Handshake, SessionNumber, TransmitState};
 use crate::time::Instant;
@@ -32,6 +33,7 @@ impl SendingSide {
         for mode in Mode::ALL {
             self.senders[mode].set_limits(&shared.config);
         }
+        self.set_patience(shared);
         self.loss.set_size(shared.config.loss_window_frames);
         if let Some(level) = self.fallback.set_config(shared.config.fallback)
             && self.protection.is_some()
@@ -169,6 +171,31 @@ impl SendingSide {
                     self.open(shared, now);
                 }
             }
+        }
+    }
+
+    /// See [`LinkEnd::set_clean_other`](crate::LinkEnd::set_clean_other).
+    pub(in crate::link_end) fn set_clean_other(&mut self, shared: &Shared, is_clean: bool) -> bool {
+        let is_new = core::mem::replace(&mut self.has_clean_other, is_clean) != is_clean;
+        if is_new {
+            self.set_patience(shared);
+        }
+        is_new
+    }
+
+    fn set_patience(&mut self, shared: &Shared) {
+        for mode in Mode::ALL {
+            self.senders[mode].set_patience(&shared.config, self.has_clean_other);
+        }
+    }
+
+    /// What the path before has lost says nothing about the one that is now in use.
+    pub(super) fn begin_path(&mut self, shared: &mut Shared, now: Instant) {
+        self.loss = LossWindow::new(shared.config.loss_window_frames);
+        self.update_copies(shared);
+        if self.fallback.level() != Level::Full && self.protection.is_some() {
+            self.fallback = Fallback::new(shared.config.fallback);
+            self.level_changed(shared, now, Level::Full, None);
         }
     }
 

@@ -164,6 +164,8 @@ impl End {
         let dormant = status.transmit == TransmitState::Dormant && status.receive == ReceiveState::Listening;
         let paths = &mut self.paths;
         paths.set_dormant(at, dormant);
+        paths.set_measured_loss(at, status.measured_loss);
+        self.end.set_clean_other(paths.has_clean_other());
         if paths.next_timeout() <= at {
             paths.handle_timeout(at);
         }
@@ -172,7 +174,8 @@ impl End {
         }
         for path in Path::ALL {
             while let Some(probe) = paths.poll_probe(at, path) {
-                send_control(now, &mut wires[path as usize], Control::Probe(probe));
+                let full_bytes = if probe.is_full { self.bytes + HEADER_GROWTH_MAX as u32 } else { 0 };
+                send_control(now, &mut wires[path as usize], Control::Probe(probe), full_bytes);
             }
         }
     }
@@ -192,7 +195,7 @@ impl End {
 
     fn put(&mut self, now: Time, wire: &mut Wire, transmit: Transmit) {
         match transmit {
-            Transmit::Control(control) => send_control(now, wire, control),
+            Transmit::Control(control) => send_control(now, wire, control, 0),
             Transmit::Retransmission { frame: FrameHandle(slot), header } => {
                 let number = *self.tx.get(slot);
                 wire.send(now, self.bytes + HEADER_GROWTH_MAX as u32, Item::Data { header, number });
@@ -235,7 +238,8 @@ impl End {
     }
 }
 
-fn send_control(now: Time, wire: &mut Wire, control: Control) {
+/// Sends a control frame, padded to `bytes_min`.
+fn send_control(now: Time, wire: &mut Wire, control: Control, bytes_min: u32) {
     let bytes = emit_control(&control, [0; 6], &mut [0; CONTROL_FRAME_MAX]) as u32 + FCS_BYTES;
-    wire.send(now, bytes, Item::Control(Box::new(control)));
+    wire.send(now, bytes.max(bytes_min), Item::Control(Box::new(control)));
 }

@@ -1,0 +1,170 @@
+//! The rules by which an end chooses the path on which it sends.
+//!
+//! - A path without a carrier is left at once, and one on which the peer hears nothing when it says so.
+//! - One that carries frames is left for a better one: by what full-size frames do, by loss, by delay.
+//! - The preferred path is used again when it has been as good as the other one for long enough.
+//!
+//! A decision stands for a detection time, unless the carrier goes, because so long it takes to see what it has brought. One that
+//! was made for quality stands longer, and the longer the less the one before has brought: what is lost may be lost on either
+//! path because there is too much of it.
+
+use super::change::{ChangeReason, Failover, PathChange};
+use super::{Decision, Path, PathReport, Paths, Preference};
+use crate::time::Instant;
+
+/// Of 128 frames: a path that loses as many is left for one that loses at most a third of them. It is a little less than the loss
+/// at which the fallback gives up order.
+const LOSSY: u8 = 6;
+/// A path that loses at most as many is one to go to, and one to go back to.
+const CLEAN: u8 = LOSSY / 3;
+const FIT: u8 = LOSSY / 2;
+/// A path on which frames take so much longer is left.
+const LATE_US: u32 = 100_000;
+/// The hold after a change for quality doubles, up to this factor, if the next one follows within as many holds.
+const HOLD_FACTOR_MAX: u64 = 64;
+const HOLDS_THAT_PROVE: u64 = 16;
+
+impl PathReport {
+    /// Why this path would be left for another that carries frames as well.
+    fn is_worse_than(&self, other: &PathReport) -> Option<ChangeReason> {
+        if self.loses_full != other.loses_full {
+            self.loses_full.then_some(ChangeReason::FullSize)
+        } else if self.lost >= LOSSY && other.lost <= self.lost / 3 {
+            Some(ChangeReason::Loss)
+        } else {
+            (self.later_us >= LATE_US && other.lost < LOSSY).then_some(ChangeReason::Delay)
+        }
+    }
+
+    /// Whether the preferred path, which this is, is as good as another.
+    fn is_as_good_as(&self, other: &PathReport) -> bool {
+        self.loses_full <= other.loses_full && self.lost <= FIT.max(other.lost) && self.later_us < LATE_US / 2
+    }
+}
+
+impl Paths {
+    /// What is known of a path on which this end might send: by its peer's word, and by what it has measured.
+    pub fn sees(&self, path: Path) -> PathReport {
+        let mut report =
+            self.peer.as_ref().map_or_else(PathReport::default, |peer| peer.reports[path as usize]);
+        report.fails |= !self.has_carrier(path);
+        if path == self.decision.active {
+            report.lost = report.lost.max(self.measured_lost);
+        }
+        report
+    }
+
+    /// Whether the path that is not in use would carry full-size frames without much loss: then there is no reason yet to give
+    /// up order or protection on the one in use.
+    pub fn has_clean_other(&self) -> bool {
+        let other = self.sees(self.decision.active.other());
+        self.peer_watches()
+            && self.now >= self.hold_until
+            && !other.fails
+            && !other.loses_full
+            && other.lost <= CLEAN
+            && other.later_us < LATE_US
+    }
+
+    /// Uses a path from now on while both are up, at both ends, and at once if it can be used. `false` if it cannot.
+    pub fn prefer(&mut self, now: Instant, path: Path) -> bool {
+        self.advance(now);
+        let usable = self.is_fit(path);
+        if self.preference.path != path || (usable && self.decision.active != path) {
+            let number = self.preference.number.wrapping_add(1);
+            self.adopt(now, Preference { number, by: self.own, path }, ChangeReason::Request);
+        }
+        usable
+    }
+
+    /// Applies a preference.
+    pub(super) fn adopt(&mut self, now: Instant, preference: Preference, reason: ChangeReason) {
+        self.preference = preference;
+        self.announce(now);
+        if preference.path != self.decision.active && self.is_fit(preference.path) {
+            self.change_to(now, preference.path, reason);
+        }
+    }
+
+    /// Tells the peer what it must know, and changes the path if it is time to.
+    pub(super) fn decide(&mut self, now: Instant) {
+        self.tell(now);
+        for path in Path::ALL {
+            let is_fit = self.is_fit(path);
+            let fit_from = &mut self.watches[path as usize].fit_from;
+            *fit_from = if is_fit { Some(fit_from.unwrap_or(now)) } else { None };
+        }
+        if let Some((at, to, reason)) = self.choice()
+            && now >= at
+        {
+            self.change_to(now, to, reason);
+        }
+    }
+
+    /// The next change, if everything stays as it is: when, to which path, and why.
+    pub(super) fn choice(&self) -> Option<(Instant, Path, ChangeReason)> {
+        let from = self.decision.active;
+        let to = from.other();
+        let [here, there] = [from, to].map(|path| self.sees(path));
+        if !self.has_carrier(from) {
+            return self.has_carrier(to).then_some((Instant(0), to, ChangeReason::NoCarrier));
+        }
+        if there.fails {
+            return None;
+        }
+        let settled = self.changed_at + self.detection;
+        if here.fails {
+            return Some((settled, to, ChangeReason::Silence));
+        }
+        if let Some(reason) = here.is_worse_than(&there) {
+            return Some((settled.max(self.hold_until), to, reason));
+        }
+        let fit_from = self.watches[to as usize].fit_from.filter(|_| to == self.preference.path)?;
+        Some(((fit_from + self.config.return_after).max(self.hold_until), to, ChangeReason::Return))
+    }
+
+    /// Whether this end would send on a path if that is the preferred one.
+    fn is_fit(&self, path: Path) -> bool {
+        let [it, other] = [path, path.other()].map(|path| self.sees(path));
+        let is_heard = !self.peer_watches() || it.silent_us < u32::MAX;
+        !it.fails && is_heard && (other.fails || it.is_as_good_as(&other))
+    }
+
+    fn change_to(&mut self, now: Instant, to: Path, reason: ChangeReason) {
+        let before = self.decision.active;
+        let passed_at = self.passed_at(before, reason);
+        self.decision = Decision { number: self.decision.number.wrapping_add(1).max(1), active: to };
+        self.measured_lost = 0;
+        if reason.is_quality() {
+            let proven = self.hold_until + self.hold * HOLDS_THAT_PROVE;
+            let most = self.config.return_after * HOLD_FACTOR_MAX;
+            self.hold = if now < proven { (self.hold * 2).min(most) } else { self.config.return_after };
+            self.hold_until = now + self.hold;
+        }
+        *match reason {
+            _ if reason.is_quality() => &mut self.stats.quality_changes,
+            _ if reason.is_failure() => &mut self.stats.failovers,
+            _ => &mut self.stats.moves,
+        } += 1;
+        self.changed_at = now;
+        self.last_failover = Some(Failover { at: now, to, reason, passed_at, resent_frames: 0, gap: None });
+        // There and back before anybody asked is no change, but what was sent meanwhile may be lost all the same.
+        self.change = Some(PathChange { to, reason, silence: now.since(passed_at) });
+        self.announce(now);
+    }
+
+    /// The last sign that a path which is left passed frames. One that fails one way still brings those of the peer.
+    fn passed_at(&self, path: Path, reason: ChangeReason) -> Instant {
+        let heard_at = self.watches[path as usize].heard_at.unwrap_or(self.now);
+        let Some(peer) = &self.peer else { return heard_at };
+        let PathReport { silent_us, .. } = peer.reports[path as usize];
+        let reported = peer.reported_at - self.config.tick.micros(silent_us.into());
+        match reason {
+            _ if silent_us == u32::MAX => heard_at,
+            ChangeReason::Silence => reported,
+            _ => reported.max(heard_at),
+        }
+    }
+}
+
+const _: () = assert!(LOSSY as f64 / 128.0 < 0.05, "the path is left before the fallback acts");

@@ -1,0 +1,132 @@
+//! Who the peer is, and what it says.
+//!
+//! A path may hold probes for any time, and deliver those of an end that has restarted since. A writer is therefore believed
+//! only once it has repeated this end's challenge. That is drawn at the start and changes whenever a writer is believed, so that
+//! nobody who was replaced can ever have heard the present one.
+
+use super::config::quick_interval;
+use super::{Decision, Path, PathReport, Paths, Probe};
+use crate::time::{Instant, Ticks};
+
+/// What is known of the peer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peer {
+    writer: u32,
+    /// What it must be told to believe this end.
+    pub(super) challenge: u32,
+    /// The decision by which it sends, once that has arrived on the path that it names.
+    pub(super) sends_by: Option<Decision>,
+    /// Stamp and arrival of the newest probe.
+    stamp_us: u32,
+    pub(super) reported_at: Instant,
+    /// The decision of this end by which it takes frames, its detection time, and its reports.
+    pub(super) takes: u32,
+    pub(super) needs: Ticks,
+    pub(super) reports: [PathReport; 2],
+}
+
+impl Paths {
+    /// Handles a probe that arrived on `path`; `false` if it was not meant for it.
+    pub fn handle_probe(&mut self, now: Instant, path: Path, probe: &Probe) -> bool {
+        self.advance(now);
+        let is_own = probe.writer == self.own;
+        let watch = &mut self.watches[path as usize];
+        watch.is_crossed = probe.path != path && !is_own;
+        if is_own || watch.is_crossed {
+            self.stats.probes_rejected += 1;
+            return false;
+        }
+        watch.hear(now, self.detection);
+        self.unprobed_from = None;
+        self.echo = probe.challenge;
+        if self.believes(now, probe) {
+            self.take_word(now, path, probe);
+            self.decide(now);
+        } else {
+            self.stats.probes_unproven += 1;
+            // The answer lets it prove itself. There may be many old ones to answer.
+            for watch in &mut self.watches {
+                let soon = (watch.probed_at + quick_interval(self.config.detection)).max(now);
+                watch.probe_at = watch.probe_at.min(soon);
+            }
+        }
+        true
+    }
+
+    /// Whether the writer of a probe is the peer, or proves to be the new one.
+    fn believes(&mut self, now: Instant, probe: &Probe) -> bool {
+        if self.peer.as_ref().is_some_and(|peer| peer.writer == probe.writer) {
+            return true;
+        }
+        if probe.echo != self.challenge {
+            return false;
+        }
+        self.challenge = self.challenge.wrapping_add(1).max(1);
+        self.watches.iter_mut().for_each(|watch| watch.arrivals = super::arrivals::Arrivals::default());
+        self.peer = Some(Peer {
+            writer: probe.writer,
+            challenge: probe.challenge,
+            sends_by: None,
+            stamp_us: probe.stamp_us,
+            reported_at: now,
+            takes: 0,
+            needs: self.detection,
+            reports: [PathReport::default(); 2],
+        });
+        self.announce(now);
+        true
+    }
+
+    fn take_word(&mut self, now: Instant, path: Path, probe: &Probe) {
+        let interval = self.interval();
+        let config = &self.config;
+        let watch = &mut self.watches[path as usize];
+        let peers_interval = config.tick.nanos(probe.interval_ns.into());
+        watch.note_probe(now, peers_interval, config.full_turn(peers_interval), probe.is_full);
+        let way_us = config.micros(Ticks(now.0)).wrapping_sub(probe.stamp_us);
+        let missing = watch.arrivals.note(probe.number, way_us);
+        self.stats.probes_received[path as usize] += 1;
+        self.stats.probes_lost[path as usize] += u64::from(missing);
+        let Some(peer) = &mut self.peer else { return };
+        if probe.decision.active == path && peer.sends_by.is_none_or(|known| probe.decision.is_newer(&known))
+        {
+            peer.sends_by = Some(probe.decision);
+        }
+        // The longer path brings its news late.
+        if (probe.stamp_us.wrapping_sub(peer.stamp_us) as i32) < 0 {
+            return;
+        }
+        (peer.stamp_us, peer.reported_at) = (probe.stamp_us, now);
+        (peer.challenge, peer.takes, peer.reports) = (probe.challenge, probe.takes, probe.reports);
+        peer.needs = config.tick.nanos(probe.needs_ns.into());
+        if self.interval() < interval {
+            self.watches.iter_mut().for_each(|watch| watch.probe_at = now);
+        }
+        self.note_confirmation(now, probe.takes);
+        if probe.preference.is_newer(&self.preference) {
+            self.adopt(now, probe.preference, super::ChangeReason::Peer);
+        }
+    }
+
+    /// Notes that the peer takes frames by a decision of this end.
+    fn note_confirmation(&mut self, now: Instant, takes: u32) {
+        if let Some(failover) = &mut self.last_failover
+            && failover.gap.is_none()
+            && takes == self.decision.number
+        {
+            failover.gap = Some(now.since(failover.passed_at));
+        }
+    }
+
+    /// The path of which frames are taken: that on which the peer sends, by its own word.
+    #[inline]
+    pub(super) fn taken(&self) -> Option<Path> {
+        Some(self.peer.as_ref()?.sends_by?.active)
+    }
+
+    /// Whether frames arrive for so long without a probe among them that their writer knows of one path only. What a path has
+    /// held arrives together with the probes behind it.
+    pub(super) fn is_unprobed(&self) -> bool {
+        self.unprobed_from.is_some_and(|from| self.now >= from + self.config.silence(true) * 2)
+    }
+}

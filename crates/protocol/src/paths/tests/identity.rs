@@ -1,0 +1,149 @@
+//! Old decisions, and probes of ends that are gone.
+
+use super::*;
+
+/// What an end would send now on a path.
+fn probe_of(ends: &mut Ends, end: usize, path: Path) -> Probe {
+    ends.ends[end].watches[path as usize].probe_at = Instant(ends.now);
+    ends.ends[end].poll_probe(Instant(ends.now), path).expect("it is due")
+}
+
+#[test]
+fn frames_are_taken_of_a_path_once_a_newer_decision_has_arrived_there() {
+    let mut ends = Ends::new();
+    ends.run(50);
+    let now = Instant(ends.now);
+    let old = probe_of(&mut ends, 0, Path::Primary);
+    assert!(ends.ends[0].prefer(now, Path::Backup));
+    let on_primary = probe_of(&mut ends, 0, Path::Primary);
+    assert_eq!(on_primary.decision.active, Path::Backup);
+    ends.ends[1].handle_probe(now, Path::Primary, &on_primary);
+    assert!(ends.ends[1].takes(Path::Primary), "what was sent before is still on its way there");
+    assert!(!ends.ends[1].takes(Path::Backup));
+    let on_backup = probe_of(&mut ends, 0, Path::Backup);
+    ends.ends[1].handle_probe(now, Path::Backup, &on_backup);
+    assert!(ends.ends[1].takes(Path::Backup) && !ends.ends[1].takes(Path::Primary));
+    // The path that was left delivers what it has held.
+    ends.ends[1].handle_probe(now, Path::Primary, &old);
+    assert!(ends.ends[1].takes(Path::Backup) && !ends.ends[1].takes(Path::Primary));
+    assert_eq!(ends.ends[1].stats().late_frames, 3);
+}
+
+#[test]
+fn a_change_is_announced_three_times_at_once_on_each_path() {
+    let mut ends = Ends::new();
+    ends.run(50);
+    let now = Instant(ends.now);
+    assert!(ends.ends[0].prefer(now, Path::Backup));
+    for path in Path::ALL {
+        let probes: Vec<Probe> = std::iter::from_fn(|| ends.ends[0].poll_probe(now, path)).collect();
+        assert_eq!(probes.len(), 3);
+        assert!(probes[..2].iter().all(|probe| !probe.is_full), "frames wait behind them");
+        assert!(probes.iter().all(|probe| probe.decision.active == Path::Backup));
+    }
+}
+
+/// A regression: an end that has restarted took the frames of a path that had held them, together with the old probes there.
+#[test]
+fn an_end_that_restarts_takes_nothing_before_its_peer_has_answered_it() {
+    let mut ends = Ends::new();
+    ends.run(50);
+    let held: Vec<Probe> = (0..10).map(|_| probe_of(&mut ends, 0, Path::Primary)).collect();
+    ends.cut[0][0] = true;
+    ends.run(50);
+    assert_eq!(ends.active()[0], Path::Backup);
+    ends.restart(1, 11);
+    let now = Instant(ends.now);
+    for probe in &held {
+        ends.ends[1].heard(now, Path::Primary);
+        assert!(Path::ALL.iter().all(|&path| !ends.ends[1].takes(path)), "before the probe");
+        assert!(ends.ends[1].handle_probe(now, Path::Primary, probe));
+        assert!(Path::ALL.iter().all(|&path| !ends.ends[1].takes(path)), "and behind it");
+    }
+    assert_eq!(ends.ends[1].stats().probes_unproven, 10);
+    ends.run(5);
+    assert!(ends.ends[1].takes(Path::Backup) && !ends.ends[1].takes(Path::Primary));
+}
+
+/// A regression: a probe of the writer before, which a path had held, was taken for a new end again.
+#[test]
+fn probes_of_an_end_that_was_replaced_are_not_believed_whenever_they_come() {
+    for restarts in 1..4 {
+        let mut ends = Ends::new();
+        ends.run(50);
+        let mut held = Vec::new();
+        for restart in 0..restarts {
+            held.extend((0..3).flat_map(|_| Path::ALL).map(|path| probe_of(&mut ends, 0, path)));
+            ends.restart(0, 100 + restart);
+            ends.run(300);
+            held.extend(Path::ALL.map(|path| probe_of(&mut ends, 0, path)));
+        }
+        ends.restart(0, 1_000);
+        ends.run(300);
+        let now = Instant(ends.now);
+        assert!(ends.ends[0].prefer(now, Path::Backup));
+        ends.run(20);
+        for probe in &held {
+            ends.ends[1].handle_probe(Instant(ends.now), probe.path, probe);
+            assert_eq!(ends.taken(), [Some(Path::Backup); 2], "{probe:?}");
+            ends.run(1);
+        }
+        assert!(ends.ends[1].stats().probes_unproven >= held.len() as u64);
+        assert_eq!(ends.active(), [Path::Backup; 2]);
+    }
+}
+
+#[test]
+fn many_old_probes_are_answered_few_times() {
+    let mut ends = Ends::new();
+    ends.run(50);
+    let old = probe_of(&mut ends, 0, Path::Primary);
+    ends.restart(0, 11);
+    ends.run(300);
+    let sent = ends.ends[1].stats().probes_sent;
+    for _ in 0..1_000 {
+        ends.now += MS / 100;
+        let now = Instant(ends.now);
+        ends.ends[1].handle_probe(now, Path::Primary, &old);
+        for path in Path::ALL {
+            while ends.ends[1].poll_probe(now, path).is_some() {}
+        }
+    }
+    let answers = ends.ends[1].stats().probes_sent - sent;
+    assert!(answers <= 2 * 17, "{answers} in a detection time");
+}
+
+/// A peer that knows of one path only never sends a probe, and changes no path.
+#[test]
+fn frames_of_a_peer_without_probes_are_taken_after_a_while() {
+    let mut paths = Paths::new(PathsConfig::new(Tick::Nanosecond), 7).expect("the defaults");
+    for ms in 0..2_000 {
+        paths.heard(Instant(ms * MS), Path::Primary);
+        assert!(!paths.takes(Path::Primary), "{ms} ms");
+    }
+    paths.heard(Instant(2_000 * MS), Path::Primary);
+    assert!(paths.takes(Path::Primary));
+    // One that is replaced by such a peer.
+    let mut ends = Ends::new();
+    ends.run(50);
+    assert_eq!(ends.taken(), [Some(Path::Primary); 2]);
+    for _ in 0..2_100 {
+        ends.now += MS;
+        ends.ends[0].heard(Instant(ends.now), Path::Backup);
+    }
+    assert!(ends.ends[0].takes(Path::Backup));
+}
+
+#[test]
+fn reports_of_the_longer_path_do_not_revert_newer_ones() {
+    let mut ends = Ends::new();
+    ends.run(50);
+    let old = probe_of(&mut ends, 1, Path::Backup);
+    ends.cut[0][0] = true;
+    ends.run(9);
+    ends.now += 5 * MS;
+    ends.step([true; 2]);
+    assert!(ends.ends[0].sees(Path::Primary).fails);
+    ends.ends[0].handle_probe(Instant(ends.now), Path::Backup, &old);
+    assert!(ends.ends[0].sees(Path::Primary).fails);
+}

@@ -1,0 +1,189 @@
+//! Paths that carry frames, and badly.
+
+use super::*;
+
+/// Loses probes of end 0 with a probability of so many in a thousand.
+fn lossy(mut in_a_thousand: impl FnMut(&Probe) -> u32 + 'static) -> Box<dyn FnMut(usize, &Probe) -> bool> {
+    let mut noise: u32 = 1;
+    Box::new(move |end, probe| {
+        noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        end == 0 && noise >> 8 < ((1 << 24) / 1_000) * in_a_thousand(probe)
+    })
+}
+
+/// Runs until end 0 changes; returns the time that took, in ms.
+fn runs_until_change(ends: &mut Ends, most_ms: u64) -> u64 {
+    let (before, began) = (ends.changes[0].len(), ends.now);
+    while ends.changes[0].len() == before {
+        assert!(ends.now < began + most_ms * MS, "no change in {most_ms} ms");
+        ends.run(1);
+    }
+    (ends.now - began) / MS
+}
+
+/// A regression: a path that lost 35 % of all frames stayed in use, and the fallback went dormant on it.
+#[test]
+fn a_path_that_loses_frames_is_left_for_one_that_does_not_and_used_again_when_it_is_clean() {
+    for percent in [10, 35, 50] {
+        let mut ends = Ends::new();
+        ends.run(500);
+        assert!(ends.ends[0].has_clean_other());
+        ends.traffic = true;
+        ends.loses = lossy(move |probe| if probe.path == Path::Primary { 10 * percent } else { 0 });
+        runs_until_change(&mut ends, if percent < 20 { 1_000 } else { 100 });
+        assert_eq!(ends.changes[0][0].reason, ChangeReason::Loss);
+        assert_eq!(ends.active(), [Path::Backup, Path::Primary], "the other direction is clean");
+        assert!(!ends.ends[0].has_clean_other(), "the one that was left");
+        ends.run(20_000);
+        assert_eq!(ends.changes[0].len(), 1, "{percent} %: {:?}", ends.changes);
+        ends.loses = lossy(|_| 0);
+        // 128 probes, and the time to prove itself.
+        let ms = runs_until_change(&mut ends, 1_500);
+        assert!(ms > 1_000, "{ms} ms");
+        assert_eq!(ends.changes[0][1].reason, ChangeReason::Return);
+        assert_eq!(ends.ends[0].stats().quality_changes, 1);
+    }
+}
+
+#[test]
+fn a_little_loss_and_loss_on_both_paths_are_borne() {
+    for rates in [[5, 0], [100, 100], [300, 250]] {
+        let mut ends = Ends::new();
+        ends.run(500);
+        ends.traffic = true;
+        ends.loses = lossy(move |probe| rates[probe.path as usize]);
+        ends.run(20_000);
+        // Paths that lose the same may seem different for once.
+        assert!(ends.ends[0].stats().quality_changes <= 2, "{rates:?}");
+        assert_eq!(ends.ends[0].has_clean_other(), rates[1] == 0);
+    }
+}
+
+/// What is lost because there is too much of it is lost on either path.
+#[test]
+fn a_loss_that_follows_the_traffic_is_followed_ever_less_often() {
+    let mut ends = Ends::new();
+    ends.run(500);
+    ends.traffic = true;
+    ends.loses = lossy(|probe| if probe.path == probe.decision.active { 350 } else { 0 });
+    ends.run(120_000);
+    let changes = ends.changes[0].len();
+    assert!((3..=12).contains(&changes), "{changes} in two minutes");
+    assert!(!ends.ends[0].has_clean_other(), "and the fallback may act in the meantime");
+}
+
+#[test]
+fn what_is_measured_of_numbered_frames_counts_as_well() {
+    let mut ends = Ends::new();
+    ends.run(500);
+    let now = Instant(ends.now);
+    ends.ends[0].set_measured_loss(now, Some(0.046));
+    assert_eq!(ends.active()[0], Path::Primary);
+    ends.ends[0].set_measured_loss(now, Some(0.05));
+    assert_eq!(ends.active()[0], Path::Backup);
+    assert_eq!(ends.ends[0].sees(Path::Backup).lost, 0, "it says nothing of the other");
+}
+
+/// A regression: the path took 60 bytes and not 1,000, and its backup stood by.
+#[test]
+fn a_path_that_loses_full_size_frames_is_left_within_four_detection_times() {
+    let mut ends = Ends::new();
+    ends.run(500);
+    ends.loses = Box::new(|end, probe| end == 0 && probe.is_full && probe.path == Path::Primary);
+    let ms = runs_until_change(&mut ends, 40);
+    assert!(ms >= 15, "{ms} ms: one lost probe proves nothing");
+    assert_eq!(ends.changes[0][0].reason, ChangeReason::FullSize);
+    assert!(ends.ends[0].sees(Path::Primary).loses_full && !ends.ends[0].sees(Path::Backup).loses_full);
+    ends.run(5_000);
+    assert_eq!(ends.active(), [Path::Backup, Path::Primary]);
+    assert!(!ends.ends[0].prefer(Instant(ends.now), Path::Primary), "not even on request");
+    assert_eq!(ends.active()[0], Path::Backup);
+    ends.loses = lossy(|_| 0);
+    ends.run(1_500);
+    assert_eq!(ends.active(), [Path::Primary; 2]);
+}
+
+#[test]
+fn when_neither_path_takes_full_size_frames_it_is_said_and_nothing_changes() {
+    let mut ends = Ends::new();
+    ends.run(500);
+    ends.loses = Box::new(|_, probe| probe.is_full);
+    ends.run(5_000);
+    for end in &ends.ends {
+        assert!(Path::ALL.iter().all(|&path| end.sees(path).loses_full));
+        assert!(!end.has_clean_other());
+    }
+    // The one path is found out before the other.
+    assert!(ends.changes.iter().all(|changes| changes.len() <= 2), "{:?}", ends.changes);
+    // One of them does again.
+    ends.loses = Box::new(|_, probe| probe.is_full && probe.path == Path::Primary);
+    ends.run(5_000);
+    assert_eq!(ends.active(), [Path::Backup; 2]);
+}
+
+/// Probes that a port has no room for are not lost on the path.
+#[test]
+fn a_probe_that_was_not_sent_is_not_missed() {
+    let mut ends = Ends::new();
+    ends.run(50);
+    for round in 0..400 {
+        ends.now += MS;
+        let now = Instant(ends.now);
+        for end in 0..2 {
+            ends.ends[end].handle_timeout(now);
+            for path in Path::ALL {
+                while let Some(probe) = ends.ends[end].poll_probe(now, path) {
+                    if round % 3 == 0 {
+                        ends.ends[end].probe_dropped(&probe);
+                    } else {
+                        ends.ends[1 - end].handle_probe(now, path, &probe);
+                    }
+                }
+            }
+        }
+    }
+    for end in &ends.ends {
+        assert_eq!((end.stats().probes_lost, end.sees(Path::Primary).lost), ([0; 2], 0));
+        assert!(!end.sees(Path::Primary).loses_full && !end.sees(Path::Backup).loses_full);
+    }
+}
+
+/// An end that did not listen does not blame the path for what it has not heard.
+#[test]
+fn what_is_missed_in_a_standstill_is_no_loss() {
+    let mut ends = Ends::new();
+    ends.run(500);
+    for _ in 0..10 {
+        ends.run_only([true, false], 60);
+        ends.run(100);
+    }
+    assert_eq!(ends.ends[0].sees(Path::Primary).lost, 0);
+    assert!(ends.changes.iter().all(Vec::is_empty), "{:?}", ends.changes);
+}
+
+/// Lets both ends begin dormant, wakes end 0, and demands that `end` misses no probe of full size of the other one.
+fn wakes(end: usize) {
+    for dormant_ms in [1, 100, 260, 400, 510, 900] {
+        let mut ends = Ends::new();
+        ends.ends.iter_mut().for_each(|end| end.set_dormant(Instant(0), true));
+        ends.run(dormant_ms);
+        ends.ends[0].set_dormant(Instant(ends.now), false);
+        for _ in 0..400 {
+            ends.run(1);
+            assert!(!ends.ends[end].report(Path::Primary).loses_full, "{dormant_ms} ms, at {}", ends.now);
+        }
+        assert!(ends.changes.iter().all(Vec::is_empty), "{:?}", ends.changes);
+    }
+}
+
+/// A regression: an end that woke sent short probes until the next of full size was due by the turn of a dormant one.
+#[test]
+fn an_end_that_wakes_sends_full_size_probes_as_often_as_its_peer_expects() {
+    wakes(1);
+}
+
+/// A regression: the same at an end whose peer came to need a shorter detection time.
+#[test]
+fn an_end_whose_peer_needs_more_probes_sends_full_size_ones_as_often_as_that_expects() {
+    wakes(0);
+}
