@@ -10,14 +10,17 @@ use std::vec::Vec;
 
 const MS: u64 = 1_000_000;
 
+/// Which probes are lost, by the sending end.
+type Loses = Box<dyn FnMut(usize, &Probe) -> bool>;
+
 /// Two ends, and two paths between them without delay, of which each direction may be cut.
 struct Ends {
     now: u64,
     ends: [Paths; 2],
     /// By sending end and path.
     cut: [[bool; 2]; 2],
-    /// What is lost besides, by the sending end.
-    loses: Box<dyn FnMut(usize, &Probe) -> bool>,
+    /// What is lost besides.
+    loses: Loses,
     /// Whether other frames arrive all the time, so that losses are no silence.
     traffic: bool,
     changes: [Vec<PathChange>; 2],
@@ -59,7 +62,7 @@ impl Ends {
                 self.changes[end].push(change);
             }
             for path in Path::ALL {
-                if self.traffic && !self.cut[end][path as usize] {
+                if self.traffic && running[1 - end] && !self.cut[end][path as usize] {
                     self.ends[1 - end].heard(now, path);
                 }
                 while let Some(probe) = self.ends[end].poll_probe(now, path) {
@@ -245,6 +248,42 @@ fn a_peer_or_an_end_that_stands_still_is_no_failure() {
         ends.run(20);
     }
     assert!(ends.changes.iter().all(Vec::is_empty), "{:?}", ends.changes);
+}
+
+/// It finds what arrived meanwhile on one path first, and has not looked at the other one yet.
+#[test]
+fn a_standstill_shorter_than_a_detection_time_is_no_failure_either() {
+    let mut ends = Ends::new();
+    ends.traffic = true;
+    ends.run(50);
+    ends.cut[1][0] = true;
+    ends.run(3);
+    ends.cut[1][0] = false;
+    // 11 ms of silence on the primary, of which the end itself slept 8.
+    ends.run_only([false, true], 8);
+    ends.ends[0].heard(Instant(ends.now), Path::Backup);
+    assert!(ends.ends[0].is_heard(Path::Backup) && !ends.ends[0].report(Path::Primary).fails);
+    ends.run(20);
+    assert!(ends.changes.iter().all(Vec::is_empty), "{:?}", ends.changes);
+}
+
+/// A carrier that returns proves nothing: neither what was heard before it was lost, nor that the path passes frames again.
+#[test]
+fn a_path_whose_carrier_returns_is_used_once_the_peer_hears_this_end_on_it() {
+    let mut ends = Ends::new();
+    ends.run(50);
+    ends.carrier(Path::Backup, false);
+    ends.run(3);
+    ends.carrier(Path::Backup, true);
+    assert!(ends.ends.iter().all(|end| !end.is_heard(Path::Backup)));
+    ends.cut[0][1] = true;
+    ends.run(5);
+    assert!(ends.ends[0].is_heard(Path::Backup) && !ends.ends[0].sees(Path::Backup).fails);
+    assert!(!ends.ends[0].prefer(Instant(ends.now), Path::Backup));
+    assert_eq!(ends.active()[0], Path::Primary);
+    ends.cut[0][1] = false;
+    ends.run(5);
+    assert!(ends.ends[0].prefer(Instant(ends.now), Path::Backup));
 }
 
 #[test]

@@ -165,3 +165,20 @@ fn the_fallback_gives_up_nothing_while_the_other_path_is_clean() {
         assert_eq!(world.nodes[A].end.stats().fallback_changes, 0);
     }
 }
+
+/// What the receiver has said on the path that it leaves is lost with it.
+#[test]
+fn a_receiver_that_changes_its_path_says_at_once_what_has_arrived() {
+    let mut world = World::protected(1, [10_000; 2], [5_000; 2]);
+    world.cut(Path::Primary, B, true);
+    let frames = world.offer(A, Mode::Ordered, 50, 1_000);
+    while world.changes[B].is_empty() {
+        world.run_for(MICRO);
+    }
+    assert_eq!(world.ledger.deliveries[A], frames, "this direction is whole");
+    assert_eq!(world.nodes[A].end.status().outstanding_frames, 50);
+    // The way of the path, and the probes ahead.
+    world.run_for(12 * MICRO);
+    assert_eq!(world.nodes[A].end.status().outstanding_frames, 0);
+    assert_eq!(world.nodes[A].end.stats().resent_frames, 0);
+}

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Loses probes of end 0 with a probability of so many in a thousand.
-fn lossy(mut in_a_thousand: impl FnMut(&Probe) -> u32 + 'static) -> Box<dyn FnMut(usize, &Probe) -> bool> {
+fn lossy(mut in_a_thousand: impl FnMut(&Probe) -> u32 + 'static) -> Loses {
     let mut noise: u32 = 1;
     Box::new(move |end, probe| {
         noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -43,6 +43,23 @@ fn a_path_that_loses_frames_is_left_for_one_that_does_not_and_used_again_when_it
         assert_eq!(ends.changes[0][1].reason, ChangeReason::Return);
         assert_eq!(ends.ends[0].stats().quality_changes, 1);
     }
+}
+
+/// Nothing was lost on the dead one, because nothing has arrived that would show it.
+#[test]
+fn a_path_that_loses_frames_is_not_left_for_one_on_which_the_peer_hears_nothing() {
+    let mut ends = Ends::new();
+    ends.run(500);
+    ends.traffic = true;
+    ends.cut[0][1] = true;
+    ends.run(50);
+    ends.loses = lossy(|probe| if probe.path == Path::Primary { 350 } else { 0 });
+    ends.run(5_000);
+    assert_eq!((ends.ends[0].sees(Path::Backup).lost, ends.changes[0].len()), (0, 0), "{:?}", ends.changes);
+    assert!(!ends.ends[0].has_clean_other());
+    ends.cut[0][1] = false;
+    runs_until_change(&mut ends, 1_500);
+    assert_eq!(ends.changes[0][0].reason, ChangeReason::Loss);
 }
 
 #[test]
