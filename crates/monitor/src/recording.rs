@@ -2,7 +2,7 @@
 
 use crate::Cabling;
 use crate::agent::{Agent, AgentStatus, Decision, Policy};
-use crate::counters::{ERRORS_COUNTED, FecReading, Reading};
+use crate::counters::{ERRORS_COUNTED, FecCode, FecReading, Reading};
 use linkmend_diagnose::{Diagnose, Fault};
 use serde::Deserialize;
 use std::io::{self, Read};
@@ -52,7 +52,7 @@ impl Diagnose for RecordingError {
     fn hint(&self) -> Option<String> {
         let header = "time_s,port,good_frames,corrupted_frames";
         Some(format!(
-            "the first line is {header} (and symbol_errors, not_corrupted, up as 0 or 1, carrier_changes, speed in bit/s, epoch, corrected_codewords, uncorrectable_codewords, corrected_bits, codewords as 990;9;1); each other is a poll of a port"
+            "the first line is {header} (and symbol_errors, not_corrupted, up as 0 or 1, carrier_changes, speed in bit/s, code as rs528, rs544 or other, epoch, corrected_codewords, uncorrectable_codewords, corrected_bits, codewords as 990;9;1); each other is a poll of a port"
         ))
     }
 }
@@ -68,6 +68,8 @@ struct Row {
     carrier_changes: Option<u64>,
     #[serde(default)]
     speed: Option<u64>,
+    #[serde(default)]
+    code: Option<FecCode>,
     #[serde(default)]
     epoch: Option<u64>,
     #[serde(default)]
@@ -192,6 +194,7 @@ impl<R: Read> Recording<R> {
             up: row.up.map(|up| up != 0),
             carrier_changes: row.carrier_changes,
             speed: row.speed,
+            code: row.code,
             epoch: row.epoch,
             fec: row.fec(line)?,
         };

@@ -143,8 +143,8 @@ pub struct DetectionConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flap_half_life: Option<Span>,
-    /// Wrong symbols of a codeword that forward error correction corrects, 1 to 15 [default: 7 up to 25 Gbit/s, which is
-    /// RS(528,514), and 15 above, which is RS(544,514)]
+    /// Wrong symbols of a codeword that forward error correction corrects at all ports, 1 to 15 [default: by port, 7 with lanes of
+    /// up to 25 Gbit/s, which is RS(528,514), and 15 above, which is RS(544,514)]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fec_corrects: Option<u32>,

@@ -24,6 +24,55 @@ pub(crate) fn frames_lost(codewords: f64, frame_bits: f64) -> f64 {
     (codewords * (1.0 + frame_bits * TRANSCODING / CODEWORD_DATA_BITS)).min(1.0)
 }
 
+/// The code by which a port corrects errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FecCode {
+    /// RS(528,514), of lanes of 25 Gbit/s.
+    Rs528,
+    /// RS(544,514), of faster lanes.
+    Rs544,
+    /// One that corrects no symbols of a codeword, or none at all.
+    Other,
+}
+
+impl FecCode {
+    /// The fastest lanes with RS(528,514).
+    const SHORT_SPEED_MOST: u64 = 25_000_000_000;
+
+    /// The Reed-Solomon code of a port of this speed in bit/s.
+    pub fn of_lanes(speed: u64, lanes: u64) -> FecCode {
+        if speed <= lanes.saturating_mul(Self::SHORT_SPEED_MOST) { FecCode::Rs528 } else { FecCode::Rs544 }
+    }
+
+    /// Wrong symbols of a codeword that it corrects; `None` if it does not work on symbols.
+    pub fn correctable(self) -> Option<u32> {
+        match self {
+            FecCode::Rs528 => Some(7),
+            FecCode::Rs544 => Some(15),
+            FecCode::Other => None,
+        }
+    }
+
+    /// The code that a histogram gives away; `None` if it fits both.
+    ///
+    /// A port with RS(528,514) counts no codeword with eight errors or more, since it cannot correct them. Where a codeword with
+    /// each further error is less likely, but not by more than if errors were independent, codewords with seven and with six say how
+    /// many with eight there are at least. If so many are expected that none would be a chance of one in a million, and there
+    /// are none, it is that code.
+    pub fn of_histogram(codewords: &[u64; ERRORS_COUNTED]) -> Option<FecCode> {
+        const EXPECTED_LEAST: f64 = 14.0;
+        const SEVENS_LEAST: u64 = 100;
+        if codewords[8..].iter().any(|&count| count > 0) {
+            return Some(FecCode::Rs544);
+        }
+        let [six, seven] = [codewords[6], codewords[7]];
+        let eights = seven as f64 * (seven as f64 / six.max(1) as f64) * 7.0 / 8.0;
+        let is_cut_off = seven >= SEVENS_LEAST && seven <= six && eights >= EXPECTED_LEAST;
+        is_cut_off.then_some(FecCode::Rs528)
+    }
+}
+
 /// What a port's forward error correction had counted when it was polled, as far as the port says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -40,4 +89,28 @@ pub struct FecReading {
     /// Codewords by how many of their symbols were wrong: `codewords[k]` had `k` of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codewords: Option<[u64; ERRORS_COUNTED]>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A histogram in which each further error is this much less likely, up to `corrected` errors.
+    fn histogram(sixes: f64, ratio: f64, corrected: usize) -> [u64; ERRORS_COUNTED] {
+        std::array::from_fn(|errors| {
+            let count = sixes * libm::pow(ratio, errors as f64 - 6.0);
+            if errors <= corrected { count as u64 } else { 0 }
+        })
+    }
+
+    #[test]
+    fn a_histogram_that_is_cut_off_gives_the_short_code_away() {
+        assert_eq!(FecCode::of_histogram(&histogram(1e4, 0.1, 7)), Some(FecCode::Rs528));
+        assert_eq!(FecCode::of_histogram(&histogram(1e4, 0.1, 15)), Some(FecCode::Rs544));
+        assert_eq!(FecCode::of_histogram(&histogram(1e3, 0.1, 7)), None, "ten or fewer are expected");
+        assert_eq!(FecCode::of_histogram(&histogram(90.0, 1.0, 7)), None, "too few to say");
+        assert_eq!(FecCode::of_histogram(&histogram(1e4, 1e-3, 15)), None, "it ends by itself");
+        assert_eq!(FecCode::of_histogram(&[0; ERRORS_COUNTED]), None);
+        assert_eq!(FecCode::of_histogram(&[u64::MAX; ERRORS_COUNTED]), Some(FecCode::Rs544));
+    }
 }

@@ -5,6 +5,6 @@ mod fec;
 mod reading;
 
 pub use difference::{Difference, Increment, Irregularity};
-pub use fec::{ERRORS_COUNTED, FecReading, codewords_in};
+pub use fec::{ERRORS_COUNTED, FecCode, FecReading, codewords_in};
 pub(crate) use fec::{FRAME_BITS, frames_lost};
 pub use reading::Reading;

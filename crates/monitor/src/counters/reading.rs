@@ -1,6 +1,6 @@
 //! The counters of a port at one moment.
 
-use super::FecReading;
+use super::{FecCode, FecReading};
 use serde::{Deserialize, Serialize};
 
 /// What a port had counted when it was polled. Counters begin anywhere, and say nothing until they are polled again.
@@ -30,6 +30,9 @@ pub struct Reading {
     /// Speed in bit/s, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<u64>,
+    /// The code by which it corrects errors, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<FecCode>,
     /// What identifies the time since counters began, such as the number of a boot or of an interface. A port whose
     /// number differs from that of the last poll counts from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -26,8 +26,8 @@ pub struct Settings {
     pub link_up_hold_off: Duration,
     /// The penalty for flaps decays by half in this time; a second to 24 hours.
     pub flap_half_life: Duration,
-    /// How many wrong symbols of a codeword forward error correction can correct, 1 to 15; `None` for 15 of RS(544,514), and
-    /// up to 25 Gbit/s 7 of RS(528,514).
+    /// How many wrong symbols of a codeword forward error correction can correct at all ports, 1 to 15; `None` for what the code
+    /// of each port corrects.
     pub correctable: Option<u32>,
 }
 

@@ -1,17 +1,12 @@
 //! Whether a link is going to lose frames.
 
 use super::{Corrections, Forecast, codewords_in, forecast};
-use crate::counters::{FecReading, Reading};
+use crate::counters::{FecCode, FecReading, Reading};
 use crate::detection::Settings;
 use std::time::Duration;
 
 /// How long counters are added up for a forecast: at 100 Gbit/s, more than a billion codewords.
 const WINDOW: Duration = Duration::from_secs(60);
-/// The fastest ports of which forward error correction is taken to be RS(528,514), and what that corrects.
-const SPEED_OF_SHORT_CODEWORDS: u64 = 25_000_000_000;
-const SHORT_CODEWORDS_CORRECT: u32 = 7;
-const LONG_CODEWORDS_CORRECT: u32 = 15;
-
 /// Watches one port. A forecast is made every minute, from what was counted in that minute.
 ///
 /// A link is going to lose frames if the least that the counters allow is as much as [`Settings::activate`]. That is over when
@@ -60,9 +55,8 @@ impl EarlyWarning {
         if stands_still {
             return None;
         }
-        let short = reading.speed.is_some_and(|speed| speed <= SPEED_OF_SHORT_CODEWORDS);
-        let usual = if short { SHORT_CODEWORDS_CORRECT } else { LONG_CODEWORDS_CORRECT };
-        self.forecast = forecast(&corrections, settings.correctable.unwrap_or(usual));
+        let correctable = settings.correctable.or_else(|| code(reading).correctable());
+        self.forecast = correctable.and_then(|correctable| forecast(&corrections, correctable));
         self.judge(settings, now)
     }
 
@@ -92,6 +86,13 @@ impl EarlyWarning {
     }
 }
 
+/// The code of a port: what it says, else what its histogram gives away, else that of a single lane of its speed.
+fn code(reading: &Reading) -> FecCode {
+    let histogram = || FecCode::of_histogram(&reading.fec?.codewords?);
+    let usual = || reading.speed.map_or(FecCode::Rs544, |speed| FecCode::of_lanes(speed, 1));
+    reading.code.or_else(histogram).unwrap_or_else(usual)
+}
+
 /// Whether the later of two readings goes on where the other was.
 fn goes_on(before: &Reading, after: &Reading) -> bool {
     let grown = |before: Option<u64>, after: Option<u64>| {
@@ -99,7 +100,8 @@ fn goes_on(before: &Reading, after: &Reading) -> bool {
     };
     let Some((earlier, later)) = before.fec.zip(after.fec) else { return false };
     let bins = earlier.codewords.zip(later.codewords);
-    (before.epoch, before.carrier_changes, before.speed) == (after.epoch, after.carrier_changes, after.speed)
+    let of = |reading: &Reading| (reading.epoch, reading.carrier_changes, reading.speed, reading.code);
+    of(before) == of(after)
         && grown(earlier.corrected_codewords, later.corrected_codewords)
         && grown(earlier.corrected_bits, later.corrected_bits)
         && bins.is_none_or(|(before, after)| before.iter().zip(after).all(|(before, after)| after >= *before))
@@ -136,6 +138,8 @@ mod tests {
         settings: Settings,
         now: Duration,
         reading: Reading,
+        /// Errors of a codeword that can be corrected: codewords with more are not counted by their errors.
+        corrects: usize,
     }
 
     impl Port {
@@ -143,7 +147,7 @@ mod tests {
             let fec = FecReading { codewords: Some([0; ERRORS_COUNTED]), ..FecReading::default() };
             let reading = Reading { fec: Some(fec), speed: Some(100_000_000_000), ..Reading::default() };
             let settings = Settings { hold_down: Duration::from_mins(10), ..Settings::default() };
-            Port { warning: EarlyWarning::default(), settings, now: Duration::ZERO, reading }
+            Port { warning: EarlyWarning::default(), settings, now: Duration::ZERO, reading, corrects: 15 }
         }
 
         /// A minute in which each further error is this much less likely than the one before.
@@ -153,7 +157,7 @@ mod tests {
                 let bins =
                     self.reading.fec.as_mut().and_then(|fec| fec.codewords.as_mut()).expect("a histogram");
                 let mut count = 2e8 * (1.0 - ratio);
-                for bin in bins {
+                for bin in bins.iter_mut().take(self.corrects + 1) {
                     *bin += count as u64;
                     count *= ratio;
                 }
@@ -180,6 +184,23 @@ mod tests {
         assert_eq!(over[..9], [None; 9]);
         assert_eq!(over.iter().filter(|change| **change == Some(false)).count(), 1, "{over:?}");
         assert_eq!(port.warning.expected(), None);
+    }
+
+    #[test]
+    fn a_link_of_100g_over_lanes_of_25g_is_armed_by_the_code_that_it_has() {
+        let armed = |code, corrects, correctable| {
+            let mut port = Port::new();
+            (port.reading.code, port.corrects, port.settings.correctable) = (code, corrects, correctable);
+            (0..4).filter_map(|_| port.minute(0.1)).any(|expected| expected)
+        };
+        assert!(armed(Some(FecCode::Rs528), 7, None));
+        assert!(!armed(Some(FecCode::Rs544), 15, None));
+        assert!(!armed(Some(FecCode::Other), 7, None), "what it counts are no symbols");
+        // The port does not say, but its histogram does.
+        assert!(armed(None, 7, None));
+        assert!(!armed(None, 15, None));
+        // Who runs it knows better.
+        assert!(armed(Some(FecCode::Rs544), 15, Some(7)));
     }
 
     #[test]

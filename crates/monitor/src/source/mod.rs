@@ -28,6 +28,11 @@ pub trait Source: Send {
     /// # Errors
     /// If nothing could be polled. Ports that could not be read are left out otherwise.
     fn poll(&mut self) -> Result<Vec<(String, Reading)>, SourceError>;
+
+    /// Ports of which the latest polls have learned the alias by which neighbours know them, or that it is another one now.
+    fn take_aliases(&mut self) -> Vec<(String, String)> {
+        Vec::new()
+    }
 }
 
 /// Why nothing could be polled. The next poll tries again.

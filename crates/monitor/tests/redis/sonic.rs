@@ -1,7 +1,7 @@
 //! Counters of a SONiC switch, out of a Redis that has them under the names that SONiC gives them.
 
 use super::server::{Server, is_installed};
-use linkmend_monitor::counters::{Difference, FecReading, Increment, Irregularity, Reading};
+use linkmend_monitor::counters::{Difference, FecCode, FecReading, Increment, Irregularity, Reading};
 use linkmend_monitor::server::ServerUrl;
 use linkmend_monitor::source::{SonicSettings, SonicSource, Source};
 use std::collections::BTreeMap;
@@ -65,6 +65,7 @@ fn a_port_has_the_counters_that_its_switch_has() {
         up: Some(true),
         carrier_changes: Some(2 * 3),
         speed: Some(400_000_000_000),
+        code: Some(FecCode::Rs544),
         fec: Some(fec),
         ..Reading::default()
     };
@@ -79,6 +80,7 @@ fn a_port_has_the_counters_that_its_switch_has() {
         good_frames: 2_000_070,
         corrupted_frames: Some(7),
         speed: Some(100_000_000_000),
+        code: Some(FecCode::Rs528),
         fec: Some(fec),
         ..Reading::default()
     };
@@ -89,6 +91,30 @@ fn a_port_has_the_counters_that_its_switch_has() {
     assert_eq!(without_epoch("Ethernet12"), Reading { good_frames: 4_000, ..slow });
     let broken = Reading { good_frames: 5_000, up: Some(false), ..Reading::default() };
     assert_eq!(without_epoch("Ethernet16"), broken);
+}
+
+#[test]
+fn aliases_are_told_once_and_ports_without_a_cable_not_at_all() {
+    if !is_installed("aliases_are_told_once_and_ports_without_a_cable_not_at_all") {
+        return;
+    }
+    let server = Server::start(&[]);
+    send(&server, COUNTERS);
+    let internal: Vec<String> = ["Ethernet-BP0", "Ethernet-IB0", "Ethernet-Rec0"]
+        .iter()
+        .map(|name| format!("HSET COUNTERS_PORT_NAME_MAP {name} oid:0x1000000000002"))
+        .collect();
+    send(&server, &format!("SELECT 2\n{}", internal.join("\n")));
+    let mut source = source(&server);
+    assert!(!poll(&mut source).keys().any(|name| name.contains('-')));
+    let aliases = |source: &mut SonicSource| source.take_aliases().into_iter().collect::<BTreeMap<_, _>>();
+    let told = aliases(&mut source);
+    assert_eq!((told.len(), told["Ethernet0"].as_str(), told["Ethernet16"].as_str()), (5, "etp1", "etp5"));
+    poll(&mut source);
+    assert_eq!(aliases(&mut source), BTreeMap::new());
+    send(&server, "SELECT 0\nHSET PORT_TABLE:Ethernet4 alias etp2a");
+    poll(&mut source);
+    assert_eq!(aliases(&mut source), BTreeMap::from([("Ethernet4".to_owned(), "etp2a".to_owned())]));
 }
 
 /// What two polls of a port say, with these commands between them.

@@ -136,12 +136,11 @@ impl PrometheusSource {
                 good_frames,
                 corrupted_frames: of(&corrupted),
                 symbol_errors: of(&symbols),
-                not_corrupted: None,
                 up: of(&up).map(|up| up > 0),
                 carrier_changes: of(&changes),
                 speed: of(&speed),
-                epoch: None,
                 fec: (fec != FecReading::default()).then_some(fec),
+                ..Reading::default()
             };
             readings.push((name, reading));
         }

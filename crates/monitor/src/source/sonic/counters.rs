@@ -3,7 +3,7 @@
 //! Names are those of SAI (`saiport.h`), which takes them from RFC 2863 (`IF_`) and RFC 2819 (`ETHER_STATS_`).
 
 use super::Trouble;
-use crate::counters::{ERRORS_COUNTED, FecReading, Reading};
+use crate::counters::{ERRORS_COUNTED, FecCode, FecReading, Reading};
 use ::redis::Value;
 use std::fmt;
 
@@ -59,10 +59,14 @@ const UNCORRECTABLE: usize = 12;
 const CORRECTED_BITS: usize = 13;
 const CODEWORDS: usize = 14;
 
-/// What is read of a port's state: its speed in Mbit/s, how often it went up or down, and whether it is up.
-pub(super) const STATE_FIELDS: [&str; 3] = ["speed", "flap_count", "oper_status"];
-/// A place in [`STATE_FIELDS`].
+/// What is read of a port's state: its speed in Mbit/s, how often it went up or down, whether it is up, its lanes, its forward
+/// error correction, and what neighbours hear it called.
+pub(super) const STATE_FIELDS: [&str; 6] = ["speed", "flap_count", "oper_status", "lanes", "fec", "alias"];
+/// Places in [`STATE_FIELDS`].
 const OPER_STATUS: usize = 2;
+const LANES: usize = 3;
+const FEC: usize = 4;
+const ALIAS: usize = 5;
 
 /// Where the corrupted frames of a port are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -165,12 +169,33 @@ pub(super) fn speed_and_flaps(fields: &[Value], troubles: &mut Vec<Trouble>) -> 
 
 /// Whether a port is up; `None` if it does not say.
 pub(super) fn is_up(fields: &[Value]) -> Option<bool> {
-    match fields.get(OPER_STATUS) {
-        Some(Value::BulkString(text)) => match &text[..] {
-            b"up" => Some(true),
-            b"down" => Some(false),
-            _ => None,
-        },
+    match text(fields, OPER_STATUS)? {
+        "up" => Some(true),
+        "down" => Some(false),
+        _ => None,
+    }
+}
+
+/// The code by which a port of this speed in bit/s corrects errors; `None` if it does not say enough.
+pub(super) fn code(fields: &[Value], speed: Option<u64>) -> Option<FecCode> {
+    match text(fields, FEC)? {
+        "rs" => {
+            let lanes = text(fields, LANES).filter(|lanes| !lanes.is_empty())?.split(',').count();
+            Some(FecCode::of_lanes(speed?, lanes as u64))
+        }
+        "fc" | "none" => Some(FecCode::Other),
+        _ => None,
+    }
+}
+
+/// What neighbours hear a port called.
+pub(super) fn alias(fields: &[Value]) -> Option<&str> {
+    text(fields, ALIAS).filter(|alias| !alias.is_empty())
+}
+
+fn text(fields: &[Value], place: usize) -> Option<&str> {
+    match fields.get(place) {
+        Some(Value::BulkString(bytes)) => std::str::from_utf8(bytes).ok(),
         _ => None,
     }
 }
@@ -281,6 +306,21 @@ mod tests {
         assert_eq!(is_up(&[]), None);
     }
 
+    #[test]
+    fn lanes_of_25g_have_the_short_code() {
+        let of = |speed: u64, lanes: &str, fec: &str| {
+            let text = |text: &str| Value::BulkString(text.as_bytes().to_vec());
+            code(&[Value::Nil, Value::Nil, Value::Nil, text(lanes), text(fec)], Some(speed * 1_000_000_000))
+        };
+        assert_eq!(of(100, "1,2,3,4", "rs"), Some(FecCode::Rs528));
+        assert_eq!(of(25, "1", "rs"), Some(FecCode::Rs528));
+        assert_eq!(of(100, "1,2", "rs"), Some(FecCode::Rs544));
+        assert_eq!(of(100, "1", "rs"), Some(FecCode::Rs544));
+        assert_eq!(of(400, "1,2,3,4,5,6,7,8", "rs"), Some(FecCode::Rs544));
+        assert_eq!(of(25, "1", "fc"), Some(FecCode::Other));
+        assert_eq!((of(100, "1,2", "auto"), of(100, "", "rs"), code(&[], Some(1))), (None, None, None));
+    }
+
     proptest! {
         #[test]
         fn no_fields_panic(texts in prop::collection::vec(prop::option::of("[0-9N/A.+-]{0,22}"), 0..40)) {
@@ -293,7 +333,8 @@ mod tests {
                 prop_assert!(matches!(&fields[UNICAST], Value::BulkString(_)));
                 prop_assert!(reading.fec != Some(FecReading::default()));
             }
-            let _ = speed_and_flaps(&fields, &mut troubles);
+            let (speed, _) = speed_and_flaps(&fields, &mut troubles);
+            let _ = (code(&fields, speed), alias(&fields), is_up(&fields));
         }
     }
 }

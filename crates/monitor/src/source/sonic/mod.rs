@@ -26,6 +26,9 @@ use session::Session;
 use std::collections::BTreeMap;
 use wildmatch::WildMatch;
 
+/// How the names of ports begin that are no end of a cable: those between the chips of a switch, those by which its line cards
+/// reach each other's processors, and those that send back into the chip.
+const INTERNAL: [&str; 3] = ["Ethernet-BP", "Ethernet-IB", "Ethernet-Rec"];
 /// Ports that are read with one call.
 const PORTS_READ_MOST: usize = 500;
 
@@ -38,6 +41,8 @@ pub struct SonicSource {
     /// The number of the epoch that began last, of whichever port.
     epoch: u64,
     complaints: Complaints,
+    /// Of which nobody was told yet.
+    aliases: Vec<(String, String)>,
 }
 
 /// What is remembered of a port from one poll to the next.
@@ -48,6 +53,7 @@ struct Port {
     /// Another one begins when counters are taken from elsewhere: their difference would mean nothing.
     epoch: u64,
     flaps: Option<u64>,
+    alias: Option<String>,
 }
 
 impl SonicSource {
@@ -63,6 +69,7 @@ impl SonicSource {
             ports: BTreeMap::new(),
             epoch: 0,
             complaints: Complaints::default(),
+            aliases: Vec::new(),
         })
     }
 
@@ -87,7 +94,10 @@ impl SonicSource {
     fn watched(&mut self, map: BTreeMap<String, String>) -> Vec<(String, String)> {
         let mut watched = Vec::with_capacity(map.len().min(PORTS_MOST));
         for (name, object) in map {
-            if !self.patterns.is_empty() && !self.patterns.iter().any(|pattern| pattern.matches(&name)) {
+            let is_internal = INTERNAL.iter().any(|beginning| name.starts_with(beginning));
+            if is_internal
+                || !self.patterns.is_empty() && !self.patterns.iter().any(|pattern| pattern.matches(&name))
+            {
                 continue;
             }
             // Which agent will have them does not matter here.
@@ -140,18 +150,17 @@ impl SonicSource {
             let mut troubles = Vec::new();
             let counted = counted.map_err(|why| Trouble::new(format!("has no counters: {why}")));
             let taken = counted.and_then(|counted| counters::take(&counted, &mut troubles));
-            let up = state.as_deref().ok().and_then(counters::is_up);
-            let (speed, flaps) = match state {
-                Ok(state) => counters::speed_and_flaps(&state, &mut troubles),
-                Err(why) => {
-                    troubles.push(Trouble::new(format!("has no speed: {why}")));
-                    (None, None)
-                }
-            };
+            let state = state.unwrap_or_else(|why| {
+                troubles.push(Trouble::new(format!("has no speed: {why}")));
+                Vec::new()
+            });
+            let (speed, flaps) = counters::speed_and_flaps(&state, &mut troubles);
             match taken {
                 Ok((choice, reading)) => {
-                    let reading = Reading { up, speed, ..reading };
+                    let (up, code) = (counters::is_up(&state), counters::code(&state, speed));
+                    let reading = Reading { up, speed, code, ..reading };
                     readings.push((name.clone(), self.complete(name, object, choice, flaps, reading)));
+                    self.know_alias(name, counters::alias(&state));
                 }
                 Err(trouble) => troubles.push(trouble),
             }
@@ -179,12 +188,23 @@ impl SonicSource {
                 (self.epoch, flaps)
             }
         };
-        let port = Port { object: object.to_owned(), choice, epoch, flaps };
+        let alias = self.ports.get_mut(name).and_then(|port| port.alias.take());
+        let port = Port { object: object.to_owned(), choice, epoch, flaps, alias };
         self.ports.insert(name.to_owned(), port);
         // A flap is known at once, and what it did to the counters up to a second later. With the number of the poll before
         // added, the number changes in both polls that may have some of it.
         let carrier_changes = flaps.map(|flaps| flaps.saturating_add(before.unwrap_or_default()));
         Reading { carrier_changes, epoch: Some(epoch), ..reading }
+    }
+
+    fn know_alias(&mut self, name: &str, alias: Option<&str>) {
+        let known = self.ports.get_mut(name).map(|port| &mut port.alias);
+        if let (Some(known), Some(alias)) = (known, alias)
+            && known.as_deref() != Some(alias)
+        {
+            *known = Some(alias.to_owned());
+            self.aliases.push((name.to_owned(), alias.to_owned()));
+        }
     }
 
     /// Says which counters are taken of ports that are new, or of which they are others than before.
@@ -221,6 +241,10 @@ impl Source for SonicSource {
             tracing::warn!("{complaint}");
         }
         readings
+    }
+
+    fn take_aliases(&mut self) -> Vec<(String, String)> {
+        std::mem::take(&mut self.aliases)
     }
 }
 
