@@ -2,6 +2,7 @@
 //! restarted, falls silent, and a daemon is killed, each in the middle of activations. What is protected in the end must be
 //! exactly what corrupts.
 
+mod downstream;
 mod switches;
 
 use std::time::{Duration, Instant};

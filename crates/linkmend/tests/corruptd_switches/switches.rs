@@ -38,7 +38,7 @@ pub fn is_installed() -> bool {
 }
 
 /// A process that ends with this.
-struct Process(Child);
+pub struct Process(pub Child);
 
 impl Process {
     fn kill(&mut self) {
@@ -58,12 +58,12 @@ impl Drop for Process {
     }
 }
 
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address").port()
 }
 
 /// A Redis with its files in this folder.
-fn start_redis(port: u16, folder: &Path, options: &[&str]) -> Process {
+pub fn start_redis(port: u16, folder: &Path, options: &[&str]) -> Process {
     let mut command = Command::new(PROGRAM);
     command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""]).args(options);
     command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
