@@ -8,6 +8,18 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cabling {
     peers: BTreeMap<PortName, PortName>,
+    /// Ports whose neighbours were heard by lldpd. What a neighbour calls its port towards others may be an alias.
+    heard: BTreeSet<PortName>,
+}
+
+/// A cable that lldpd sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeardCable {
+    /// The port that hears the other one.
+    pub near: PortName,
+    pub far: PortName,
+    /// Whether `far` has the port's alias, and not its name.
+    pub by_alias: bool,
 }
 
 /// Two statements about a port that cannot both be true.
@@ -75,6 +87,46 @@ impl Cabling {
         (cabling, faults.into_values().collect())
     }
 
+    /// Adds the cables that lldpd sees, like [`with_seen`](Self::with_seen) those of others. An alias does not contradict the
+    /// name of a port of the same neighbour.
+    pub fn with_heard(&self, heard: &[HeardCable], others: &[[PortName; 2]]) -> (Cabling, Vec<CablingError>) {
+        let (known, _) = self.with_seen(others);
+        let is_known = |cable: &&HeardCable| {
+            let peer = known.peer(&cable.near);
+            !(cable.by_alias && peer.is_some_and(|peer| peer.agent() == cable.far.agent()))
+        };
+        let ends = heard.iter().filter(is_known).map(|cable| [cable.near.clone(), cable.far.clone()]);
+        let seen: Vec<[PortName; 2]> = others.iter().cloned().chain(ends).collect();
+        let (mut cabling, faults) = self.with_seen(&seen);
+        let is_there = |near: &&PortName| cabling.peers.contains_key(near);
+        cabling.heard = heard.iter().map(|cable| &cable.near).filter(is_there).cloned().collect();
+        (cabling, faults)
+    }
+
+    /// Calls a port by its name that a neighbour has heard of by its alias; whether it did.
+    ///
+    /// # Errors
+    /// If the port is known by its name, and faces another one. Nothing is changed then.
+    pub fn resolve(&mut self, alias: &PortName, name: &PortName) -> Result<bool, CablingError> {
+        let Some(near) = self.peers.get(alias).filter(|near| alias != name && self.heard.contains(near))
+        else {
+            return Ok(false);
+        };
+        let near = near.clone();
+        if let Some(peer) = self.peers.get(name).filter(|peer| **peer != near) {
+            return Err(CablingError::TwoPeers(Box::new([name.clone(), peer.clone(), near])));
+        }
+        self.peers.remove(alias);
+        self.peers.insert(near.clone(), name.clone());
+        self.peers.insert(name.clone(), near);
+        Ok(true)
+    }
+
+    /// Whether lldpd has heard this port's neighbour, which then has heard of the port by its alias.
+    pub fn is_heard(&self, port: &PortName) -> bool {
+        self.heard.contains(port)
+    }
+
     /// The port at the other end of a port's cable.
     pub fn peer(&self, port: &PortName) -> Option<&PortName> {
         self.peers.get(port)
@@ -138,6 +190,33 @@ mod tests {
         reversed.reverse();
         reversed.iter_mut().for_each(|ends| ends.reverse());
         assert_eq!(known.with_seen(&reversed).0, cabling, "order does not matter");
+    }
+
+    #[test]
+    fn an_alias_is_no_second_name_and_is_resolved_once() {
+        let port = |text: &str| -> PortName { text.parse().expect("a port") };
+        let heard = |near, far, by_alias| HeardCable { near: port(near), far: port(far), by_alias };
+        let all = [heard("a/1", "b/etp1", true), heard("a/2", "b/etp2", true), heard("a/3", "b/swp3", false)];
+        let known = cables(&[["a/2", "b/2"]]).expect("no contradiction");
+        let (mut cabling, faults) = known.with_heard(&all, &[[port("a/4"), port("b/4")]]);
+        assert_eq!(faults, []);
+        let peer = |cabling: &Cabling, of: &str| cabling.peer(&port(of)).map(ToString::to_string);
+        assert_eq!(peer(&cabling, "a/1").as_deref(), Some("b/etp1"));
+        assert_eq!(peer(&cabling, "a/2").as_deref(), Some("b/2"));
+        assert_eq!(cabling.resolve(&port("b/etp1"), &port("b/1")), Ok(true));
+        assert_eq!(peer(&cabling, "a/1").as_deref(), Some("b/1"));
+        assert_eq!((peer(&cabling, "b/1").as_deref(), peer(&cabling, "b/etp1")), (Some("a/1"), None));
+        assert_eq!(cabling.resolve(&port("b/etp1"), &port("b/1")), Ok(false));
+        assert_eq!(
+            cabling.resolve(&port("b/4"), &port("b/9")),
+            Ok(false),
+            "nobody has heard of it by an alias"
+        );
+        let error = cabling.resolve(&port("b/swp3"), &port("b/1")).expect_err("it faces another port");
+        assert_eq!(error.to_string(), "b/1 faces a/1, and a/3 as well");
+        // Another neighbour at the same port contradicts.
+        let (_, faults) = known.with_heard(&[heard("a/2", "c/etp2", true)], &[]);
+        assert_eq!(faults.len(), 1);
     }
 
     #[test]

@@ -34,6 +34,10 @@ pub struct Request {
     /// The port that sends, as the receiving end knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<PortName>,
+    /// What neighbours hear the receiving port called, if that is not its name. A request of generation 0 asks for nothing and
+    /// only says this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alias: Option<String>,
     /// Whether the link should be disabled.
     #[serde(default)]
     pub disable: bool,

@@ -39,5 +39,5 @@ pub mod recording;
 pub mod server;
 pub mod source;
 
-pub use cabling::{Cabling, CablingError};
+pub use cabling::{Cabling, CablingError, HeardCable};
 pub use port_name::{PortName, PortNameError};

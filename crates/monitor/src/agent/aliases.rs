@@ -83,7 +83,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
     /// Switch, its port, the alias of that, and the neighbour.
-    const ENDS: [[&str; 4]; 2] = [["t0", "Ethernet116", "Ethernet30/1", "t1"], ["t1", "Ethernet0", "etp1", "t0"]];
+    const ENDS: [[&str; 4]; 2] =
+        [["t0", "Ethernet116", "Ethernet30/1", "t1"], ["t1", "Ethernet0", "etp1", "t0"]];
 
     fn port(agent: &str, port: &str) -> PortName {
         PortName::new(agent, port).expect("a port")
@@ -164,7 +165,11 @@ mod tests {
         assert_eq!([0, 1].map(|end| sender(&pair, end)), ["t1/Ethernet0", "t0/Ethernet116"]);
         assert!(pair.carried_out.is_empty(), "nothing was asked for");
         let shown = pair.agents.iter().map(|agent| agent.status(pair.now).ports.len());
-        assert_eq!(shown.collect::<Vec<_>>(), [1, 1], "ports of neighbours that ask for nothing are not shown");
+        assert_eq!(
+            shown.collect::<Vec<_>>(),
+            [1, 1],
+            "ports of neighbours that ask for nothing are not shown"
+        );
         (0..5).for_each(|_| pair.second(1_000));
         assert_eq!(pair.carried_out, [("Ethernet116".to_owned(), true)]);
         let request = pair.bus[&port("t1", "Ethernet0")].request.clone().expect("asked for");

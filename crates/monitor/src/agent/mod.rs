@@ -13,6 +13,7 @@
 //!
 //! Nothing is asked for before the bus has said what was asked for earlier, so that a restart does not end protection.
 
+mod aliases;
 mod decision;
 mod direction;
 mod status;
@@ -95,6 +96,12 @@ pub struct Agent {
     /// What is known of directions to and from ports of this agent.
     directions: BTreeMap<PortName, DirectionState>,
     carrying: BTreeMap<PortName, Carrying>,
+    /// Aliases of this agent's ports, by their names.
+    own_aliases: BTreeMap<String, String>,
+    /// Ports of neighbours by their aliases, as far as cables had these.
+    aliases: BTreeMap<PortName, PortName>,
+    /// Ports of others of which it was said that nothing can be done about them.
+    strangers: BTreeSet<PortName>,
     /// Ports of this agent whose links only pass on what others corrupt, with the links that do.
     upstream: BTreeMap<PortName, String>,
     /// Directions of which the bus knows as much as we do, as far as it has said so since the connection began.
@@ -119,6 +126,9 @@ impl Agent {
             ports: BTreeMap::new(),
             directions: BTreeMap::new(),
             carrying: BTreeMap::new(),
+            own_aliases: BTreeMap::new(),
+            aliases: BTreeMap::new(),
+            strangers: BTreeSet::new(),
             upstream: BTreeMap::new(),
             in_step: BTreeSet::new(),
             synchronised: false,
@@ -148,6 +158,7 @@ impl Agent {
     pub fn reconfigure(&mut self, now: Duration, policy: Policy, cabling: Cabling) {
         self.policy = policy;
         let before = std::mem::replace(&mut self.cabling, cabling);
+        self.resolve_aliases();
         let ports: Vec<PortName> = self.directions.keys().cloned().collect();
         for port in ports {
             let was = before.peer(&port).filter(|peer| peer.agent() == self.name);
@@ -222,10 +233,11 @@ impl Agent {
 
     /// Takes what the bus says of a direction, be it new, known or outdated.
     pub fn handle_state(&mut self, now: Duration, port: &PortName, state: DirectionState) {
+        self.learn_alias(port, &state);
         let receives = port.agent() == self.name;
         let sends = self.sender(port).is_some();
         if !receives && !sends {
-            return;
+            return self.say_unknown(port, &state);
         }
         let known = self.directions.entry(port.clone()).or_default();
         // Either end gives a bus its memory back: the other one may have been restarted meanwhile.
@@ -377,15 +389,18 @@ impl Agent {
 
     /// Asks for what a watched port needs, if it is not what was asked for last.
     fn ask(&mut self, now: Duration, port: &str) {
-        let Some(watched) = self.ports.get_mut(port).filter(|_| self.synchronised) else { return };
-        let name = watched.name().clone();
+        let watched = self.ports.get(port).filter(|_| self.synchronised);
+        let Some(name) = watched.map(|watched| watched.name().clone()) else { return };
+        let alias = self.alias(&name);
+        let Some(watched) = self.ports.get_mut(port) else { return };
         let known = self.directions.get(&name).and_then(|state| state.request.as_ref());
         let upstream = self.upstream.get(&name);
         let Some(request) = watched.request(&self.policy, known, self.cabling.peer(&name), upstream) else {
-            return;
+            return self.announce(&name);
         };
         watched.found = false;
-        let request = Request { sender: self.cabling.peer(&name).cloned(), ..request };
+        let sender = self.cabling.peer(&name).cloned();
+        let request = Request { sender, alias, ..request };
         self.decisions.push_back(Decision::of_request(now, watched, &request));
         self.directions.entry(name.clone()).or_default().request = Some(request.clone());
         self.actions.push_back(Action::Request { port: name.clone(), request });
@@ -428,6 +443,9 @@ impl Agent {
         };
         let Some(state) = self.directions.get(port) else { return };
         let Some(request) = state.request.clone().map(Request::to_carry_out) else { return };
+        if request.generation == 0 {
+            return;
+        }
         let carrying = self.carrying.entry(port.clone()).or_default();
         if carrying.due(now, &request) == Due::Now {
             let again = state.acknowledgement.as_ref().is_some_and(|done| {

@@ -110,8 +110,11 @@ impl Agent {
     /// The agent's status, with the ports sorted by name.
     pub fn status(&self, now: Duration) -> AgentStatus {
         let watched = self.ports.values().map(|watched| watched.name());
-        let carried = self.directions.keys().filter(|port| port.agent() != self.name);
-        let mut names: Vec<&PortName> = watched.chain(carried).collect();
+        let carried = self.directions.iter().filter(|(port, state)| {
+            port.agent() != self.name
+                && (state.request_generation() > Some(0) || state.acknowledgement.is_some())
+        });
+        let mut names: Vec<&PortName> = watched.chain(carried.map(|(port, _)| port)).collect();
         names.sort();
         AgentStatus {
             agent: self.name.clone(),
@@ -155,7 +158,7 @@ impl Agent {
                 .and_then(|watched| watched.irregularity)
                 .map(|irregularity| irregularity.to_string()),
             hold_down_s: watched.and_then(ends),
-            request: known.request,
+            request: known.request.filter(|request| request.generation > 0),
             acknowledgement: known.acknowledgement,
         }
     }

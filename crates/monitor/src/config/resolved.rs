@@ -6,12 +6,12 @@ use super::{
 };
 use crate::agent::Policy;
 use crate::detection::Settings;
-use crate::{Cabling, PortName};
+use crate::{Cabling, HeardCable, PortName};
 use linkmend_dataplane::config::ProtectMode;
 use linkmend_diagnose::ParameterError;
 use linkmend_quantity::BitRate;
 use linkmend_topology::file::{
-    LldpNeighbour, NamedCable, TopologyFileOptions, lldp_neighbours, read_topology,
+    FarPort, LldpNeighbour, NamedCable, TopologyFileOptions, lldp_neighbours, read_topology,
 };
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -143,9 +143,8 @@ impl MonitorConfig {
     /// The cables that were written, those of a network file, and those that lldpd sees. Where these contradict each other,
     /// none is believed.
     fn cabling(&self, agent: &str, cables: Vec<[PortName; 2]>) -> Result<Cabling, ConfigError> {
-        let mut seen = self.cables_of_network()?;
-        seen.extend(self.cables_of_neighbours(agent)?);
-        let (cabling, faults) = Cabling::new(cables)?.with_seen(&seen);
+        let (heard, seen) = (self.cables_of_neighbours(agent)?, self.cables_of_network()?);
+        let (cabling, faults) = Cabling::new(cables)?.with_heard(&heard, &seen);
         for fault in faults {
             tracing::warn!(
                 "{fault}, so that neither is believed: nobody is asked to protect what arrives there"
@@ -175,23 +174,29 @@ impl MonitorConfig {
         Ok(seen)
     }
 
-    fn cables_of_neighbours(&self, agent: &str) -> Result<Vec<[PortName; 2]>, ConfigError> {
+    fn cables_of_neighbours(&self, agent: &str) -> Result<Vec<HeardCable>, ConfigError> {
         let Some(path) = &self.lldp else { return Ok(Vec::new()) };
-        let content = read_bounded(path)?;
-        let mut seen = Vec::new();
-        for LldpNeighbour { port, neighbour, far_port } in
-            lldp_neighbours(content, &path.display().to_string())?
-        {
+        let (file, content) = (path.display().to_string(), read_bounded(path)?);
+        let mut heard = Vec::new();
+        for LldpNeighbour { port, neighbour, far_port, faces } in lldp_neighbours(content, agent, &file)? {
+            if let (Some(faces), Some(neighbour)) = (faces.filter(|faces| *faces != port), &neighbour) {
+                tracing::warn!(
+                    "{file}: {neighbour} is connected to {port}, and describes its port as connected to {faces}; \
+                     the description is not believed"
+                );
+            }
+            let by_alias = matches!(far_port, Some(FarPort::Alias(_)));
+            let far_port = far_port.map(|(FarPort::Name(name) | FarPort::Alias(name))| name);
             let far = neighbour.zip(far_port).and_then(|(name, port)| PortName::new(&name, &port).ok());
             match (PortName::new(agent, &port), far) {
-                (Ok(near), Some(far)) => seen.push([near, far]),
-                _ => tracing::info!(
-                    "{}: the neighbour at {port} does not say enough of itself",
-                    path.display()
+                (Ok(near), Some(far)) => heard.push(HeardCable { near, far, by_alias }),
+                _ => tracing::warn!(
+                    "{file}: the neighbour at {port} names no port of its own, so nobody is asked to protect what \
+                     arrives there; name its cable with --cable"
                 ),
             }
         }
-        Ok(seen)
+        Ok(heard)
     }
 }
 
@@ -302,6 +307,33 @@ mod tests {
         let error = resolve(&config).expect_err("refused");
         assert!(error.contains("neighbours.json"), "{error}");
         assert!(resolve("lldp = \"/nowhere/at-all\"").expect_err("refused").contains("/nowhere/at-all"));
+    }
+
+    #[test]
+    fn neighbours_that_are_known_by_aliases_are_no_contradiction() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("neighbours.json");
+        let interface = |port: &str, alias: &str, description: &str| {
+            format!(
+                "{{\"{port}\": {{\"chassis\": {{\"t0\": {{\"id\": {{\"type\": \"mac\", \"value\": \"00:01\"}}}}}}, \
+                 \"port\": {{\"id\": {{\"type\": \"local\", \"value\": \"{alias}\"}}, \"descr\": \"{description}\"}}}}}}"
+            )
+        };
+        let interfaces = [
+            interface("Ethernet0", "Ethernet30/1", "leaf1:Ethernet0"),
+            interface("Ethernet4", "Ethernet31/1", "leaf1:Ethernet8"),
+            interface("Ethernet8", "7", "leaf1:Ethernet8"),
+        ];
+        let text = format!("{{\"lldp\": {{\"interface\": [{}]}}}}", interfaces.join(", "));
+        std::fs::write(&path, text).expect("written");
+        let config = format!("lldp = \"{}\"", path.display());
+        let ports = |config: &str| -> Vec<String> {
+            resolve(config).expect("usable").cabling.ports().map(ToString::to_string).collect()
+        };
+        let seen = ["leaf1/Ethernet0", "leaf1/Ethernet4", "t0/Ethernet30/1", "t0/Ethernet31/1"];
+        assert_eq!(ports(&config), seen);
+        let named = ports(&format!("cable = [\"Ethernet0=t0/Ethernet116\"]\n{config}"));
+        assert_eq!(named, ["leaf1/Ethernet0", "leaf1/Ethernet4", "t0/Ethernet116", "t0/Ethernet31/1"]);
     }
 
     #[test]

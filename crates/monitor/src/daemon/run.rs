@@ -437,6 +437,7 @@ impl Corruptd {
                 if self.troubles.source.take().is_some() {
                     tracing::info!("counters can be read again");
                 }
+                self.agent.handle_aliases(self.source.take_aliases());
                 self.agent.handle_readings(now, readings);
             }
             Err(error) => {

@@ -214,17 +214,33 @@ pub struct LldpNeighbour {
     pub port: String,
     /// `None` if the neighbour does not say its name.
     pub neighbour: Option<String>,
-    /// The port of the neighbour: its interface name, else how it describes it; `None` if it gives a MAC address or a number
-    /// of its own only, which is no name by which anybody else knows it.
-    pub far_port: Option<String>,
+    /// The port of the neighbour; `None` if it gives a MAC address or a number of its own only, which is no name by which
+    /// anybody else knows it.
+    pub far_port: Option<FarPort>,
+    /// The switch's port that the neighbour says it faces, if it does.
+    pub faces: Option<String>,
 }
 
-/// Reads what `lldpcli show neighbors` prints on one switch, as `-f json` or `-f json0`; `file` is the name that messages use.
+/// What is known of a neighbour's port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FarPort {
+    /// The name of its interface, or a description that is one word.
+    Name(String),
+    /// What the neighbour calls it towards others. Only the neighbour knows which of its ports that is.
+    Alias(String),
+}
+
+/// Reads what `lldpcli show neighbors` prints on the switch called `own`, as `-f json` or `-f json0`; `file` is the name that
+/// messages use.
 ///
 /// # Errors
 /// If it is something else, with file and line.
-pub fn lldp_neighbours(content: Vec<u8>, file: &str) -> Result<Vec<LldpNeighbour>, TopologyFileError> {
-    lldp::neighbours(Text::new(content, file.to_owned())?)
+pub fn lldp_neighbours(
+    content: Vec<u8>,
+    own: &str,
+    file: &str,
+) -> Result<Vec<LldpNeighbour>, TopologyFileError> {
+    lldp::neighbours(Text::new(content, file.to_owned())?, own)
 }
 
 fn format(text: &str, file: &str) -> Result<Option<Format>, TopologyFileError> {

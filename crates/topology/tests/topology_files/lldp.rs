@@ -1,7 +1,7 @@
 //! LLDP dumps.
 
 use super::*;
-use linkmend_topology::file::{LldpNeighbour, lldp_neighbours};
+use linkmend_topology::file::{FarPort, LldpNeighbour, lldp_neighbours};
 
 #[test]
 fn lldp_dumps_give_each_link_once() {
@@ -135,7 +135,7 @@ const LONG: &str = r#"{"lldp": [{"interface": [{"name": "eth0", "via": "LLDP", "
   "port": [{"id": [{"type": "mac", "value": "00:03"}], "descr": [{"value": "eth1"}], "ttl": [{"value": "120"}]}]}]}]}"#;
 
 fn neighbours(text: &str) -> Vec<LldpNeighbour> {
-    lldp_neighbours(text.into(), "f").unwrap_or_else(|error| panic!("{text}: {error}"))
+    lldp_neighbours(text.into(), "t1", "f").unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 #[test]
@@ -143,7 +143,8 @@ fn the_long_form_says_what_the_short_one_says() {
     let expected = LldpNeighbour {
         port: "eth0".to_owned(),
         neighbour: Some("s".to_owned()),
-        far_port: Some("eth1".to_owned()),
+        far_port: Some(FarPort::Name("eth1".to_owned())),
+        faces: None,
     };
     assert_eq!((neighbours(SHORT), neighbours(LONG)), (vec![expected.clone()], vec![expected]));
     let nameless = LONG.replace("\"name\": [{\"value\": \"s\"}],", "");
@@ -177,4 +178,34 @@ fn a_port_of_which_only_a_number_is_known_is_at_no_cable() {
     let own = dump(&[("00:03", "t1", "swp1")]);
     let both = read_dumps(&[rules(), ("t1.json", number.replace("eth0", "swp1")), ("s.json", own)]);
     assert_eq!(both.expect("a network").cables.len(), 1);
+}
+
+/// A neighbour `t0` as `t1` sees it, whose port has this kind of identifier, identifier and description.
+fn seen(kind: &str, id: &str, description: &str) -> LldpNeighbour {
+    let neighbour = SHORT.replace("\"s\"", "\"t0\"").replace("\"mac\", \"value\": \"00:03\"", "ID");
+    let neighbour = neighbour.replace("ID", &format!("\"{kind}\", \"value\": \"{id}\""));
+    neighbours(&neighbour.replace("\"eth1\"", &format!("\"{description}\""))).remove(0)
+}
+
+#[test]
+fn a_port_of_sonic_is_known_by_its_alias_and_its_description_is_about_ours() {
+    let name = |name: &str| Some(FarPort::Name(name.to_owned()));
+    let alias = |alias: &str| Some(FarPort::Alias(alias.to_owned()));
+    let port = |kind, id, description| {
+        let LldpNeighbour { far_port, faces, .. } = seen(kind, id, description);
+        (far_port, faces)
+    };
+    let ours = Some("Ethernet0".to_owned());
+    assert_eq!(port("local", "Ethernet30/1", "t1:Ethernet0"), (alias("Ethernet30/1"), ours.clone()));
+    assert_eq!(port("mac", "00:03", "t1:Ethernet0"), (None, ours.clone()));
+    assert_eq!(port("ifname", "swp1", "t1:Ethernet0"), (name("swp1"), ours));
+    // Sites that describe a port by its own name.
+    assert_eq!(port("local", "etp30", "t0:Ethernet116"), (name("Ethernet116"), None));
+    // lldpd describes a port by its interface unless it is told otherwise.
+    assert_eq!(port("local", "etp30", "Ethernet116"), (name("Ethernet116"), None));
+    // Neither a port of a third switch nor a remark is a name.
+    assert_eq!(port("local", "etp30", "t9:Ethernet4"), (alias("etp30"), None));
+    assert_eq!(port("local", "etp30", "to rack 7"), (alias("etp30"), None));
+    assert_eq!(port("local", "etp30", ""), (alias("etp30"), None));
+    assert_eq!(port("local", "30", ""), (None, None));
 }

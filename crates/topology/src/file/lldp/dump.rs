@@ -180,6 +180,11 @@ pub(super) struct View {
     pub far_ports: Vec<String>,
     /// Whether the first of them is a name: one that has only a MAC address or a local number has none.
     pub far_is_named: bool,
+    /// The identifier, if it is the name of an interface.
+    pub interface: Option<String>,
+    /// The identifier, if it is a local one and not just a number: SONiC sends the port's alias.
+    pub alias: Option<String>,
+    pub description: Option<String>,
     pub line: u32,
 }
 
@@ -199,6 +204,10 @@ fn view(port: WithLine<String>, Neighbour { chassis, port: far }: Neighbour) -> 
     let Port { id: One(id), descr } = far.0;
     let described = descr.and_then(|descr| descr.0).filter(|descr| !descr.is_empty());
     let is_name = id.kind == "ifname";
+    let interface = Some(id.value.clone()).filter(|value| is_name && !value.is_empty());
+    let is_alias = id.kind == "local" && !id.value.bytes().all(|byte| byte.is_ascii_digit());
+    let alias = is_alias.then(|| id.value.clone());
+    let description = described.clone();
     let far_is_named = is_name && !id.value.is_empty() || described.is_some();
     let far_ports = if is_name {
         std::iter::once(id.value).chain(described).filter(|port| !port.is_empty()).collect()
@@ -206,7 +215,16 @@ fn view(port: WithLine<String>, Neighbour { chassis, port: far }: Neighbour) -> 
         described.into_iter().chain(std::iter::once(id.value)).collect()
     };
     let neighbour = name_of(&chassis.0).map(str::to_owned);
-    View { port: port.value, line: port.line, neighbour, far_ports, far_is_named }
+    View {
+        port: port.value,
+        line: port.line,
+        neighbour,
+        far_ports,
+        far_is_named,
+        interface,
+        alias,
+        description,
+    }
 }
 
 /// The long form has the name among the members, the short one in their place.

@@ -6,7 +6,9 @@ mod rules;
 
 use super::draft::{Draft, DraftSwitch, Location, counted, some_of};
 use super::yaml::{self, Text};
-use super::{HostLink, LldpNeighbour, Loaded, TopologyFault, TopologyFileError, TopologyFileOptions};
+use super::{
+    FarPort, HostLink, LldpNeighbour, Loaded, TopologyFault, TopologyFileError, TopologyFileOptions,
+};
 use crate::SwitchId;
 use dump::{Dump, View};
 use rules::Rules;
@@ -27,15 +29,28 @@ pub(super) fn dumps_in(directory: &Path) -> Result<Vec<PathBuf>, TopologyFileErr
     Ok(dumps)
 }
 
-/// What one switch's dump says of its neighbours, in its order.
-pub(super) fn neighbours(Text { file, text }: Text) -> Result<Vec<LldpNeighbour>, TopologyFileError> {
+/// What the dump of the switch called `own` says of its neighbours, in its order.
+pub(super) fn neighbours(
+    Text { file, text }: Text,
+    own: &str,
+) -> Result<Vec<LldpNeighbour>, TopologyFileError> {
     let dump: Dump = yaml::parse_foreign(&text, &file)?;
-    let neighbour = |view: View| LldpNeighbour {
-        port: view.port,
-        neighbour: view.neighbour,
-        far_port: view.far_ports.into_iter().next().filter(|_| view.far_is_named),
-    };
-    Ok(dump.views().into_iter().map(neighbour).collect())
+    Ok(dump.views().into_iter().map(|view| neighbour(view, own)).collect())
+}
+
+/// SONiC describes a port by what is configured to be at the other end of its cable, as `SWITCH:PORT`. From a neighbour, that
+/// is a port of this switch; if the switch is the neighbour itself, it is the neighbour's port.
+fn neighbour(view: View, own: &str) -> LldpNeighbour {
+    let View { port, neighbour, interface, alias, description, .. } = view;
+    let of = |switch: &str| Some(description.as_deref()?.strip_prefix(switch)?.strip_prefix(':')?.to_owned());
+    let faces = of(own);
+    let named = interface.or_else(|| of(neighbour.as_deref()?));
+    let plain = description.filter(|text| {
+        let is_word = !text.contains(|c: char| c == ':' || c.is_whitespace());
+        faces.is_none() && (is_word || alias.is_none())
+    });
+    let far_port = named.or(plain).map(FarPort::Name).or(alias.map(FarPort::Alias));
+    LldpNeighbour { port, neighbour, far_port, faces }
 }
 
 /// Reads dumps, with the rules that the options name or else those in `directory`.
