@@ -8,7 +8,7 @@
 use super::optics::{CODEWORD_BYTES, PREAMBLE_BYTES};
 use linkmend_random::Random;
 
-/// Octets between the end of a frame and the preamble of the next (IEEE 802.3 clause 4.4.2).
+/// Octets between the end of a frame and the preamble of the next (`interPacketGap` of IEEE 802.3).
 const INTERPACKET_GAP_BYTES: u64 = 12;
 /// What a frame takes on the wire beyond its own octets.
 pub const WIRE_OVERHEAD_BYTES: u64 = PREAMBLE_BYTES + INTERPACKET_GAP_BYTES;

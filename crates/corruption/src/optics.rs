@@ -26,13 +26,13 @@
 use super::{ParameterError, per_bit};
 use std::fmt;
 
-/// Launch power in OMA less eye closure, dBm: the least that clause 138.7.1 allows, and more than the least of clauses
-/// 52 and 112.
+/// Launch power in OMA less eye closure, dBm: the least that clause 138 of IEEE 802.3 allows, and more than the least of
+/// clauses 52 and 112.
 pub const LAUNCH_DBM: f64 = -5.9;
 /// Fibre and connectors, dB: the most that clauses 95, 112 and 138 allow on 100 m of OM4, 1.5 of it for connectors.
 pub const CHANNEL_LOSS_DB: f64 = 1.9;
 
-/// Octets before a frame that must arrive with it: preamble and start delimiter (IEEE 802.3 clause 3.2).
+/// Octets before a frame that must arrive with it: preamble and start delimiter.
 pub(super) const PREAMBLE_BYTES: u64 = 8;
 
 /// Bits in a Reed-Solomon symbol, and symbols of a codeword that carry data, in both codes.
@@ -73,10 +73,10 @@ impl Transceiver {
 
     /// The receiver that the clause demands.
     ///
-    /// 10GBASE-SR: -11.1 dBm at a BER of 1e-12 (Table 52-9, informative). 25GBASE-SR: clause 112 refers to clause 95,
+    /// 10GBASE-SR: -11.1 dBm at a BER of 1e-12 (clause 52, informative). 25GBASE-SR: clause 112 refers to clause 95,
     /// which states no sensitivity but implies one of -7.3 + 4.3 - 8.2 = -11.2 dBm at 5e-5, from the least launch power
-    /// less eye closure, the most eye closure (Table 95-6) and the power budget for it (Table 95-8). 50GBASE-SR: the
-    /// eye closure less 7.9 dB, which is -7.9 dBm without eye closure, at 2.4e-4 (clauses 138.1.1 and 138.7.2).
+    /// less eye closure, the most eye closure and the power budget for it. 50GBASE-SR: the
+    /// eye closure less 7.9 dB, which is -7.9 dBm without eye closure, at 2.4e-4 (clause 138).
     const fn receiver(self) -> Receiver {
         match self {
             Transceiver::TenGig => {
@@ -288,7 +288,7 @@ mod tests {
         }
     }
 
-    /// Clauses 112.1.1 and 138.1.1 allow frames of 64 octets these losses at the BER of the receiver's sensitivity.
+    /// Clauses 112 and 138 allow frames of 64 octets these losses at the BER of the receiver's sensitivity.
     #[test]
     fn frame_loss_at_the_sensitivity_is_what_the_standard_allows() {
         for (transceiver, bit_errors, allowed) in

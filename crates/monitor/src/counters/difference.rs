@@ -120,7 +120,7 @@ impl Difference {
 
     /// Frames that were lost with uncorrectable codewords while `good` others came. The receiver marks all that such a
     /// codeword carried as wrong (IEEE 802.3, 91.5.3.3), and so loses every frame with a part in it. Those that had begun
-    /// before are then counted as frames with a wrong check sequence as well (81.3.3.1): losses are the larger of the two
+    /// before are then counted as frames with a wrong check sequence as well: losses are the larger of the two
     /// counts, and not their sum. Where the speed is not known, each codeword is taken for one frame.
     fn lost_with_codewords(
         &mut self,
