@@ -54,10 +54,13 @@ impl Failover {
 }
 
 impl Engine {
-    /// Whether numbered and control frames of a link are to be taken.
+    /// Whether numbered and control frames of a link are to be taken. If the cables were swapped, what the peer sends on one
+    /// arrives on the other.
     #[inline]
     pub(super) fn takes(&mut self, path: Path) -> bool {
-        self.failover.as_mut().is_none_or(|failover| failover.paths.takes(path))
+        self.failover
+            .as_mut()
+            .is_none_or(|failover| failover.paths.is_crossed(path) || failover.paths.takes(path))
     }
 
     /// Notes that something arrived whole on a link.

@@ -103,6 +103,9 @@ impl Engine {
                 // This is a host's frame that happens to have the authors' EtherType.
                 self.deliver_in_turn(frame);
             }
+            LinkFrame::Control(control) if control.has_magic() && !self.is_from_peer(now, path, frame) => {
+                self.ports.pool.release(frame);
+            }
             LinkFrame::Control(Control::Probe(probe)) => {
                 self.handle_probe(now, path, &probe);
                 self.ports.pool.release(frame);

@@ -13,6 +13,7 @@ mod from_inner;
 mod from_link;
 mod interfaces;
 mod log_texts;
+mod peers;
 mod requests;
 mod shaper;
 mod shortfall;
@@ -39,6 +40,7 @@ use linkmend_protocol::schedule::ClassQueues;
 use linkmend_protocol::trace::TracedLinkEnd;
 use linkmend_protocol::{Event, FrameHandle, Instant, LinkEnd, Mode, ReceiveState, TransmitState};
 use nix::sys::eventfd::EventFd;
+use peers::Peers;
 use shaper::Shaper;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -112,6 +114,7 @@ pub(crate) struct Engine {
     /// The link in use; the first where there is one.
     active: Path,
     failover: Option<Box<Failover>>,
+    peers: Peers,
     seed: u64,
     requests: Receiver<Request>,
     wake: Arc<EventFd>,
@@ -192,6 +195,7 @@ impl Engine {
             protection: protection.clone().unwrap_or_else(|| ProtectionSettings::new(Mode::Ordered)),
             settings,
             interfaces: Interfaces::at_start(&ports),
+            peers: Peers::new([&ports.link, ports.backup.as_ref().unwrap_or(&ports.link)].map(Port::mac)),
             ports,
             end,
             corruption: [None, None],
@@ -237,7 +241,7 @@ impl Engine {
             self.beat(now);
             let is_back = self.failover.as_ref().is_some_and(|failover| failover.is_back);
             if stop_at.is_none() && (self.handle_requests(now) || is_back) {
-                self.end.unprotect(Instant(now));
+                self.want_protection(now, None);
                 stop_at = Some(now + STOP_DRAIN_NS);
             }
             let (busy, now) = self.round(now);
@@ -287,6 +291,7 @@ impl Engine {
         if all_taken && self.end.next_timeout().is_some_and(|at| at.0 <= began) {
             self.end.handle_timeout(Instant(began));
         }
+        self.look_for_third(began);
         let probes = self.service_paths(began, now, all_taken);
         let delivered = self.deliver_buffered();
         let sent = self.send_to_link(now);

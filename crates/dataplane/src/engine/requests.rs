@@ -10,12 +10,12 @@ use crate::loss_script::LossInjector;
 use crate::port::Port;
 use crate::report::{
     self, BufferReport, CountersReport, DaemonReport, HistogramReport, LinkReport, Mode, ParametersReport,
-    PortReport,
+    PortReport, ThirdEndReport,
 };
 use crate::settings::ProtectionSettings;
 use linkmend_linux::route::{InterfaceFacts, XdpMode};
 use linkmend_protocol::paths::Path;
-use linkmend_protocol::{BufferStats, Format, Histogram, Instant, Protection, Stats};
+use linkmend_protocol::{BufferStats, Format, Histogram, Protection, Stats};
 use std::sync::mpsc::SyncSender;
 
 /// A request that the handle sends to the loop.
@@ -75,7 +75,7 @@ impl Engine {
             }
             Command::Unprotect => {
                 tracing::info!(link = %self.settings.name, "protection is switched off");
-                self.end.unprotect(Instant(now));
+                self.want_protection(now, None);
             }
             Command::Corrupt(_) | Command::CorruptPath(..) | Command::CorruptByScript(_)
                 if !self.settings.allow_corruption =>
@@ -114,7 +114,7 @@ impl Engine {
             copies = log_texts::copies(protection.copies),
             "protection is switched on"
         );
-        self.end.protect(Instant(now), Protection { copies: protection.copies });
+        self.want_protection(now, Some(Protection { copies: protection.copies }));
         self.protection = protection;
     }
 
@@ -158,7 +158,11 @@ impl Engine {
             failover: self.failover_report(now),
             transmit_state: status.transmit.into(),
             receive_state: status.receive.into(),
-            protection_requested: status.protection_requested,
+            protection_requested: status.protection_requested || self.peers.is_suspended(),
+            third_end: self.peers.third().map(|(third, peer)| ThirdEndReport {
+                address: third.to_string(),
+                peer_address: peer.map(|peer| peer.to_string()),
+            }),
             set_at_run_time: false,
             restart_forgets: false,
             mode: self.protection.classifier.default_mode().into(),

@@ -74,11 +74,13 @@ impl Interface {
     /// An interface that is only imagined, for a port in memory.
     #[cfg(feature = "bench")]
     pub(super) fn imaginary(name: &str, index: u32, mtu: u32) -> Result<Self, PortError> {
+        /// Each has its own address, by which the ends are told apart.
+        static OPENED: std::sync::atomic::AtomicU8 = std::sync::atomic::AtomicU8::new(0);
         Ok(Interface {
             name: name.to_owned(),
             index,
             mtu,
-            mac: [2, 0, 0, 0, 0, index as u8],
+            mac: [2, 0, 0, 0, 0, OPENED.fetch_add(1, Ordering::Relaxed)],
             driver: "none".to_owned(),
             receive_queues: 1,
             _lock: InterfaceLock::of_nothing(name)?,

@@ -53,6 +53,9 @@ pub struct LinkReport {
     /// The peer's header format, if it differs from this end's. Frames pass unprotected then.
     #[serde(default)]
     pub mismatched_format: Option<Format>,
+    /// A third end on the link, if there is one. Frames pass unprotected then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub third_end: Option<ThirdEndReport>,
     /// Whether the peer currently pauses the normal queue.
     pub paused: bool,
     /// Corruption injected at the link port, if any.
@@ -73,6 +76,15 @@ pub struct LinkReport {
     /// The daemon itself; the same for all its links.
     #[serde(default)]
     pub daemon: DaemonReport,
+}
+
+/// An end that answers on a link beside the peer.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ThirdEndReport {
+    /// MAC address of its port; that of this end's own port if the link is a loop.
+    pub address: String,
+    /// MAC address of the peer's port; absent if the link is a loop.
+    pub peer_address: Option<String>,
 }
 
 /// What may fail in a daemon while its links keep running, and what the host takes from it.

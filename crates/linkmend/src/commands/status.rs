@@ -7,7 +7,7 @@ use linkmend_dataplane::bypass::Steering;
 use linkmend_dataplane::health::BACKLOG_HINT;
 use linkmend_dataplane::report::{
     BufferReport, CountersReport, DaemonReport, FailoverReport, FallbackLevel, Format, Path, PortReport,
-    PortState, TransmitState,
+    PortState, ThirdEndReport, TransmitState,
 };
 use linkmend_dataplane::{CorruptionModel, LinkReport};
 use linkmend_report::quantity::{bytes, count, duration, loss_rate, percent};
@@ -76,6 +76,9 @@ pub fn describe(report: &LinkReport) -> String {
     }
     line("receiving", &receiving(report));
     line("peer", &peer(report));
+    if let Some(third) = &report.third_end {
+        line("", &third_end(third));
+    }
     if let Some(failover) = &report.failover {
         for (label, text) in failover_lines(failover) {
             line(label, &text);
@@ -153,6 +156,7 @@ pub fn failover_lines(failover: &FailoverReport) -> Vec<(&'static str, String)> 
     let wish = if active == preferred { "preferred" } else { "while the preferred one is not" };
     let (other, index) = if *active == Path::Backup { (Path::Primary, 0) } else { (Path::Backup, 1) };
     let state = match (failover.peer_watches, heard[index], failover.peer_is_deaf[index]) {
+        _ if failover.crossed => "is NOT READY: its probes arrive on the other".to_owned(),
         (false, ..) => "is not watched by the peer".to_owned(),
         (true, false, _) => "is NOT READY: the peer is not heard there".to_owned(),
         (true, true, true) => "is NOT READY: the peer does not hear this end there".to_owned(),
@@ -197,6 +201,9 @@ fn sending(report: &LinkReport) -> String {
     if !report.protection_requested {
         return format!("{}: protection is off", report.transmit_state);
     }
+    if report.third_end.is_some() {
+        return format!("{}: SUSPENDED while there is a third end on the link", report.transmit_state);
+    }
     let noun = if report.copies == 1 { "copy" } else { "copies" };
     let mut text =
         format!("{}: {}, {} {noun} of a lost frame", report.transmit_state, report.mode, report.copies);
@@ -235,6 +242,13 @@ fn peer(report: &LinkReport) -> String {
         (false, _) => "not heard: no Linkmend at the other end, or it is dormant".to_owned(),
         (true, None) => "speaks Linkmend".to_owned(),
         (true, Some(rtt)) => format!("speaks Linkmend, round trip {}", time(rtt)),
+    }
+}
+
+fn third_end(third: &ThirdEndReport) -> String {
+    match &third.peer_address {
+        Some(peer) => format!("A THIRD END, {}, answers beside {peer}", third.address),
+        None => format!("OWN FRAMES of {} come back: the link is a loop", third.address),
     }
 }
 

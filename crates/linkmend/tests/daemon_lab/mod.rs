@@ -183,23 +183,24 @@ impl Lab {
     /// may be too short on a busy machine. What counts is whether all answers reach its namespace.
     pub fn ping_with(&self, count: u32, options: &str) -> Result<(), String> {
         let wanted = self.echo_replies() + u64::from(count);
-        let mut command = Command::new("ip");
-        let ping = format!("netns exec {} ping -q -i 0.002 -W 2 -c {count} {options} 10.99.0.2", self.left);
-        let output = command.args(ping.split_whitespace()).output().expect("ping");
-        let said =
-            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        let said = ping(&self.left, count, options);
+        if said.contains("duplicates") || !self.wait_for_replies(wanted) { Err(said) } else { Ok(()) }
+    }
+
+    /// Waits until so many answers to pings have reached the left host.
+    pub fn wait_for_replies(&self, wanted: u64) -> bool {
         let until = Instant::now() + PATIENCE;
         while self.echo_replies() < wanted {
             if Instant::now() > until {
-                return Err(said);
+                return false;
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        if said.contains("duplicates") { Err(said) } else { Ok(()) }
+        true
     }
 
     /// Answers to pings that have reached the left host since its namespace was created.
-    fn echo_replies(&self) -> u64 {
+    pub fn echo_replies(&self) -> u64 {
         let arguments = ["netns", "exec", &self.left, "cat", "/proc/net/snmp"];
         let output = Command::new("ip").args(arguments).output().expect("counters of the namespace");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -208,6 +209,13 @@ impl Lab {
         let at = names.split(' ').position(|name| name == "InEchoReps").expect("a counter of replies");
         values.split(' ').nth(at).and_then(|value| value.parse().ok()).expect("its value")
     }
+}
+
+/// What `ping` says that a host sends to the right one.
+pub fn ping(namespace: &str, count: u32, options: &str) -> String {
+    let ping = format!("netns exec {namespace} ping -q -i 0.002 -W 2 -c {count} {options} 10.99.0.2");
+    let output = Command::new("ip").args(ping.split_whitespace()).output().expect("ping");
+    [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat()
 }
 
 impl Drop for Lab {
@@ -235,13 +243,46 @@ impl Hub {
         hub
     }
 
+    /// Another bridge beside it.
+    pub fn add_bridge(&self, bridge: &str) {
+        assert!(ip(&format!("-n {} link add name {bridge} mtu 1508 type bridge mcast_snooping 0", self.0)));
+        assert!(ip(&format!("-n {} link set dev {bridge} up", self.0)));
+    }
+
+    /// Plugs the cable of an interface that is connected into one of the bridges.
+    pub fn plug(&self, namespace: &str, interface: &str, bridge: &str) {
+        assert!(ip(&format!("-n {} link set dev {} master {bridge}", self.0, at_hub(namespace, interface))));
+    }
+
     /// Connects a new interface of a namespace.
     pub fn connect(&self, namespace: &str, interface: &str) {
-        let (hub, at_hub) = (&self.0, format!("{interface}-{}", &namespace[namespace.len() - 1..]));
+        let (hub, at_hub) = (&self.0, at_hub(namespace, interface));
         let peer = format!("peer name {at_hub} mtu 1508 netns {hub}");
         assert!(ip(&format!("link add name {interface} mtu 1508 netns {namespace} type veth {peer}")));
         assert!(ip(&format!("-n {namespace} link set dev {interface} up")));
         assert!(ip(&format!("-n {hub} link set dev {at_hub} master bridge up")));
+    }
+}
+
+/// The hub's end of a cable.
+fn at_hub(namespace: &str, interface: &str) -> String {
+    format!("{interface}-{}", &namespace[namespace.len() - 1..])
+}
+
+/// A network namespace, removed when dropped.
+pub struct Namespace(pub String);
+
+impl Namespace {
+    pub fn new(name: &str) -> Namespace {
+        let namespace = Namespace(format!("lmtest-{}-{name}", std::process::id()));
+        assert!(ip(&format!("netns add {}", namespace.0)));
+        namespace
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        ip(&format!("netns del {}", self.0));
     }
 }
 

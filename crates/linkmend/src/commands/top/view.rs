@@ -111,6 +111,7 @@ fn state_style(link: &History) -> Style {
 fn draw_detail(frame: &mut Frame<'_>, area: Rect, link: &History) {
     let (report, rates) = (&link.report, &link.rates);
     let peer = match (report.peer_known, report.parameters.link_rtt_ns) {
+        _ if report.third_end.is_some() => "and a THIRD END".to_owned(),
         _ if report.mismatched_format.is_some() => "uses another format".to_owned(),
         (false, _) => "not heard".to_owned(),
         (true, None) => "speaks Linkmend".to_owned(),

@@ -1,0 +1,283 @@
+//! Who answers on the links. Exactly two link ends belong on a link; a third, or another in the peer's place, is
+//! recognised by the source address of control frames, which is that of the port they were sent from.
+//!
+//! With a third end, sessions of three ends would mix, and frames be lost. So control frames of a third end are ignored,
+//! protection is suspended, and frames pass as without Linkmend until only one other end is heard.
+
+use super::Engine;
+use linkmend_protocol::paths::Path;
+use linkmend_protocol::wire::ADDRESSES_BYTES;
+use linkmend_protocol::{Format, FrameHandle, Instant, Protection, ReceiveState, TransmitState};
+use std::fmt::{self, Display};
+
+/// Silence, in hellos of a dormant end, after which an end counts as gone.
+const HELLOS_MISSED: u64 = 3;
+
+/// A MAC address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Address(pub(super) [u8; 6]);
+
+impl Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, g] = self.0;
+        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
+/// What a control frame reveals about the ends on the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum News {
+    /// The peer is another than before.
+    NewPeer { before: Address },
+    /// A third end is heard beside the peer.
+    Third { third: Address, peer: Address },
+    /// This end hears itself.
+    Loop { own: Address },
+}
+
+/// An end that was heard at a port, and when last.
+#[derive(Debug, Clone, Copy)]
+struct Heard {
+    address: Address,
+    at: u64,
+}
+
+impl Heard {
+    fn is_silent(self, now: u64, silence: u64) -> bool {
+        now.saturating_sub(self.at) >= silence
+    }
+}
+
+/// The ends that are heard at one port.
+#[derive(Debug, Clone, Copy, Default)]
+struct Port {
+    peer: Option<Heard>,
+    other: Option<Heard>,
+    /// Whether the other is one beside the peer, and not in its place.
+    is_third: bool,
+}
+
+/// The ends that are heard at the ports of the links, and what that means for protection.
+#[derive(Debug)]
+pub(super) struct Peers {
+    /// The addresses of the link ports; twice the same with one link.
+    own: [Address; 2],
+    ports: [Port; 2],
+    /// Whether protection is wanted, and waits until there is no third end.
+    is_suspended: bool,
+}
+
+impl Peers {
+    pub(super) fn new(own: [[u8; 6]; 2]) -> Peers {
+        Peers { own: own.map(Address), ports: [Port::default(); 2], is_suspended: false }
+    }
+
+    /// Notes a control frame: whether it is the peer's, and what it reveals. An end that is heard while the peer is not,
+    /// for `replaced_after`, takes its place.
+    fn hear(&mut self, now: u64, path: Path, from: Address, replaced_after: u64) -> (bool, Option<News>) {
+        let is_own = self.own.contains(&from);
+        let elsewhere = self.ports[path.other() as usize].peer;
+        let port = &mut self.ports[path as usize];
+        let heard = Heard { address: from, at: now };
+        match port.peer {
+            _ if is_own => {
+                let is_new = !std::mem::replace(&mut port.is_third, true);
+                port.other = Some(heard);
+                (false, is_new.then_some(News::Loop { own: from }))
+            }
+            Some(peer) if peer.address != from && !peer.is_silent(now, replaced_after) => {
+                // What comes from the peer's port on the other link is the peer's: the cables have just been swapped.
+                if elsewhere.is_some_and(|elsewhere| elsewhere.address == from) {
+                    return (true, None);
+                }
+                port.other = Some(heard);
+                (false, None)
+            }
+            Some(peer) if peer.address != from => {
+                *port = Port { peer: Some(heard), ..Port::default() };
+                // With two links, the peer may have another port here, or the cables have been swapped, as its probes show.
+                let is_same = elsewhere.is_some_and(|elsewhere| {
+                    elsewhere.address == from || !elsewhere.is_silent(now, replaced_after)
+                });
+                (true, (!is_same).then_some(News::NewPeer { before: peer.address }))
+            }
+            _ => {
+                port.peer = Some(heard);
+                let third = port.other.filter(|_| !port.is_third).map(|other| other.address);
+                port.is_third = port.other.is_some();
+                (true, third.map(|third| News::Third { third, peer: from }))
+            }
+        }
+    }
+
+    /// Whether a third end has fallen silent, and was the last one.
+    fn third_has_gone(&mut self, now: u64, silence: u64) -> bool {
+        let had_third = self.third().is_some();
+        for port in &mut self.ports {
+            if port.other.is_some_and(|other| other.is_silent(now, silence)) {
+                (port.other, port.is_third) = (None, false);
+            }
+        }
+        had_third && self.third().is_none()
+    }
+
+    /// The address of a third end, and that of the peer beside it; this end's own, and nothing, if it hears itself.
+    pub(super) fn third(&self) -> Option<(Address, Option<Address>)> {
+        let port = self.ports.iter().find(|port| port.is_third)?;
+        let third = port.other?.address;
+        let peer = port.peer.map(|peer| peer.address);
+        Some((third, peer.filter(|_| !self.own.contains(&third))))
+    }
+
+    /// Whether protection is wanted, and waits until there is no third end.
+    pub(super) fn is_suspended(&self) -> bool {
+        self.is_suspended
+    }
+}
+
+impl Engine {
+    /// Whether a control frame is the peer's. The authors' program has no address of its own.
+    pub(super) fn is_from_peer(&mut self, now: u64, path: Path, frame: FrameHandle) -> bool {
+        if self.settings.format == Format::Linkguardian {
+            return true;
+        }
+        let Some(&[.., a, b, c, d, e, f]) = self.ports.pool.head(frame).first_chunk::<ADDRESSES_BYTES>()
+        else {
+            return false;
+        };
+        let status = self.end.status();
+        let has_session = status.transmit != TransmitState::Dormant || status.receive == ReceiveState::Active;
+        let replaced_after =
+            if has_session { self.end.config().peer_timeout.0 } else { self.third_gone_after() };
+        let (is_peer, news) = self.peers.hear(now, path, Address([a, b, c, d, e, f]), replaced_after);
+        let link = &self.settings.name;
+        match news {
+            Some(News::NewPeer { before }) => {
+                let peer = Address([a, b, c, d, e, f]);
+                tracing::warn!(
+                    %link, on = %path, %peer, %before,
+                    "another end answers on this link than before; hint: were cables swapped?"
+                );
+                self.resume(now);
+            }
+            Some(News::Third { third, peer }) => {
+                tracing::warn!(
+                    %link, on = %path, %peer, %third,
+                    "a third end answers on this link, so frames pass unprotected; hint: a link has exactly two ends, so \
+                     stop one of them, or give each pair a broadcast domain of its own"
+                );
+                self.suspend(now);
+            }
+            Some(News::Loop { own }) => {
+                tracing::warn!(
+                    %link, on = %path, %own,
+                    "this end's own frames come back on the link, so frames pass unprotected; hint: find the loop"
+                );
+                self.suspend(now);
+            }
+            None => {}
+        }
+        is_peer
+    }
+
+    /// Ends protection, without loss, until the third end is gone.
+    fn suspend(&mut self, now: u64) {
+        self.peers.is_suspended |= self.end.status().protection_requested;
+        self.end.unprotect(Instant(now));
+    }
+
+    /// Protects again what waited for a third end to go, if there is none.
+    fn resume(&mut self, now: u64) {
+        if self.peers.third().is_none() && std::mem::take(&mut self.peers.is_suspended) {
+            self.end.protect(Instant(now), Protection { copies: self.protection.copies });
+        }
+    }
+
+    /// Looks whether a third end is gone.
+    pub(super) fn look_for_third(&mut self, now: u64) {
+        if self.peers.third_has_gone(now, self.third_gone_after()) {
+            tracing::info!(link = %self.settings.name, "there is no third end on this link any more");
+            self.resume(now);
+        }
+    }
+
+    /// Switches protection on, or notes that it is wanted while there is a third end. `None` switches it off.
+    pub(super) fn want_protection(&mut self, now: u64, protection: Option<Protection>) {
+        match protection {
+            Some(_) if self.peers.third().is_some() => self.peers.is_suspended = true,
+            Some(protection) => self.end.protect(Instant(now), protection),
+            None => {
+                self.peers.is_suspended = false;
+                self.end.unprotect(Instant(now));
+            }
+        }
+    }
+
+    fn third_gone_after(&self) -> u64 {
+        HELLOS_MISSED * self.end.config().hello_interval.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: [u8; 6] = [1; 6];
+    const PEER: Address = Address([2; 6]);
+    const OTHER: Address = Address([3; 6]);
+    const NEW_THIRD: Option<News> = Some(News::Third { third: OTHER, peer: PEER });
+    use Path::{Backup, Primary};
+
+    #[test]
+    fn a_third_end_is_one_that_is_heard_beside_the_peer() {
+        let mut peers = Peers::new([OWN; 2]);
+        assert_eq!(peers.hear(0, Primary, PEER, 100), (true, None));
+        assert_eq!(peers.hear(50, Primary, OTHER, 100), (false, None), "it may be in the place of the peer");
+        assert_eq!(peers.third(), None);
+        assert_eq!(peers.hear(60, Primary, PEER, 100), (true, NEW_THIRD));
+        assert_eq!(peers.hear(150, Primary, OTHER, 100), (false, None));
+        assert_eq!(peers.hear(151, Primary, PEER, 100), (true, None), "it is told once");
+        assert_eq!(peers.third(), Some((OTHER, Some(PEER))));
+        assert!(!peers.third_has_gone(249, 100));
+        assert!(peers.third_has_gone(250, 100) && peers.third().is_none());
+        assert!(!peers.third_has_gone(900, 100), "it is told once");
+        assert_eq!(peers.hear(901, Primary, PEER, 1_000), (true, None));
+    }
+
+    #[test]
+    fn an_end_that_is_heard_instead_of_the_peer_takes_its_place() {
+        let mut peers = Peers::new([OWN; 2]);
+        peers.hear(0, Primary, PEER, 100);
+        assert_eq!(peers.hear(50, Primary, OTHER, 100), (false, None));
+        assert_eq!(peers.hear(100, Primary, OTHER, 100), (true, Some(News::NewPeer { before: PEER })));
+        assert_eq!((peers.third(), peers.hear(110, Primary, OTHER, 100)), (None, (true, None)));
+    }
+
+    #[test]
+    fn swapped_cables_and_new_ports_of_the_peer_are_no_new_peer() {
+        let mut peers = Peers::new([OWN, [4; 6]]);
+        let swapped = [OTHER, PEER];
+        for (now, [primary, backup]) in [(0, [PEER, OTHER]), (10, swapped), (500, swapped), (510, swapped)] {
+            assert_eq!(peers.hear(now, Primary, primary, 100), (true, None), "at {now}");
+            assert_eq!(peers.hear(now, Backup, backup, 100), (true, None), "at {now}");
+        }
+        assert_eq!(peers.hear(700, Primary, OTHER, 100), (true, None));
+        assert_eq!(
+            peers.hear(710, Backup, Address([9; 6]), 100),
+            (true, None),
+            "the peer is heard on the other"
+        );
+        assert_eq!(peers.third(), None);
+    }
+
+    #[test]
+    fn own_frames_never_make_a_peer() {
+        let mut peers = Peers::new([OWN, [4; 6]]);
+        for (path, own) in [(Primary, OWN), (Backup, OWN)] {
+            let own = Address(own);
+            assert_eq!(peers.hear(0, path, own, 100), (false, Some(News::Loop { own })));
+            assert_eq!(peers.hear(500, path, own, 100), (false, None));
+        }
+        assert_eq!(peers.third(), Some((Address(OWN), None)));
+    }
+}
