@@ -115,7 +115,14 @@ impl LinkEnd {
     /// fallback gives up neither order nor protection, and frames are resent more often before they are given up, because that
     /// path is going to be used. Returns whether that is new.
     pub fn set_clean_other(&mut self, is_clean: bool) -> bool {
-        self.sending.set_clean_other(&self.shared, is_clean)
+        self.sending.set_clean_other(is_clean)
+    }
+
+    /// The loss rate of the path in use before recovery, as far as it was measured: 1 if a frame was lost in all its rounds, which
+    /// means that the path does not take it.
+    #[inline]
+    pub fn path_loss(&self) -> Option<f64> {
+        self.sending.path_loss()
     }
 
     /// Counters, with the buffers' present levels.

@@ -95,6 +95,9 @@ pub(crate) struct Sender {
     window_bytes: u64,
     mode: Mode,
     max_rounds: u8,
+    /// Whether frames are resent more often than that, because there is another path, and whether one has been.
+    is_patient: bool,
+    pub(crate) is_stuck: bool,
     /// Whether the peer's receiver gives up by its clock, according to its newest feedback.
     pub(crate) by_clock: bool,
     /// First number not acknowledged cumulatively.
@@ -137,6 +140,8 @@ impl Sender {
             window_bytes,
             mode,
             max_rounds,
+            is_patient: false,
+            is_stuck: false,
             by_clock: false,
             first: FIRST_ABSOLUTE,
             covered: FIRST_ABSOLUTE,

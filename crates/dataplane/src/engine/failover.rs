@@ -94,6 +94,9 @@ impl Engine {
         let dormant = !self.needs_every_frame();
         let Some(failover) = &mut self.failover else { return 0 };
         failover.paths.set_dormant(Instant(began), dormant);
+        if timeouts {
+            failover.paths.set_measured_loss(Instant(began), self.end.path_loss());
+        }
         if failover.paths.next_timeout().0 <= began {
             self.weigh_paths(began, timeouts);
         }
@@ -135,8 +138,8 @@ impl Engine {
         self.send_copied(now, path, frame);
     }
 
-    /// Passes on what is known of both links, each time that a probe may be due: to `paths` the carriers and the measured loss, and
-    /// to the link end whether the other link is clean.
+    /// Passes on what is known of both links, each time that a probe may be due: to `paths` the carriers, and to
+    /// the link end whether the other link is clean.
     fn weigh_paths(&mut self, now: u64, timeouts: bool) {
         let Some(failover) = &mut self.failover else { return };
         let paths = &mut failover.paths;
@@ -147,7 +150,6 @@ impl Engine {
             }
         }
         if timeouts {
-            paths.set_measured_loss(Instant(now), self.end.status().measured_loss);
             paths.handle_timeout(Instant(now));
         }
         self.end.set_clean_other(Instant(now), paths.has_clean_other());
@@ -200,7 +202,7 @@ impl Engine {
                 tracing::warn!(%link, %to, resent, "frames of full size do not arrive on the link in use, though shorter ones do; the other one is used");
             }
             ChangeReason::Loss => {
-                tracing::warn!(%link, %to, resent, lost_of_128 = lost, "the link in use loses frames, and the other far fewer; that one is used");
+                tracing::warn!(%link, %to, resent, probes_lost_of_128 = lost, "the link in use loses frames, and the other far fewer; that one is used");
             }
             ChangeReason::Delay => {
                 tracing::warn!(%link, %to, resent, "the link in use delays frames much longer than the other; that one is used");

@@ -198,7 +198,7 @@ impl Paths {
         }
     }
 
-    /// Notes the loss rate of what this end has sent on the path in use, before recovery, as far as it was measured there.
+    /// Notes the loss rate of what this end has sent on the path in use ([`LinkEnd::path_loss`](crate::LinkEnd::path_loss)).
     pub fn set_measured_loss(&mut self, now: Instant, loss: Option<f64>) {
         let lost = (loss.unwrap_or(0.0) * 128.0) as u8;
         if core::mem::replace(&mut self.measured_lost, lost) != lost {

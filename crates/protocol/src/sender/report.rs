@@ -116,7 +116,9 @@ impl Sender {
         if missing == Missing::Overflowed {
             slot.rounds = slot.rounds.saturating_sub(1);
         }
-        if slot.rounds < self.max_rounds {
+        let more = self.is_patient && slot.rounds < u8::MAX;
+        if slot.rounds < self.max_rounds || more {
+            self.is_stuck |= slot.rounds >= self.max_rounds;
             slot.state = SlotState::Queued;
             self.retransmit_queue.push_back(Waiting::new(sequence));
             return true;

@@ -108,6 +108,8 @@ pub struct Link {
     pub delay_ns: u64,
     /// Longer frames are lost.
     pub bytes_max: u32,
+    /// Nothing arrives as long as this lasts, and then everything does.
+    pub holds: bool,
     pub loss: Loss,
     pub control: ControlFaults,
     pub busy_until: u64,
@@ -121,6 +123,7 @@ impl Link {
             mbps,
             delay_ns,
             bytes_max: u32::MAX,
+            holds: false,
             loss: Loss::None,
             control: ControlFaults::default(),
             busy_until: 0,
@@ -160,11 +163,17 @@ impl Link {
     }
 
     pub fn next_arrival(&self) -> Option<u64> {
+        if self.holds {
+            return None;
+        }
         let late = self.late.iter().map(|(at, _)| *at).min();
         self.queue.front().map(|(at, _)| *at).into_iter().chain(late).min()
     }
 
     pub fn pop_arrival(&mut self, now: u64) -> Option<Wire> {
+        if self.holds {
+            return None;
+        }
         if self.queue.front().is_some_and(|(at, _)| *at <= now) {
             return self.queue.pop_front().map(|(_, wire)| wire);
         }

@@ -1,9 +1,9 @@
 //! What a change of path does to frames.
 
 use crate::common::{A, B, Loss};
-use crate::world::World;
-use linkmend_protocol::Mode;
-use linkmend_protocol::paths::{ChangeReason, Path};
+use crate::world::{World, quick_paths};
+use linkmend_protocol::paths::{ChangeReason, Path, PathsConfig};
+use linkmend_protocol::{Mode, Ticks};
 
 const MICRO: u64 = 1_000;
 const MILLI: u64 = 1_000_000;
@@ -144,7 +144,7 @@ fn a_path_that_takes_no_long_frames_any_more_loses_none() {
         world.ledger.deliveries[A].sort();
         assert_eq!(world.ledger.deliveries[A], frames);
         let [change] = world.changes[A][..] else { panic!("{:?}", world.changes) };
-        assert_eq!((change.to, change.reason), (Path::Backup, ChangeReason::FullSize));
+        assert_eq!(change.to, Path::Backup);
         assert_eq!(world.nodes[A].end.stats().exhausted_frames, 0);
     }
 }
@@ -181,4 +181,40 @@ fn a_receiver_that_changes_its_path_says_at_once_what_has_arrived() {
     world.run_for(12 * MICRO);
     assert_eq!(world.nodes[A].end.status().outstanding_frames, 0);
     assert_eq!(world.nodes[A].end.stats().resent_frames, 0);
+}
+
+/// A regression: a short link used up 255 rounds before the missing probes of full size were noticed.
+#[test]
+fn a_path_is_left_when_a_frame_was_lost_in_all_its_rounds() {
+    for mode in Mode::ALL {
+        let config = PathsConfig { detection: Ticks(10 * MILLI), ..quick_paths() };
+        let mut world = World::protected_with(1, [10_000; 2], [500; 2], [config; 2]);
+        world.run_for(100 * MILLI);
+        world.cables[0].links[A].bytes_max = 900;
+        let frames = world.offer(A, mode, 20, 1_000);
+        world.run_until_idle(5 * MILLI);
+        world.ledger.deliveries[A].sort();
+        assert_eq!(world.ledger.deliveries[A], frames);
+        let [change] = world.changes[A][..] else { panic!("{:?}", world.changes) };
+        assert_eq!((change.to, change.reason), (Path::Backup, ChangeReason::Loss));
+        assert_eq!(world.nodes[A].end.stats().exhausted_frames, 0);
+    }
+}
+
+#[test]
+fn a_path_that_becomes_long_is_left_for_a_shorter_one() {
+    let mut world = World::protected(1, [10_000; 2], [5_000; 2]);
+    let mut frames = Vec::new();
+    while world.changes[A].is_empty() {
+        let link = &mut world.cables[0].links[A];
+        assert!(link.delay_ns < 200 * MILLI, "{}", world.describe());
+        link.delay_ns += 50 * MICRO;
+        frames.extend(world.offer(A, Mode::Ordered, 1, 1_000));
+        world.run_for(100 * MICRO);
+    }
+    assert!(world.cables[0].links[A].delay_ns > 100 * MILLI);
+    world.run_until_idle(200 * MILLI);
+    assert_eq!(world.ledger.deliveries[A], frames);
+    assert_eq!((world.changes[A][0].to, world.changes[A][0].reason), (Path::Backup, ChangeReason::Delay));
+    assert_eq!(world.paths[B].active(), Path::Primary, "its direction is as short as before");
 }

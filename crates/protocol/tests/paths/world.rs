@@ -36,12 +36,12 @@ pub fn quick_paths() -> PathsConfig {
 }
 
 impl World {
-    pub fn new(seed: u64, mbps: [u64; 2], delay_ns: [u64; 2]) -> World {
+    pub fn new(seed: u64, mbps: [u64; 2], delay_ns: [u64; 2], configs: [PathsConfig; 2]) -> World {
         let mut random = Random::new(seed);
         let mut nodes = [0, 1].map(|index| Node::new(index, quick_config(), random.next()));
         // Both clocks are the true time; the swarm of one path has others.
         nodes.iter_mut().for_each(|node| node.clock_offset = 0);
-        let paths = [0, 1].map(|_| Paths::new(quick_paths(), random.next() as u32).expect("valid"));
+        let paths = configs.map(|config| Paths::new(config, random.next() as u32).expect("valid"));
         let cable = |index: usize| Cable {
             links: [0, 1].map(|_| Link::new(mbps[index], delay_ns[index])),
             cut: [false; 2],
@@ -62,7 +62,11 @@ impl World {
 
     /// Both directions protected, and both paths known to both ends.
     pub fn protected(seed: u64, mbps: [u64; 2], delay_ns: [u64; 2]) -> World {
-        let mut world = World::new(seed, mbps, delay_ns);
+        World::protected_with(seed, mbps, delay_ns, [quick_paths(); 2])
+    }
+
+    pub fn protected_with(seed: u64, mbps: [u64; 2], delay_ns: [u64; 2], configs: [PathsConfig; 2]) -> World {
+        let mut world = World::new(seed, mbps, delay_ns, configs);
         for node in &mut world.nodes {
             let protection = Protection { copies: Copies::Fixed(1) };
             node.protection = Some(protection);
@@ -103,6 +107,14 @@ impl World {
             }
         }
         (0..2).for_each(|end| self.service(end));
+    }
+
+    /// An end loses its whole state and begins again, while the paths keep what they hold.
+    pub fn restart(&mut self, end: usize) {
+        let (seed, own) = (self.random.next(), self.random.next() as u32);
+        self.nodes[end].crash(self.now, seed, &mut self.ledger);
+        self.paths[end] = Paths::new(*self.paths[end].config(), own).expect("was valid");
+        self.service(end);
     }
 
     pub fn run_for(&mut self, span_ns: u64) {
@@ -196,7 +208,7 @@ impl World {
         let dormant = status.transmit == TransmitState::Dormant && status.receive == ReceiveState::Listening;
         let paths = &mut self.paths[end];
         paths.set_dormant(now, dormant);
-        paths.set_measured_loss(now, status.measured_loss);
+        paths.set_measured_loss(now, self.nodes[end].end.path_loss());
         self.nodes[end].end.set_clean_other(paths.has_clean_other());
         if paths.next_timeout() <= now {
             paths.handle_timeout(now);

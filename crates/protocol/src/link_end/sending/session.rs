@@ -33,7 +33,7 @@ impl SendingSide {
         for mode in Mode::ALL {
             self.senders[mode].set_limits(&shared.config);
         }
-        self.set_patience(shared);
+        self.set_patience();
         self.loss.set_size(shared.config.loss_window_frames);
         if let Some(level) = self.fallback.set_config(shared.config.fallback)
             && self.protection.is_some()
@@ -175,18 +175,24 @@ impl SendingSide {
     }
 
     /// See [`LinkEnd::set_clean_other`](crate::LinkEnd::set_clean_other).
-    pub(in crate::link_end) fn set_clean_other(&mut self, shared: &Shared, is_clean: bool) -> bool {
+    pub(in crate::link_end) fn set_clean_other(&mut self, is_clean: bool) -> bool {
         let is_new = core::mem::replace(&mut self.has_clean_other, is_clean) != is_clean;
         if is_new {
-            self.set_patience(shared);
+            self.set_patience();
         }
         is_new
     }
 
-    fn set_patience(&mut self, shared: &Shared) {
+    fn set_patience(&mut self) {
         for mode in Mode::ALL {
-            self.senders[mode].set_patience(&shared.config, self.has_clean_other);
+            self.senders[mode].set_patience(self.has_clean_other);
         }
+    }
+
+    /// See [`LinkEnd::path_loss`](crate::LinkEnd::path_loss).
+    pub(in crate::link_end) fn path_loss(&self) -> Option<f64> {
+        let is_stuck = Mode::ALL.iter().any(|&mode| self.senders[mode].is_stuck);
+        if is_stuck { Some(1.0) } else { self.loss.estimate() }
     }
 
     /// What the path before has lost says nothing about the one that is now in use.

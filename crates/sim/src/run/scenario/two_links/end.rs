@@ -164,7 +164,7 @@ impl End {
         let dormant = status.transmit == TransmitState::Dormant && status.receive == ReceiveState::Listening;
         let paths = &mut self.paths;
         paths.set_dormant(at, dormant);
-        paths.set_measured_loss(at, status.measured_loss);
+        paths.set_measured_loss(at, self.end.path_loss());
         self.end.set_clean_other(paths.has_clean_other());
         if paths.next_timeout() <= at {
             paths.handle_timeout(at);
