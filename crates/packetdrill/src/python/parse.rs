@@ -105,6 +105,15 @@ fn statement(tokens: &[Token], text: &str) -> Result<StatementKind, String> {
             parser.skip();
             StatementKind::Assign(name.clone(), parser.expression()?)
         }
+        [Token::Name(name), Token::Sign(sign), Token::Sign("="), ..] => {
+            let operators = LEVELS.iter().flat_map(|level| level.iter());
+            let found = operators.copied().find(|(known, _)| known == sign);
+            let (_, operator) = found.ok_or_else(|| format!("`{sign}` is not understood here"))?;
+            parser.tokens = &tokens[3..];
+            let (before, change) = (Expression::Name(name.clone()), parser.expression()?);
+            let value = Expression::Binary(Box::new(before), operator, Box::new(change));
+            StatementKind::Assign(name.clone(), value)
+        }
         _ => StatementKind::Evaluate(parser.expression()?),
     };
     match parser.tokens.first() {

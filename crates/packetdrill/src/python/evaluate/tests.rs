@@ -25,6 +25,7 @@ fn assertions_that_hold_pass() {
         "assert abs(-3) == 3 and min(1, 2) == 1 and max((4, 5)) == 5 and int(7 / 2) == 3",
         "assert 7 / 2 == 3.5 and 2 ** 10 == 0x400 and 1 << 4 | 1 == 17 and 6 & 3 == 2",
         "x = tcpi_snd_cwnd; y = x + 1\nassert y == 11",
+        "x = tcpi_snd_cwnd; x += 2 * 3; x //= 4\nassert x == 4",
         "if tcpi_snd_cwnd > 20:\n  assert False\nelif tcpi_snd_cwnd == 10:\n  pass\nelse:\n  assert False",
         "assert (tcpi_snd_cwnd ==\n  10), 'x'\nassert \\\n True",
         "assert (1 if tcpi_snd_cwnd else 2) == 1 and TCP_CA_Open == 0 # the rest is a comment",

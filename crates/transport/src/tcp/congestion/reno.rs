@@ -18,10 +18,10 @@ impl Reno {
         Reno::default()
     }
 
-    /// RFC 5681, section 3.1, equation 3: one segment more for each window of segments that is acknowledged. What does
-    /// not fill a window is carried over.
-    pub(super) fn avoid(&mut self, window: &mut Window, acknowledged: u32) {
-        let size = window.cwnd.max(1);
+    /// One segment more for each `size` of them that are acknowledged: a window of them in RFC 5681, section 3.1, equation 3.
+    /// What does not fill `size` is carried over.
+    pub(super) fn avoid(&mut self, window: &mut Window, size: u32, acknowledged: u32) {
+        let size = size.max(1);
         if self.carried >= size {
             // It was saved up under a larger window, before a reduction: it counts for one step and no more.
             self.carried = 0;
@@ -53,7 +53,7 @@ impl CongestionControl for Reno {
     fn grow(&mut self, _: &Context, window: &mut Window, acknowledged: u32) {
         let rest = window.slow_start(acknowledged);
         if rest > 0 {
-            self.avoid(window, rest);
+            self.avoid(window, window.cwnd, rest);
         }
     }
 }
