@@ -87,6 +87,11 @@ pub struct Config {
     pub receive_buffer: u32,
     /// Send buffer: most bytes written and not acknowledged.
     pub send_buffer: u64,
+    /// Whether buffers count the memory of packets, as Linux's do, and not their payload alone. A send buffer is then filled a
+    /// packet at a time, and a writer who waits hears of room when a third is free.
+    pub counts_packet_memory: bool,
+    /// Segments of the least burst of a sender that paces (Linux: `tcp_min_tso_segs`).
+    pub burst_segments_min: u32,
 }
 
 impl Default for Config {
@@ -115,6 +120,8 @@ impl Default for Config {
             offload_bytes: 65_160,
             receive_buffer: 64 << 20,
             send_buffer: u64::MAX,
+            counts_packet_memory: false,
+            burst_segments_min: 2,
         }
     }
 }

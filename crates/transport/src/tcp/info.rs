@@ -11,6 +11,8 @@ pub struct Info {
     /// `retransmits`: timeouts without new data acknowledged since.
     pub timeouts_in_a_row: u32,
     pub backoff: u32,
+    /// Probes of a closed window that the peer has not answered.
+    pub probes: u32,
     /// The retransmission timeout with its backoff.
     pub rto: Nanos,
     /// Payload of a full segment, in bytes.
@@ -53,6 +55,13 @@ pub struct Info {
     /// `data_segs_out`.
     pub segments_sent: u64,
     pub notsent_bytes: u64,
+    /// Time in which something was to be sent or acknowledged; of this, the times in which the peer's window had no room, and in
+    /// which the application waited for room in the send buffer, while the congestion window had some.
+    pub busy_time: Nanos,
+    pub rwnd_limited: Nanos,
+    pub sndbuf_limited: Nanos,
+    /// Time since data last arrived, or since the handshake.
+    pub last_data_recv: Nanos,
     /// Segments that the peer reported as duplicates (DSACK).
     pub dsack_dups: u64,
     /// Retransmission timeouts (`total_rto`).

@@ -22,3 +22,4 @@ pub use congestion::Algorithm;
 pub use connection::{Abort, Connection, Event, State};
 pub use info::Info;
 pub use segment::{Codepoint, Flags, SackBlocks, Segment, SynOptions, Timestamps};
+pub use sender::Write;

@@ -8,17 +8,19 @@
 //!
 //! A number on its own counts segments; bytes are called so. The parts:
 //!
-//! - `scoreboard`: a record for each outstanding segment;
+//! - `send_buffer`: what was written; `scoreboard`: a record for each outstanding segment;
 //! - `ack`: what an acknowledgement says; `recovery`: what follows from it, in one place; `undo`: what was spurious;
-//! - `rack`, `timers`, `round_trip`, `delivery_rate`, `output`: RACK; RTO, probes and the timer; measurements; sending.
+//! - `rack`, `timers`, `round_trip`, `delivery_rate`, `limits`, `output`: RACK; RTO, probes and the timer; measurements; sending.
 
 mod ack;
 mod delivery_rate;
+mod limits;
 mod output;
 mod rack;
 mod recovery;
 mod round_trip;
 mod scoreboard;
+mod send_buffer;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -31,11 +33,13 @@ use super::receiver::Options;
 use super::segment::{Codepoint, Flags};
 use crate::time::{Instant, Nanos};
 use delivery_rate::DeliveryRate;
+use limits::Limits;
 use output::{Output, Pacer};
 use rack::Rack;
 use recovery::Recovery;
 use round_trip::{MinRoundTrip, RoundTrip};
 use scoreboard::Scoreboard;
+use send_buffer::{Cork, Progress, SendBuffer};
 use timers::{LossProbe, Timer};
 
 /// Duplicates after which a segment is lost (RFC 5681, section 3.2), as long as no reordering was seen.
@@ -55,6 +59,16 @@ pub(super) struct Outgoing {
     pub flags: Flags,
     pub is_retransmission: bool,
     pub codepoint: Codepoint,
+}
+
+/// How the application writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Write {
+    /// More follows soon: what is no full segment waits for it, until an acknowledgement arrives or a probe of the window would
+    /// be due (Linux: `MSG_MORE`).
+    pub more_follows: bool,
+    /// A segment ends with the last byte, and none holds it together with a later one (Linux: `MSG_EOR`).
+    pub ends_record: bool,
 }
 
 /// What an acknowledgement has changed.
@@ -78,7 +92,7 @@ struct Settings {
     restart_after_idle: bool,
     paces: bool,
     offload_bytes: u32,
-    send_buffer: u64,
+    burst_segments_min: u32,
     nagle: bool,
     sack: bool,
     timestamps: bool,
@@ -110,8 +124,15 @@ pub(super) struct Sender {
     unacknowledged: u64,
     next: u64,
     written: u64,
+    /// The number after the last byte that is to be pushed: not what more is announced to follow.
+    pushed: u64,
     /// Whether a FIN follows the last byte written.
     is_finishing: bool,
+    buffer: SendBuffer,
+    cork: Cork,
+    /// The first timeout since new data was acknowledged.
+    unanswered_since: Option<Instant>,
+    limits: Limits,
     /// SND.WND in bytes, the largest so far, and SND.WL1.
     peer_window: u64,
     largest_window: u64,
@@ -148,7 +169,7 @@ impl Sender {
             restart_after_idle: config.restart_after_idle,
             paces: config.pacing,
             offload_bytes: config.offload_bytes,
-            send_buffer: config.send_buffer,
+            burst_segments_min: config.burst_segments_min,
             nagle: false,
             sack: config.sack,
             timestamps: config.timestamps,
@@ -161,7 +182,12 @@ impl Sender {
             unacknowledged: 1,
             next: 1,
             written: 1,
+            pushed: 1,
             is_finishing: false,
+            buffer: SendBuffer::new(config.send_buffer, config.counts_packet_memory),
+            cork: Cork::default(),
+            unanswered_since: None,
+            limits: Limits::default(),
             peer_window: 0,
             largest_window: 0,
             window_sequence: 0,
@@ -206,6 +232,12 @@ impl Sender {
     /// modification); they do not unless this is called.
     pub fn set_nagle(&mut self, nagle: bool) {
         self.settings.nagle = nagle;
+        self.output.leaves_at_once = !nagle;
+    }
+
+    /// Whether small segments wait until this is taken back (Linux: `TCP_CORK`), or until a probe of the window is due.
+    pub fn set_cork(&mut self, is_corked: bool) {
+        self.cork = if is_corked { Cork::In } else { Cork::Out };
     }
 
     /// The connection is established. `rtt` is the round-trip time of the handshake, if it was measured; `retries` says how
@@ -224,25 +256,45 @@ impl Sender {
         self.update_pacing_rate(now);
     }
 
-    /// The application writes this many bytes. Returns how many the send buffer takes.
-    pub fn write(&mut self, bytes: u64) -> u64 {
+    /// The application writes this many bytes. Returns how many the send buffer takes before something has to leave.
+    pub fn write(&mut self, bytes: u64, kind: Write) -> u64 {
         if self.is_finishing {
             return 0;
         }
-        let taken = bytes.min(self.room()).min(u64::MAX / 2 - self.written.min(u64::MAX / 2));
+        let most = bytes.min(u64::MAX / 2 - self.written.min(u64::MAX / 2));
+        let taken = self.buffer.write(most, self.progress(), self.packet_bytes(), self.sendable());
         self.check_application_limit();
         self.written += taken;
+        self.output.leaves_at_once = false;
+        if self.cork != Cork::In {
+            self.cork = if kind.more_follows { Cork::UntilNext } else { Cork::Out };
+        }
+        if !kind.more_follows {
+            self.pushed = self.written;
+        }
+        if kind.ends_record && taken == bytes {
+            self.buffer.end_record(self.written);
+        }
         taken
     }
 
-    /// Bytes that the send buffer still takes.
-    pub fn room(&self) -> u64 {
-        self.settings.send_buffer.saturating_sub(self.written.saturating_sub(self.unacknowledged))
+    fn progress(&self) -> Progress {
+        Progress { unacknowledged: self.unacknowledged, next: self.next, written: self.written }
+    }
+
+    /// Whether an application that waits for room in the send buffer should write now.
+    pub fn is_writable(&self) -> bool {
+        !self.is_finishing && self.buffer.is_writable(self.progress())
     }
 
     /// Changes the size of the send buffer; what it holds stays.
     pub fn set_send_buffer(&mut self, bytes: u64) {
-        self.settings.send_buffer = bytes.max(1);
+        self.buffer.set_limit(bytes);
+    }
+
+    /// From how many bytes that were written and not sent on the send buffer takes no more.
+    pub fn set_unsent_limit(&mut self, bytes: u64) {
+        self.buffer.set_unsent_limit(bytes);
     }
 
     /// A FIN follows what was written.
@@ -288,6 +340,16 @@ impl Sender {
     /// Smoothed round-trip time, once measured.
     pub fn smoothed_rtt(&self) -> Option<Nanos> {
         self.round_trip.smoothed()
+    }
+
+    /// When the retransmission timer first expired since new data was acknowledged.
+    pub fn unanswered_since(&self) -> Option<Instant> {
+        self.unanswered_since
+    }
+
+    /// Whether the host's own queue is full, so that nothing leaves.
+    pub fn set_queue_full(&mut self, is_full: bool) {
+        self.output.is_queue_full = is_full;
     }
 
     /// Timeouts without new data acknowledged since (RFC 1122, section 4.2.3.5: a connection is given up after some).
@@ -358,7 +420,7 @@ impl Sender {
 
     /// The state of the sender; the connection adds what it knows.
     pub fn info(&self, now: Instant) -> Info {
-        let context = self.context(now);
+        let (context, times) = (self.context(now), self.limits.times(now));
         Info {
             phase: self.recovery.phase,
             timeouts_in_a_row: self.counts.timeouts_in_a_row,
@@ -390,6 +452,9 @@ impl Sender {
             bytes_retrans: self.counts.bytes_resent,
             segments_sent: self.counts.segments_sent,
             notsent_bytes: self.written.saturating_sub(self.next),
+            busy_time: times.busy,
+            rwnd_limited: times.peer_window,
+            sndbuf_limited: times.send_buffer,
             dsack_dups: self.counts.duplicates_reported,
             timeouts: self.counts.timeouts,
             loss_probes: self.counts.probes,

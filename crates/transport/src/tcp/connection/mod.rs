@@ -1,5 +1,6 @@
 //! One end of a connection: its states, its handshake and its end (RFC 9293), around a sender and a receiver.
 
+mod application;
 mod events;
 mod handshake;
 mod persist;
@@ -67,6 +68,9 @@ pub struct Connection {
     /// The application closed before the handshake was over.
     closes_when_established: bool,
     has_written: bool,
+    reads_no_more: bool,
+    user_timeout: Option<Nanos>,
+    is_queue_full: bool,
 }
 
 impl Connection {
@@ -109,6 +113,7 @@ impl Connection {
         connection.options = Some(options);
         connection.receiver.agree(options);
         connection.receiver.open_without_handshake();
+        connection.receiver.data_at = now;
         let (mss, window) = (connection.config.mss, connection.config.receive_buffer);
         connection.sender.set_mss(mss);
         connection.sender.agree(options);
@@ -131,6 +136,9 @@ impl Connection {
             forgets_at: None,
             closes_when_established: false,
             has_written: false,
+            reads_no_more: false,
+            user_timeout: None,
+            is_queue_full: false,
             config,
         })
     }
@@ -151,71 +159,11 @@ impl Connection {
     /// What both ends know of it, as Linux reports it in `tcp_info`.
     pub fn info(&self, now: Instant) -> Info {
         let advmss = handshake::offer(&self.config).mss.map_or(0, u32::from);
-        Info { advmss, rcv_mss: self.receiver.segment(), ..self.sender.info(now) }
-    }
-
-    /// Whether what arrives counts as read at once, which it does unless told otherwise; if not, it fills the receive
-    /// buffer until [`read`](Self::read).
-    pub fn set_reads_at_once(&mut self, reads_at_once: bool) {
-        self.receiver.set_reads_at_once(reads_at_once);
-    }
-
-    /// Whether small segments wait for the acknowledgement of the small one before (RFC 9293, section 3.7.4, with
-    /// Minshall's modification); they do not unless told so.
-    pub fn set_nagle(&mut self, nagle: bool) {
-        self.sender.set_nagle(nagle);
-    }
-
-    /// Most bytes written and not acknowledged from now on, at least one; what was written stays.
-    pub fn set_send_buffer(&mut self, bytes: u64) {
-        self.sender.set_send_buffer(bytes);
-    }
-
-    /// Writes up to `bytes` more, also before the connection is open. Returns how many there was room for in the send
-    /// buffer: none after [`close`](Self::close).
-    pub fn write(&mut self, bytes: u64) -> u64 {
-        if !self.state.may_write() || self.closes_when_established {
-            return 0;
-        }
-        let written = self.sender.write(bytes);
-        self.has_written |= written > 0;
-        written
-    }
-
-    /// Reads up to `bytes` of what has arrived; returns how many there were.
-    pub fn read(&mut self, bytes: u64) -> u64 {
-        self.receiver.read(bytes)
-    }
-
-    /// Bytes that have arrived in order and were not read.
-    pub fn unread(&self) -> u64 {
-        self.receiver.unread()
-    }
-
-    /// Closes this end: what was written is still sent, then a FIN. What the peer sends is still received (RFC 9293,
-    /// section 3.10.4).
-    pub fn close(&mut self, now: Instant) {
-        match self.state {
-            State::SynSent | State::SynReceived if self.has_written => self.closes_when_established = true,
-            State::Listen | State::SynSent => self.end(None),
-            State::SynReceived => self.closes_when_established = true,
-            State::Established | State::CloseWait => {
-                self.sender.finish();
-                self.enter(now, self.state.after_close());
-            }
-            _ => (),
-        }
-    }
-
-    /// Ends the connection at once, by a RST if the peer knows of it (RFC 9293, section 3.10.5).
-    pub fn abort(&mut self) {
-        if self.state.is_synchronized() && self.state != State::TimeWait {
-            let acknowledgement = Some(self.receiver.next());
-            self.reset = Some(Reset { sequence: self.sender.next(), acknowledgement });
-        }
-        if self.state != State::Closed {
-            self.end(Some(Abort::Requested));
-        }
+        let (probes, backoff, _) = self.persist.state();
+        let last_data_recv = now.since(self.receiver.data_at);
+        let info = self.sender.info(now);
+        let (rcv_mss, backoff) = (self.receiver.segment(), info.backoff.max(backoff));
+        Info { advmss, rcv_mss, last_data_recv, probes, backoff, ..info }
     }
 
     /// A segment of the peer has arrived.
@@ -281,6 +229,7 @@ impl Connection {
     /// The peer has acknowledged the SYN.
     fn establish(&mut self, now: Instant) {
         self.state = State::Established;
+        self.receiver.data_at = now;
         self.sender.open(now, self.handshake.rtt(now), self.handshake.retries());
         self.handshake.stop();
         self.events.established = true;
@@ -376,6 +325,11 @@ impl Connection {
     }
 
     fn handle_data(&mut self, now: Instant, segment: &Segment) {
+        let data_end = segment.sequence.saturating_add(u64::from(segment.length));
+        if self.reads_no_more && self.state.may_receive() && data_end > self.receiver.next() {
+            self.answer_by_reset(segment);
+            return self.end(Some(Abort::Requested));
+        }
         if !self.receiver.wants(segment) || !self.state.may_receive() {
             self.receiver.handle_unacceptable(now, segment);
             return self.restart_time_wait(now, segment);
@@ -419,7 +373,7 @@ impl Connection {
     fn end(&mut self, abort: Option<Abort>) {
         self.state = State::Closed;
         self.handshake.stop();
-        self.persist.stop();
+        self.persist.end();
         self.forgets_at = None;
         match abort {
             Some(_) => self.events.aborted = abort,
@@ -455,9 +409,18 @@ impl Connection {
             State::SynSent | State::SynReceived => self.handshake.timer(),
             _ => {
                 let halves = [self.receiver.next_timeout(), self.sender.next_timeout()];
-                halves.into_iter().chain([self.forgets_at, self.persist.timer()]).flatten().min()
+                let others = [self.forgets_at, self.persist.timer(), self.user_deadline()];
+                halves.into_iter().chain(others).flatten().min()
             }
         }
+    }
+
+    /// When the application gives the peer up.
+    fn user_deadline(&self) -> Option<Instant> {
+        let timeout = self.user_timeout?;
+        let (_, _, first_probe_at) = self.persist.state();
+        let since = [self.sender.unanswered_since(), first_probe_at].into_iter().flatten().min()?;
+        Some(since + timeout)
     }
 
     /// When pacing lets the next segment go, if it waits for that. A driver whose timers are coarse waits for this one exactly,
@@ -479,10 +442,14 @@ impl Connection {
             }
             _ => (),
         }
+        if self.user_deadline().is_some_and(|deadline| deadline <= now) {
+            return self.end(Some(Abort::TimedOut));
+        }
         self.receiver.handle_timeout(now, self.round_trip());
         self.sender.handle_timeout(now);
         let unanswered = self.persist.handle_timeout(now);
-        if unanswered > RETRIES_MAX || self.sender.timeouts_in_a_row() > RETRIES_MAX {
+        let is_given_up = unanswered > RETRIES_MAX || self.sender.timeouts_in_a_row() > RETRIES_MAX;
+        if is_given_up && self.user_timeout.is_none() {
             return self.end(Some(Abort::TimedOut));
         }
         if self.forgets_at.is_some_and(|at| at <= now) {

@@ -5,6 +5,9 @@ use crate::time::{Instant, Nanos};
 /// Doublings after which the time between probes grows no more, whatever the longest timeout is.
 const BACKOFF_MAX: u32 = 30;
 
+/// How soon a probe is tried again that the host's own queue did not take (Linux: `TCP_RESOURCE_PROBE_INTERVAL`).
+const RETRY_INTERVAL: Nanos = Nanos::from_millis(500);
+
 /// The timer. It runs while there is data to send, none under way, and no room in the peer's window.
 #[derive(Debug, Clone, Default)]
 pub struct Persist {
@@ -14,6 +17,8 @@ pub struct Persist {
     /// Probes that the peer has not answered.
     unanswered: u32,
     is_due: bool,
+    /// When the first of them was due.
+    first_at: Option<Instant>,
 }
 
 impl Persist {
@@ -30,9 +35,26 @@ impl Persist {
         *self = Persist::default();
     }
 
+    /// There is no connection any more; what was counted stays.
+    pub fn end(&mut self) {
+        (self.timer, self.is_due) = (None, false);
+    }
+
     /// The peer has answered, though its window may still be closed; it may stay so for as long as it likes.
     pub fn handle_answer(&mut self) {
         self.unanswered = 0;
+        self.first_at = None;
+    }
+
+    /// Probes that the peer has not answered, doublings of the time between them, and when the first was due.
+    pub fn state(&self) -> (u32, u32, Option<Instant>) {
+        (self.unanswered, self.backoff, self.first_at)
+    }
+
+    /// The probe that was due could not leave.
+    pub fn handle_not_sent(&mut self, now: Instant) {
+        self.backoff = self.backoff.saturating_sub(1);
+        self.timer = Some(now + RETRY_INTERVAL);
     }
 
     /// When the next probe is due.
@@ -47,6 +69,7 @@ impl Persist {
             self.is_due = true;
             self.backoff = self.backoff.saturating_add(1);
             self.unanswered = self.unanswered.saturating_add(1);
+            self.first_at = self.first_at.or(Some(now));
         }
         self.unanswered
     }

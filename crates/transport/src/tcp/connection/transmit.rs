@@ -33,7 +33,10 @@ impl Connection {
             return Some(segment);
         }
         if self.persist.take_due() {
-            return Some(self.probe(now));
+            if !self.is_queue_full {
+                return Some(self.probe(now));
+            }
+            self.persist.handle_not_sent(now);
         }
         if self.receiver.ack_due() {
             return Some(self.acknowledgement(now, self.sender.next()));
@@ -86,6 +89,9 @@ impl Connection {
             }
             return None;
         };
+        if self.persist.timer().is_some() {
+            self.persist.stop();
+        }
         Some(self.data_segment(now, &outgoing))
     }
 

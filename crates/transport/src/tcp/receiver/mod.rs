@@ -74,6 +74,8 @@ pub(super) struct Receiver {
     end_of_stream: Option<u64>,
     /// The number in the last acknowledgement sent.
     last_acknowledged: u64,
+    /// When data last arrived, or the handshake was over.
+    pub data_at: Instant,
     /// When a segment without data that was not acceptable was last answered.
     answered_at: Option<Instant>,
 }
@@ -94,6 +96,7 @@ impl Receiver {
             prior: None,
             end_of_stream: None,
             last_acknowledged: next,
+            data_at: Instant::default(),
             answered_at: None,
         }
     }
@@ -200,6 +203,7 @@ impl Receiver {
 
     /// Data or a FIN of an acceptable segment.
     pub fn handle_data(&mut self, now: Instant, segment: &Segment, rtt: RoundTrip) -> Received {
+        self.data_at = now;
         let next_before = self.next();
         let (had_gap, was_closed) = (self.reassembly.has_gap(), self.edge() == next_before);
         let range = segment.sequence..self.end_within_limits(segment);

@@ -3,6 +3,7 @@
 use super::delivery_rate::Newest;
 use super::rack::Rack;
 use super::scoreboard::{Marks, Record};
+use super::send_buffer::Cork;
 use super::{Acknowledged, REORDERING_MAX, Sender, is_older};
 use crate::tcp::config::Ecn;
 use crate::tcp::congestion::{AckSample, CongestionControl, Phase};
@@ -91,6 +92,9 @@ impl Sender {
             return Acknowledged::AHEAD;
         }
         self.check_application_limit();
+        if self.cork == Cork::UntilNext {
+            self.cork = Cork::Out;
+        }
         let has_new_window = self.update_peer_window(segment);
         if self.board.is_empty() {
             self.handle_late_dsack(now, segment, has_new_window);
@@ -248,6 +252,8 @@ impl Sender {
         }
         self.counts.bytes_acked += acknowledgement - self.unacknowledged;
         self.unacknowledged = acknowledgement;
+        self.buffer.acknowledged(acknowledgement);
+        self.unanswered_since = None;
         self.counts.timeouts_in_a_row = 0;
         ack.restarts_timer |= ack.acknowledged > 0;
     }

@@ -1,9 +1,10 @@
 //! What leaves, and when: retransmissions, new data, bursts, pacing, restart after idle times.
 
 use super::scoreboard::{Marks, Record};
+use super::send_buffer::Cork;
 use super::{Acknowledged, Outgoing, Sender};
 use crate::tcp::config::Ecn;
-use crate::tcp::congestion::{CongestionControl, Phase};
+use crate::tcp::congestion::{CongestionControl, Phase, window_pacing_rate};
 use crate::tcp::segment::{Codepoint, Flags};
 use crate::time::{Instant, Nanos};
 
@@ -11,8 +12,10 @@ use crate::time::{Instant, Nanos};
 const UNPACED: u64 = 10;
 /// A paced burst is what the rate sends in 2^-10 s (Linux: `sk_pacing_shift`).
 const BURST_SHIFT: u32 = 10;
-/// The least paced burst, in segments (Linux: `tcp_min_tso_segs`).
-const BURST_SEGMENTS_MIN: u64 = 2;
+/// What segmentation offload takes at most, and so what a packet of the send buffer holds.
+const PACKET_BYTES_MAX: u64 = 65_160;
+/// Windows of a peer up to this size are filled by one packet, larger ones by two at least.
+const SMALL_WINDOW_MAX: u64 = 536;
 /// Paced bursts are longer on short paths: by the limit of offload, halved for each of these (Linux: `tcp_tso_rtt_log`).
 const BURST_RTT_SHIFT: u32 = 9;
 
@@ -33,6 +36,10 @@ pub(super) struct Output {
     pub owes_cwr: bool,
     /// When data was last sent.
     pub last_sent_at: Option<Instant>,
+    /// The host's own queue takes nothing.
+    pub is_queue_full: bool,
+    /// What was written leaves though it is no full segment: `TCP_NODELAY` was set, and nothing written since.
+    pub leaves_at_once: bool,
     /// The end of the small segment sent last.
     small_end: u64,
     /// Whether the window was full, the most that was outstanding, and the byte whose acknowledgement makes both old.
@@ -77,7 +84,19 @@ impl Acknowledged {
 impl Sender {
     /// What is to be sent next, if anything.
     pub fn poll(&mut self, now: Instant) -> Option<Outgoing> {
-        if let Some(forced) = self.output.forced.take()
+        let outgoing = self.poll_next(now);
+        if outgoing.is_none() {
+            self.note_limit(now);
+        }
+        outgoing
+    }
+
+    fn poll_next(&mut self, now: Instant) -> Option<Outgoing> {
+        let forced = self.output.forced.take();
+        if self.output.is_queue_full {
+            return None;
+        }
+        if let Some(forced) = forced
             && let Some(outgoing) = self.poll_forced(now, forced)
         {
             return Some(outgoing);
@@ -154,7 +173,7 @@ impl Sender {
         if has_fin {
             flags.insert(Flags::FIN);
         }
-        if record.end() >= self.written && length > 0 {
+        if record.end() >= self.written && self.pushed == self.written && length > 0 {
             flags.insert(Flags::PSH);
         }
         self.counts.resent += 1;
@@ -191,38 +210,77 @@ impl Sender {
     /// last of the stream. 0 stands for a FIN alone.
     fn new_data_length(&self, segments: u32, burst_bytes: u64) -> Option<u32> {
         let mss = u64::from(self.mss);
-        let unsent = self.written.saturating_sub(self.next);
+        let record_end = self.buffer.record_end(self.next);
+        let unsent = record_end.unwrap_or(self.written).saturating_sub(self.next);
         let room = self.window_end().saturating_sub(self.next);
         if unsent == 0 {
             return (self.unsent() > 0 && room > 0).then_some(0);
         }
         let length = unsent.min(u64::from(segments) * mss).min(burst_bytes).min(room);
         let rest = length % mss;
-        let holds_rest = length < unsent || (rest > 0 && !self.is_finishing && self.nagle_holds());
+        let waits = || record_end.is_none_or(|end| end == self.written) && self.holds_small();
+        let holds_rest = length < unsent || (rest > 0 && !self.is_finishing && waits());
         let length = if holds_rest { length - rest } else { length };
         // A burst has at most 2^32 bytes, as its limit has.
         (length > 0).then_some(length.min(u64::from(u32::MAX)) as u32)
     }
 
-    /// A small segment waits while another small one is outstanding (Minshall's modification of Nagle's algorithm).
-    fn nagle_holds(&self) -> bool {
-        self.settings.nagle && !self.board.is_empty() && self.output.small_end > self.unacknowledged
+    /// A small segment waits while another small one is outstanding (Minshall's modification of Nagle's algorithm), or while
+    /// more is to follow.
+    fn holds_small(&self) -> bool {
+        let nagle =
+            self.settings.nagle && !self.board.is_empty() && self.output.small_end > self.unacknowledged;
+        !self.output.leaves_at_once && (self.cork != Cork::Out || nagle)
+    }
+
+    /// Most bytes of a packet in the send buffer: half the largest window that the peer has had, in whole segments.
+    pub(super) fn packet_bytes(&self) -> u64 {
+        let mss = u64::from(self.mss);
+        let window = self.largest_window;
+        let limit = if window > SMALL_WINDOW_MAX { window / 2 } else { window };
+        (limit.min(PACKET_BYTES_MAX) / mss).max(1) * mss
+    }
+
+    /// Bytes that would leave now beyond what is written, if they were. Pacing lets none go ahead of time.
+    pub(super) fn sendable(&self) -> u64 {
+        if self.pacer.rate.is_some() || self.output.is_queue_full {
+            return 0;
+        }
+        let segments = self.window.cwnd.saturating_sub(self.board.pipe());
+        let mss = u64::from(self.mss);
+        let room = self.window_end().saturating_sub(self.next) / mss;
+        let end = self.next.saturating_add(room.min(u64::from(segments)) * mss);
+        end.saturating_sub(self.written)
     }
 
     /// Most bytes that leave at once: what segmentation offload takes, and no more than a paced sender spreads.
     fn burst_bytes(&self) -> u64 {
+        self.burst_bytes_at(self.pacer.rate, u64::from(self.settings.offload_bytes))
+    }
+
+    fn burst_bytes_at(&self, rate: Option<u64>, offload: u64) -> u64 {
         let mss = u64::from(self.mss);
-        let offload = u64::from(self.settings.offload_bytes);
-        let limit = match self.pacer.rate {
+        let limit = match rate {
             None => offload,
             Some(rate) => {
                 let rtt = self.min_rtt.least().map_or(u64::MAX, |rtt| rtt.as_micros() >> BURST_RTT_SHIFT);
                 let for_short_paths = if rtt < 32 { offload >> rtt } else { 0 };
                 let paced = (rate >> BURST_SHIFT).saturating_add(for_short_paths);
-                paced.max(BURST_SEGMENTS_MIN * mss).min(offload)
+                paced.max(u64::from(self.settings.burst_segments_min) * mss).min(offload)
             }
         };
         (limit / mss).max(1) * mss
+    }
+
+    /// Counts what leaves of the send buffer. Linux splits it into bursts whether it paces or not.
+    fn take_from_buffer(&mut self, now: Instant, from: u64, to: u64) {
+        let burst_bytes = if self.buffer.counts_packets() {
+            let rate = self.pacer.rate.or_else(|| window_pacing_rate(&self.context(now)));
+            self.burst_bytes_at(rate, PACKET_BYTES_MAX)
+        } else {
+            u64::MAX
+        };
+        self.buffer.sent(from, to, burst_bytes);
     }
 
     /// Sends `length` bytes of new data, and the FIN if it follows them and the peer's window takes it.
@@ -258,13 +316,15 @@ impl Sender {
             flags.insert(Flags::FIN);
         }
         // The end of what was written is pushed, and the end of a burst, so that the peer does not wait to join more.
-        if length > 0 && (end == self.written || segments > 1) {
+        let is_pushed = end == self.written && self.pushed == self.written;
+        if length > 0 && (is_pushed || segments > 1 || self.buffer.record_end(sequence) == Some(end)) {
             flags.insert(Flags::PSH);
         }
         let is_ecn = self.settings.ecn != Ecn::Off;
         if is_ecn && length > 0 && std::mem::take(&mut self.output.owes_cwr) {
             flags.insert(Flags::CWR);
         }
+        self.take_from_buffer(now, sequence, end);
         self.count_sent(now, length, segments);
         self.note_usage(self.board.pipe() >= self.window.cwnd);
         self.restart_timer_for_new(now, is_first);
@@ -324,22 +384,25 @@ impl Sender {
         }
     }
 
-    /// Whether there is something to send, nothing outstanding whose acknowledgement might open the peer's window, and
-    /// no room in it (RFC 9293, section 3.8.6.1).
+    /// Whether there is something to send, nothing outstanding whose acknowledgement might let it go, and no room in the peer's
+    /// window (RFC 9293, section 3.8.6.1), or it is held back for more to follow.
     pub fn waits_for_window(&self) -> bool {
-        self.board.is_empty() && self.unsent() > 0 && {
-            let room = self.window_end().saturating_sub(self.next);
-            let data = self.written.saturating_sub(self.next);
-            room < data.clamp(1, u64::from(self.mss))
-        }
+        self.board.is_empty()
+            && self.unsent() > 0
+            && (self.output.is_queue_full || self.new_data_length(1, u64::from(self.mss)).is_none())
     }
 
     /// A segment that fills the rest of the peer's window, however small (RFC 9293, section 3.8.6.2.1: after a time the
     /// sender no longer waits for more room). `None` if there is no room at all.
     pub fn poll_partial(&mut self, now: Instant) -> Option<Outgoing> {
         let room = self.window_end().saturating_sub(self.next);
-        let length = self.written.saturating_sub(self.next).min(u64::from(self.mss)).min(room);
-        (length > 0).then(|| self.send_new(now, length as u32))
+        let end = self.buffer.record_end(self.next).unwrap_or(self.written);
+        let length = end.saturating_sub(self.next).min(u64::from(self.mss)).min(room);
+        (length > 0).then(|| {
+            let mut outgoing = self.send_new(now, length as u32);
+            outgoing.flags.insert(Flags::PSH);
+            outgoing
+        })
     }
 
     /// Whether recovery or ECN is reducing the window at present.

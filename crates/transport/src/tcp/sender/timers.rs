@@ -74,6 +74,7 @@ impl Sender {
     /// RFC 6298, sections 5.4 to 5.6.
     fn handle_retransmission_timeout(&mut self, now: Instant) {
         self.enter_loss(now);
+        self.unanswered_since = self.unanswered_since.or(Some(now));
         self.counts.timeouts += 1;
         self.counts.timeouts_in_a_row = self.counts.timeouts_in_a_row.saturating_add(1);
         self.output.forced = Some(Forced::Oldest);

@@ -1,0 +1,112 @@
+//! What an application asks of its connection.
+
+use super::{Abort, Connection, Reset, State};
+use crate::tcp::sender::Write;
+use crate::time::{Instant, Nanos};
+
+impl Connection {
+    /// Whether what arrives counts as read at once, which it does unless told otherwise; if not, it fills the receive
+    /// buffer until [`read`](Self::read).
+    pub fn set_reads_at_once(&mut self, reads_at_once: bool) {
+        self.receiver.set_reads_at_once(reads_at_once);
+    }
+
+    /// Whether small segments wait for the acknowledgement of the small one before (RFC 9293, section 3.7.4, with
+    /// Minshall's modification); they do not unless told so.
+    pub fn set_nagle(&mut self, nagle: bool) {
+        self.sender.set_nagle(nagle);
+    }
+
+    /// Most bytes written and not acknowledged from now on, at least one; what was written stays.
+    pub fn set_send_buffer(&mut self, bytes: u64) {
+        self.sender.set_send_buffer(bytes);
+    }
+
+    /// Whether small segments wait until this is taken back (Linux: `TCP_CORK`).
+    pub fn set_cork(&mut self, is_corked: bool) {
+        self.sender.set_cork(is_corked);
+    }
+
+    /// From how many bytes that were written and not sent on the send buffer takes no more (Linux: `TCP_NOTSENT_LOWAT`).
+    pub fn set_unsent_limit(&mut self, bytes: u64) {
+        self.sender.set_unsent_limit(bytes);
+    }
+
+    /// How long data may stay unacknowledged, or probes of a window unanswered, before the connection is given up (RFC 5482;
+    /// Linux: `TCP_USER_TIMEOUT`), counted as in Linux from the first timeout or probe on; after the usual number of them if
+    /// `None`.
+    pub fn set_user_timeout(&mut self, timeout: Option<Nanos>) {
+        self.user_timeout = timeout;
+    }
+
+    /// Whether the host's own queue is full: until it is not, nothing leaves, and what is tried does not count as sent.
+    pub fn set_queue_full(&mut self, is_full: bool) {
+        self.is_queue_full = is_full;
+        self.sender.set_queue_full(is_full);
+    }
+
+    /// Writes up to `bytes` more, also before the connection is open. Returns how many there was room for in the send
+    /// buffer: none after [`close`](Self::close). If it counts the memory of packets, it takes no more than fills one: write
+    /// the rest after [`poll_transmit`](Self::poll_transmit), until the answer is 0.
+    pub fn write(&mut self, bytes: u64) -> u64 {
+        self.write_as(bytes, Write::default())
+    }
+
+    /// The same in a way of its own.
+    pub fn write_as(&mut self, bytes: u64, kind: Write) -> u64 {
+        if !self.state.may_write() || self.closes_when_established {
+            return 0;
+        }
+        let written = self.sender.write(bytes, kind);
+        self.has_written |= written > 0;
+        written
+    }
+
+    /// Whether an application that waits for room in the send buffer should write now.
+    pub fn is_writable(&self) -> bool {
+        self.sender.is_writable()
+    }
+
+    /// Reads up to `bytes` of what has arrived; returns how many there were.
+    pub fn read(&mut self, bytes: u64) -> u64 {
+        self.receiver.read(bytes)
+    }
+
+    /// Bytes that have arrived in order and were not read.
+    pub fn unread(&self) -> u64 {
+        self.receiver.unread()
+    }
+
+    /// Closes this end: what was written is still sent, then a FIN. What the peer sends is still received (RFC 9293,
+    /// section 3.10.4).
+    pub fn close(&mut self, now: Instant) {
+        match self.state {
+            State::SynSent | State::SynReceived if self.has_written => self.closes_when_established = true,
+            State::Listen | State::SynSent => self.end(None),
+            State::SynReceived => self.closes_when_established = true,
+            State::Established | State::CloseWait => {
+                self.sender.finish();
+                self.enter(now, self.state.after_close());
+            }
+            _ => (),
+        }
+    }
+
+    /// The same by an application that reads no more: data that arrives ends the connection by a RST (RFC 1122, section
+    /// 4.2.2.13).
+    pub fn close_for_good(&mut self, now: Instant) {
+        self.reads_no_more = true;
+        self.close(now);
+    }
+
+    /// Ends the connection at once, by a RST if the peer knows of it (RFC 9293, section 3.10.5).
+    pub fn abort(&mut self) {
+        if self.state.is_synchronized() && self.state != State::TimeWait {
+            let acknowledgement = Some(self.receiver.next());
+            self.reset = Some(Reset { sequence: self.sender.next(), acknowledgement });
+        }
+        if self.state != State::Closed {
+            self.end(Some(Abort::Requested));
+        }
+    }
+}
