@@ -1,5 +1,6 @@
 //! The calls of the socket interface.
 
+mod control;
 mod transfer;
 
 use crate::error::Lacking;
@@ -7,6 +8,7 @@ use crate::host::Host;
 use crate::script::{Call, Expression};
 use crate::settings::{Settings, single};
 use crate::socket::{Descriptor, Descriptors, POLL_BITS, Role, error_of, poll_events};
+use crate::timestamping::Timestamping;
 use linkmend_transport::tcp::State;
 
 /// `O_RDWR` and `O_NONBLOCK`, as `fcntl` returns them.
@@ -14,7 +16,7 @@ const READ_WRITE: i64 = 0x2;
 const NONBLOCKING: i64 = 0x800;
 
 /// The calls whose first argument is a descriptor.
-const ON_DESCRIPTORS: [&str; 21] = [
+const ON_DESCRIPTORS: [&str; 22] = [
     "accept",
     "accept4",
     "bind",
@@ -30,6 +32,7 @@ const ON_DESCRIPTORS: [&str; 21] = [
     "recvfrom",
     "recvmsg",
     "send",
+    "sendfile",
     "sendmsg",
     "sendto",
     "setsockopt",
@@ -75,6 +78,9 @@ pub fn attempt(
     if call.name == "poll" {
         return poll(call, descriptors, host);
     }
+    if call.name == "open" {
+        return Ok(open(call, descriptors, host));
+    }
     let fd = call.arguments.first().and_then(single).filter(|_| ON_DESCRIPTORS.contains(&call.name.as_str()));
     let Some(fd) = fd else { return Err(format!("the call `{}`", call.name)) };
     let Some(descriptor) = descriptors.open.get(&fd).cloned() else { return Ok(Failed("EBADF")) };
@@ -90,6 +96,7 @@ pub fn attempt(
         "write" | "writev" | "send" | "sendto" | "sendmsg" => {
             transfer::write(call, attempt, &descriptor, host)?
         }
+        "sendfile" => transfer::send_file(call, attempt, &descriptor, descriptors, host)?,
         "read" | "readv" | "recv" | "recvfrom" | "recvmsg" => transfer::read(call, &descriptor, host)?,
         "close" => close(fd, &descriptor, descriptors, host),
         "shutdown" => shutdown(call, fd, &descriptor, descriptors, host),
@@ -133,6 +140,15 @@ fn socket(call: &Call, descriptors: &mut Descriptors, host: &Host) -> Result<Pro
     descriptor.is_nonblocking = kinds.contains(&"SOCK_NONBLOCK");
     descriptors.open.insert(fd, descriptor);
     Ok(Returned(fd))
+}
+
+fn open(call: &Call, descriptors: &mut Descriptors, host: &Host) -> Progress {
+    let Some(Expression::Text(name)) = call.arguments.first() else { return Failed("EFAULT") };
+    let Some(&bytes) = host.settings.files.get(name) else { return Failed("ENOENT") };
+    let fd = new_number(call, descriptors);
+    let file = Descriptor { role: Role::File(bytes), ..Descriptor::new(host.settings.clone()) };
+    descriptors.open.insert(fd, file);
+    Returned(fd)
 }
 
 /// The script says which number it means; the kernel's would be the least one.
@@ -194,7 +210,7 @@ fn close(fd: i64, descriptor: &Descriptor, descriptors: &mut Descriptors, host: 
             if descriptor.resets_on_close || connection.unread() > 0 {
                 connection.abort();
             } else {
-                connection.close(now);
+                connection.close_for_good(now);
             }
         });
         host.abort = None;
@@ -285,14 +301,32 @@ fn set_option(
         descriptor.resets_on_close = field("onoff") == Some(1) && field("linger") == Some(0);
         return Ok(Returned(0));
     }
+    if name == "SO_TIMESTAMPING" {
+        let flags = match value {
+            Expression::Array(list) => names(list.first()),
+            other => names(Some(other)),
+        };
+        let acknowledged =
+            host.connection.as_ref().map_or(0, |connection| connection.info(host.instant()).bytes_acked);
+        host.timestamping = Some(Timestamping::new(&flags, acknowledged));
+        return Ok(Returned(0));
+    }
     descriptor.settings.socket_option(&name, value)?;
     if descriptor.role != Role::Connected || name == "SO_KEEPALIVE" {
         return Ok(Returned(0));
     }
-    let (has_nagle, send_buffer) = (descriptor.settings.has_nagle, descriptor.settings.config.send_buffer);
+    let settings = &descriptor.settings;
     match name.as_str() {
-        "TCP_NODELAY" => host.with(|connection, _| connection.set_nagle(has_nagle)),
-        "SO_SNDBUF" | "SO_SNDBUFFORCE" => host.with(|connection, _| connection.set_send_buffer(send_buffer)),
+        "TCP_NODELAY" => host.with(|connection, _| connection.set_nagle(settings.has_nagle)),
+        "TCP_CORK" => host.with(|connection, _| connection.set_cork(settings.is_corked)),
+        "TCP_NOTSENT_LOWAT" => {
+            host.with(|connection, _| connection.set_unsent_limit(settings.unsent_limit()))
+        }
+        "SO_SNDBUF" | "SO_SNDBUFFORCE" => {
+            host.with(|connection, _| connection.set_send_buffer(settings.config.send_buffer))
+        }
+        "TCP_USER_TIMEOUT" => host.with(|connection, _| connection.set_user_timeout(settings.user_timeout)),
+        "TCP_INQ" | "SO_ZEROCOPY" => Some(()),
         name if Settings::is_without_effect(name) => Some(()),
         _ => return Err(format!("the socket option {name} of a connection that is open")),
     };
@@ -312,6 +346,8 @@ fn option(call: &Call, descriptor: &Descriptor, host: &mut Host) -> Result<Progr
         "SO_SNDBUF" => settings.config.send_buffer,
         "SO_RCVBUF" => u64::from(settings.config.receive_buffer) * 2,
         "TCP_NODELAY" => u64::from(!settings.has_nagle),
+        "TCP_CORK" => u64::from(settings.is_corked),
+        "TCP_NOTSENT_LOWAT" => u64::from(settings.unsent_limit),
         "SO_ERROR" => return Ok(pending_error(call, host)),
         _ => return Err(format!("getsockopt {name}")),
     };

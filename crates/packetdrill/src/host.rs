@@ -2,6 +2,7 @@
 
 use crate::script::{Direction, EcnNotation, Options, Packet, TcpOption};
 use crate::settings::Settings;
+use crate::timestamping::Timestamping;
 use linkmend_transport::tcp::{
     Abort, Codepoint, Config, Connection, Event, Flags, SackBlocks, Segment, State, SynOptions, Timestamps,
 };
@@ -36,6 +37,8 @@ pub struct Host {
     pub written: u64,
     pub is_established: bool,
     pub is_peer_closed: bool,
+    /// Of what is written to the connection, if its socket asks for it.
+    pub timestamping: Option<Timestamping>,
     /// Why it ended early, until a call has reported it.
     pub abort: Option<Abort>,
 }
@@ -69,6 +72,7 @@ impl Host {
             written: 0,
             is_established: false,
             is_peer_closed: false,
+            timestamping: None,
             abort: None,
         }
     }
@@ -93,11 +97,15 @@ impl Host {
         let mut connection = made.map_err(|error| format!("the configuration {error:?}"))?;
         connection.set_reads_at_once(false);
         connection.set_nagle(settings.has_nagle);
+        connection.set_cork(settings.is_corked);
+        connection.set_unsent_limit(settings.unsent_limit());
+        connection.set_user_timeout(settings.user_timeout);
         if !is_server {
             connection.open();
         }
         self.numbers = Numbers { remote_mss: u32::MAX, ..Numbers::default() };
         (self.is_established, self.is_peer_closed, self.abort, self.written) = (false, false, None, 0);
+        self.timestamping = None;
         self.connection = Some(connection);
         self.config = config;
         self.collect();
@@ -123,10 +131,18 @@ impl Host {
         let Some(connection) = &mut self.connection else { return };
         while let Some(segment) = connection.poll_transmit(self.now) {
             let mss = self.numbers.segment_size(&self.config);
+            if self.settings.has_full_queue {
+                continue;
+            }
             for piece in segment.split(mss) {
                 let packet = self.numbers.outbound(&piece);
                 self.sent.push_back(Sent { at: self.now.since(START), packet });
             }
+        }
+        if let Some(timestamping) = &mut self.timestamping {
+            let info = connection.info(self.now);
+            let sent = self.written.saturating_sub(info.notsent_bytes);
+            timestamping.handle_progress(self.now.since(START), sent, info.bytes_acked);
         }
         while let Some(event) = connection.poll_event() {
             match event {
@@ -161,6 +177,19 @@ impl Host {
     pub fn inject(&mut self, packet: &Packet) {
         let segment = self.numbers.inbound(packet);
         self.with(|connection, now| connection.handle_segment(now, &segment));
+    }
+
+    /// The host's queue takes nothing from now on, or does again.
+    pub fn set_queue_full(&mut self, is_full: bool) {
+        self.with(|connection, _| connection.set_queue_full(is_full));
+    }
+
+    /// A call has written everything up to now.
+    pub fn note_written(&mut self) {
+        if let Some(timestamping) = &mut self.timestamping {
+            timestamping.handle_written(self.written);
+        }
+        self.collect();
     }
 
     /// The next packet that was sent and not yet compared.

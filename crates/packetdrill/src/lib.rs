@@ -38,6 +38,7 @@ mod script;
 mod settings;
 mod shell;
 mod socket;
+mod timestamping;
 
 pub use error::{ParseError, Position};
 pub use parser::parse;

@@ -203,7 +203,10 @@ impl Runner {
         match &event.action {
             Action::Packet(packet) => self.inject(event.at, packet)?,
             Action::Call(call) => self.call(event, call, base)?,
-            Action::Command(command) => self.host.settings.command(command).map_err(lacks)?,
+            Action::Command(command) => {
+                self.host.settings.command(command).map_err(lacks)?;
+                self.host.set_queue_full(self.host.settings.has_full_queue);
+            }
             Action::Code(code) => self.code(event.at, code)?,
             Action::Lacking(feature) => return Err(lacks(feature.clone())),
         }

@@ -12,6 +12,8 @@ use std::rc::Rc;
 const HEADERS: u32 = 40;
 /// The timestamps option with its padding.
 const TIMESTAMPS: u32 = 12;
+/// The least send buffer in bytes, whatever is asked for (Linux, 64 bits).
+const SEND_BUFFER_MIN: u64 = 4_608;
 /// The receive buffer in bytes that Google's suite sets.
 const RECEIVE_BUFFER: u32 = 15 << 20;
 /// Most bytes that leave at once from a host that paces.
@@ -26,7 +28,7 @@ const PASSED_OVER: [&str; 11] =
     ["ip", "tc", "ethtool", "sleep", "true", "rm", "modprobe", "ulimit", "iptables-save", "cat", "sync"];
 
 /// Settings of the kernel that change nothing of what the simulated TCP does, at any value.
-const WITHOUT_EFFECT: [&str; 31] = [
+const WITHOUT_EFFECT: [&str; 29] = [
     "tcp_adv_win_scale",
     "tcp_autocorking",
     "tcp_challenge_ack_limit",
@@ -38,11 +40,9 @@ const WITHOUT_EFFECT: [&str; 31] = [
     "tcp_max_orphans",
     "tcp_max_syn_backlog",
     "tcp_mem",
-    "tcp_min_tso_segs",
     "tcp_moderate_rcvbuf",
     "tcp_no_metrics_save",
     "tcp_no_ssthresh_metrics_save",
-    "tcp_notsent_lowat",
     "tcp_orphan_retries",
     "tcp_pacing_ca_ratio",
     "tcp_pacing_ss_ratio",
@@ -83,7 +83,7 @@ const FIXED: [(&str, &str); 17] = [
 ];
 
 /// Options of sockets that change nothing of what the simulated TCP does, at any value.
-const SOCKET_OPTIONS_WITHOUT_EFFECT: [&str; 9] = [
+const SOCKET_OPTIONS_WITHOUT_EFFECT: [&str; 8] = [
     "IP_FREEBIND",
     "IP_MTU_DISCOVER",
     "IP_TOS",
@@ -92,7 +92,6 @@ const SOCKET_OPTIONS_WITHOUT_EFFECT: [&str; 9] = [
     "SO_PRIORITY",
     "SO_REUSEADDR",
     "SO_REUSEPORT",
-    "TCP_NOTSENT_LOWAT",
 ];
 
 /// Parameters of kernel modules that the simulated TCP has at this value only.
@@ -117,6 +116,19 @@ pub struct Settings {
     has_rack: bool,
     /// Nagle's algorithm (RFC 9293, section 3.7.4), unless `TCP_NODELAY`.
     pub has_nagle: bool,
+    /// `TCP_CORK`.
+    pub is_corked: bool,
+    /// `TCP_INQ`: whether `recvmsg` says how much is left to read.
+    pub tells_unread: bool,
+    /// `TCP_NOTSENT_LOWAT`, 0 unless it was set, and `net.ipv4.tcp_notsent_lowat` in its place.
+    pub unsent_limit: u32,
+    system_unsent_limit: u32,
+    /// `TCP_USER_TIMEOUT`.
+    pub user_timeout: Option<Nanos>,
+    /// A queueing discipline with room for nothing.
+    pub has_full_queue: bool,
+    /// Bytes of the files that commands have written.
+    pub files: BTreeMap<String, u64>,
     /// Whether the script sets the receive buffer.
     sets_receive_buffer: bool,
     /// What the shell scripts contain that the script calls.
@@ -133,7 +145,8 @@ impl Default for Settings {
     fn default() -> Settings {
         // Scripts are written for kernels with 1,000 ticks a second.
         let timer_slack = Nanos::from_millis(2);
-        let config = Config { receive_buffer: 6 << 20, timer_slack, ..Config::default() };
+        let config =
+            Config { receive_buffer: 6 << 20, timer_slack, counts_packet_memory: true, ..Config::default() };
         Settings {
             config,
             tolerance: Nanos::from_micros(4_000),
@@ -144,6 +157,13 @@ impl Default for Settings {
             has_tail_loss_probe: true,
             has_rack: true,
             has_nagle: true,
+            is_corked: false,
+            tells_unread: false,
+            unsent_limit: 0,
+            system_unsent_limit: u32::MAX,
+            user_timeout: None,
+            has_full_queue: false,
+            files: BTreeMap::new(),
             sets_receive_buffer: false,
             shell_scripts: Rc::default(),
         }
@@ -248,6 +268,7 @@ impl Settings {
             "defaults.sh" => self.defaults(),
             "ip" | "tc" => self.network(arguments),
             "echo" => self.write_file(arguments),
+            "dd" => self.copy(arguments),
             _ if name.starts_with("sysctl_restore") || name.starts_with('#') => Ok(()),
             _ if PASSED_OVER.contains(&name) => Ok(()),
             _ => Err(format!("the command `{name}`")),
@@ -275,8 +296,11 @@ impl Settings {
                     let milliseconds = digits.parse().map_err(|_| format!("rto_min {}", pair[1]))?;
                     self.config.rto_min = Nanos::from_millis(milliseconds);
                 }
-                "limit" if pair[1] == "0" => return Err("a queue that drops (limit 0)".to_owned()),
-                "root" => self.config.pacing = pair[1] == "fq",
+                "limit" => self.has_full_queue = pair[1] == "0",
+                "root" => {
+                    self.config.pacing = pair[1] == "fq";
+                    self.has_full_queue = false;
+                }
                 "congctl" => self.algorithm(&pair[1])?,
                 "features" | "advmss" | "quickack" | "window" | "ssthresh" | "cwnd" => {
                     return Err(format!("the route's {} {}", pair[0], pair[1]));
@@ -298,6 +322,19 @@ impl Settings {
                 if is_known { Ok(()) } else { Err(format!("{value} in {file}")) }
             }
             _ => Ok(()),
+        }
+    }
+
+    /// `dd bs=1 count=5 of=FILE`.
+    fn copy(&mut self, arguments: &[String]) -> Result<(), Lacking> {
+        let value = |name: &str| arguments.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+        let number = |name: &str| value(name).and_then(|number| number.parse::<u64>().ok());
+        match (value("if"), value("of"), number("bs"), number("count")) {
+            (Some("/dev/zero"), Some(file), Some(block), Some(count)) => {
+                self.files.insert(file.to_owned(), block.saturating_mul(count));
+                Ok(())
+            }
+            _ => Err("`dd` of something else than zeroes with `bs` and `count`".to_owned()),
         }
     }
 
@@ -338,6 +375,12 @@ impl Settings {
                 self.config.receive_buffer = largest.ok_or_else(lacking)?;
                 self.sets_receive_buffer = true;
             }
+            "tcp_min_tso_segs" => {
+                self.config.burst_segments_min = u32::try_from(number()?).map_err(|_| lacking())?;
+            }
+            "tcp_notsent_lowat" => {
+                self.system_unsent_limit = u32::try_from(number()?).map_err(|_| lacking())?;
+            }
             "tcp_rto_min_us" => self.config.rto_min = Nanos::from_micros(number()?),
             _ if WITHOUT_EFFECT.contains(&short) || short.starts_with("tcp_comp_sack") => (),
             _ if FIXED.contains(&(short, value)) => (),
@@ -356,6 +399,11 @@ impl Settings {
     /// What `TCP_MAXSEG` reads: the payload of a full segment without regard to options.
     pub fn largest_segment(&self) -> u32 {
         self.mtu.saturating_sub(HEADERS).min(self.maximum_segment.unwrap_or(u32::MAX))
+    }
+
+    /// From how many bytes that were written and not sent on a socket takes no more.
+    pub fn unsent_limit(&self) -> u64 {
+        u64::from(if self.unsent_limit > 0 { self.unsent_limit } else { self.system_unsent_limit })
     }
 
     fn algorithm(&mut self, name: &str) -> Result<(), Lacking> {
@@ -381,9 +429,18 @@ impl Settings {
             // Linux takes twice the number. Half of a receive buffer is for its own bookkeeping; what is sent hardly has any.
             "SO_RCVBUF" | "SO_RCVBUFFORCE" => self.config.receive_buffer = number()?,
             "SO_SNDBUF" | "SO_SNDBUFFORCE" => {
-                self.config.send_buffer = u64::from(number()?) * 2;
+                self.config.send_buffer = (u64::from(number()?) * 2).max(SEND_BUFFER_MIN);
             }
-            "SO_KEEPALIVE" | "SO_ZEROCOPY" | "TCP_CORK" if single(value) == Some(0) => (),
+            "TCP_USER_TIMEOUT" => {
+                let milliseconds = number()?;
+                self.user_timeout = (milliseconds > 0).then(|| Nanos::from_millis(u64::from(milliseconds)));
+            }
+            "TCP_CORK" => self.is_corked = number()? != 0,
+            "TCP_INQ" => self.tells_unread = number()? != 0,
+            "TCP_NOTSENT_LOWAT" => self.unsent_limit = number()?,
+            // Zero-copy is asked for here, and used with a flag of its own.
+            "SO_ZEROCOPY" => (),
+            "SO_KEEPALIVE" if single(value) == Some(0) => (),
             _ if Settings::is_without_effect(name) => (),
             _ => return Err(lacking()),
         }
@@ -404,91 +461,4 @@ pub fn single(value: &Expression) -> Option<i64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn after(commands: &[&str]) -> Result<Settings, Lacking> {
-        let mut settings = Settings::default();
-        for command in commands {
-            settings.command(command)?;
-        }
-        Ok(settings)
-    }
-
-    #[test]
-    fn settings_of_the_kernel_are_applied() {
-        let settings = after(&[
-            "../common/defaults.sh\nsysctl -q net.ipv4.tcp_congestion_control=reno net.ipv4.tcp_sack=0",
-            "sysctl -w net.ipv4.tcp_rmem=\"4096 540000 $1\" || true; ../common/set_sysctls.py /proc/sys/net/ipv4/tcp_frto=0",
-        ]);
-        assert_eq!(settings.map(|_| ()), Err("the shell's `$1`".to_owned()));
-        let settings = after(&[
-            "../common/defaults.sh\nsysctl -q net.ipv4.tcp_congestion_control=reno net.ipv4.tcp_sack=0",
-            "set_sysctls.py /proc/sys/net/ipv4/tcp_frto=0 && ip route change 1.2.3.0/24 via 1.2.3.4 initcwnd 4",
-            "sysctl net.ipv4.tcp_rmem='4096 87380 100000'; tc qdisc replace dev tun0 root fq",
-        ]);
-        let config = settings.and_then(|settings| settings.connection(true)).expect("settings");
-        assert_eq!((config.algorithm, config.sack, config.f_rto), (Algorithm::Reno, false, false));
-        assert_eq!((config.initial_window, config.receive_buffer, config.pacing), (4, 100_000, true));
-        assert_eq!((config.mss, config.ecn, config.restart_after_idle), (1_448, Ecn::Off, false));
-    }
-
-    #[test]
-    fn options_of_accurate_ecn_are_no_hindrance_while_it_is_off() {
-        let ecn = |value| {
-            let settings = after(&[&format!("sysctl -q net.ipv4.tcp_ecn={value} net.ipv4.tcp_ecn_option=2")]);
-            settings.and_then(|settings| settings.connection(true)).map(|config| config.ecn)
-        };
-        assert_eq!((ecn(0), ecn(3)), (Ok(Ecn::Off), Err("net.ipv4.tcp_ecn=3".to_owned())));
-    }
-
-    #[test]
-    fn a_shell_script_is_read_for_what_it_sets_and_never_run() {
-        let scripts = ShellScripts::from([
-            (
-                "../common/defaults.sh".to_owned(),
-                "#!/bin/bash\n# Buffers.\nsysctl -q net.ipv4.tcp_rmem=\"4096 540000 $((15*1024*1024))\"\n\
-                 ip tcp_metrics flush all > /dev/null 2>&1\nsource ./more.sh\n"
-                    .to_owned(),
-            ),
-            ("./more.sh".to_owned(), "sysctl -q net.ipv4.tcp_congestion_control=reno".to_owned()),
-            ("./endless.sh".to_owned(), "./endless.sh".to_owned()),
-        ]);
-        let mut settings = Settings::new(scripts);
-        assert_eq!(settings.command("../common/defaults.sh"), Ok(()));
-        assert_eq!(settings.config.algorithm, Algorithm::Reno);
-        assert_eq!(settings.config.receive_buffer, 15 << 20);
-        let endless = settings.command("./endless.sh");
-        assert_eq!(endless, Err("shell scripts that call each other 4 deep (`./endless.sh`)".to_owned()));
-    }
-
-    #[test]
-    fn what_is_lacking_is_named() {
-        for (command, wanted) in [
-            ("sysctl -q net.ipv4.tcp_congestion_control=vegas", "the congestion control vegas"),
-            ("sysctl net.ipv4.tcp_reordering=10", "net.ipv4.tcp_reordering=10"),
-            ("nstat -n", "the command `nstat`"),
-            (
-                "echo 2 > /sys/module/tcp_cubic/parameters/hystart_detect",
-                "2 in /sys/module/tcp_cubic/parameters/hystart_detect",
-            ),
-            ("tc qdisc replace dev tun0 root pfifo limit 0", "a queue that drops (limit 0)"),
-            ("ip route change 1.1.1.1 features ecn", "the route's features ecn"),
-        ] {
-            assert_eq!(after(&[command]).map(|_| ()), Err(wanted.to_owned()));
-        }
-        let ecn = after(&["sysctl net.ipv4.tcp_ecn=3"]).expect("known").connection(true);
-        assert_eq!(ecn.map(|_| ()), Err("net.ipv4.tcp_ecn=3".to_owned()));
-    }
-
-    #[test]
-    fn ecn_is_offered_or_only_accepted() {
-        for (ecn, client, server) in
-            [(0, Ecn::Off, Ecn::Off), (1, Ecn::Classic, Ecn::Classic), (2, Ecn::Off, Ecn::Classic)]
-        {
-            let settings = after(&[&format!("sysctl net.ipv4.tcp_ecn={ecn}")]).expect("known");
-            let of = |is_server| settings.connection(is_server).expect("settings").ecn;
-            assert_eq!((of(false), of(true)), (client, server));
-        }
-    }
-}
+mod tests;

@@ -12,6 +12,8 @@ pub enum Role {
     Fresh,
     Listening,
     Connected,
+    /// A file of so many bytes.
+    File(u64),
 }
 
 /// A descriptor of a socket.
@@ -101,8 +103,7 @@ pub fn poll_events(descriptors: &Descriptors, descriptor: &Descriptor, host: &Ho
         events |= HANG_UP;
     }
     let may_send = matches!(state, State::Established | State::CloseWait | State::Closed);
-    let has_room = connection.info(host.instant()).notsent_bytes < descriptor.settings.config.send_buffer;
-    if may_send && has_room {
+    if may_send && (connection.is_writable() || state == State::Closed) {
         events |= WRITE;
     }
     events

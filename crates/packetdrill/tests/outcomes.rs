@@ -70,8 +70,8 @@ fn what_is_lacking_is_named_with_its_line() {
         ("+0 %{ assert tcpi_rcv_ooopack == 0 }%\n", "lacking: 8: the name `tcpi_rcv_ooopack` in code"),
         ("+0 `nstat -n`\n", "lacking: 8: the command `nstat`"),
         (
-            "+0 setsockopt(4, SOL_TCP, TCP_USER_TIMEOUT, [1], 4) = 0\n",
-            "lacking: 8: the socket option TCP_USER_TIMEOUT",
+            "+0 setsockopt(4, SOL_TCP, TCP_QUEUE_SEQ, [1], 4) = 0\n",
+            "lacking: 8: the socket option TCP_QUEUE_SEQ",
         ),
         ("+0 < S 0:0(0) win 1 <FO>\n", "lacking: 8: Fast Open"),
         ("+0 socket(..., SOCK_DGRAM, IPPROTO_UDP) = 5\n", "lacking: 8: sockets other than SOCK_STREAM"),

@@ -1,12 +1,13 @@
 //! Calls that write and read.
 
+use super::control::{compare_unread, read_error_queue};
 use super::{Attempt, Blocks, Failed, Progress, Returned, is_broken, names};
 use crate::error::Lacking;
 use crate::host::Host;
 use crate::script::{Call, Expression};
 use crate::settings::single;
-use crate::socket::{Descriptor, Role, error_of};
-use linkmend_transport::tcp::State;
+use crate::socket::{Descriptor, Descriptors, Role, error_of};
+use linkmend_transport::tcp::{State, Write};
 
 /// The number of bytes that a call is to transfer.
 fn size(call: &Call) -> Result<u64, Lacking> {
@@ -19,6 +20,7 @@ fn size(call: &Call) -> Result<u64, Lacking> {
             }
             _ => None,
         }),
+        "sendfile" => call.arguments.get(3).and_then(single),
         _ => call.arguments.get(2).and_then(single),
     };
     let number = number.and_then(|number| u64::try_from(number).ok());
@@ -66,8 +68,33 @@ pub fn write(
     host: &mut Host,
 ) -> Result<Progress, Lacking> {
     let flags = flags(call);
-    no_others(&flags, &["MSG_DONTWAIT", "MSG_NOSIGNAL"])?;
+    no_others(&flags, &["MSG_DONTWAIT", "MSG_NOSIGNAL", "MSG_MORE", "MSG_EOR", "MSG_ZEROCOPY"])?;
     let size = size(call)?;
+    write_bytes(size, &flags, attempt, descriptor, host)
+}
+
+/// `sendfile`: writes what is in a file from the offset on.
+pub fn send_file(
+    call: &Call,
+    attempt: &mut Attempt,
+    descriptor: &Descriptor,
+    descriptors: &Descriptors,
+    host: &mut Host,
+) -> Result<Progress, Lacking> {
+    let source = call.arguments.get(1).and_then(single).and_then(|fd| descriptors.open.get(&fd));
+    let Some(Role::File(bytes)) = source.map(|source| &source.role) else { return Ok(Failed("EBADF")) };
+    let offset = call.arguments.get(2).and_then(single).and_then(|offset| u64::try_from(offset).ok());
+    let size = size(call)?.min(bytes.saturating_sub(offset.unwrap_or(0)));
+    write_bytes(size, &[], attempt, descriptor, host)
+}
+
+fn write_bytes(
+    size: u64,
+    flags: &[&str],
+    attempt: &mut Attempt,
+    descriptor: &Descriptor,
+    host: &mut Host,
+) -> Result<Progress, Lacking> {
     if descriptor.role != Role::Connected {
         return Ok(Failed("EPIPE"));
     }
@@ -81,10 +108,26 @@ pub fn write(
     if matches!(state, State::SynSent | State::SynReceived) {
         return Ok(Blocks);
     }
-    let left = size - attempt.bytes.min(size);
-    let written = host.with(|connection, _| connection.write(left)).unwrap_or(0);
-    attempt.bytes += written;
-    host.written += written;
+    // One that waits is not woken for every byte that has room.
+    let is_woken = || host.connection.as_ref().is_some_and(|connection| connection.is_writable());
+    if std::mem::replace(&mut attempt.has_begun, true) && !is_woken() {
+        return Ok(Blocks);
+    }
+    let kind = Write { more_follows: flags.contains(&"MSG_MORE"), ends_record: flags.contains(&"MSG_EOR") };
+    while attempt.bytes < size {
+        let left = size - attempt.bytes;
+        match host.with(|connection, _| connection.write_as(left, kind)) {
+            None | Some(0) => break,
+            Some(written) => {
+                attempt.bytes += written;
+                host.written += written;
+            }
+        }
+    }
+    let waits_for_more = attempt.bytes < size && !descriptor.is_nonblocking;
+    if attempt.bytes > 0 && !waits_for_more {
+        host.note_written();
+    }
     let waits = !descriptor.is_nonblocking && !flags.contains(&"MSG_DONTWAIT");
     Ok(match attempt.bytes {
         bytes if bytes == size => Returned(size as i64),
@@ -97,7 +140,13 @@ pub fn write(
 /// Reads what there is, at least a byte unless the peer has closed.
 pub fn read(call: &Call, descriptor: &Descriptor, host: &mut Host) -> Result<Progress, Lacking> {
     let flags = flags(call);
-    no_others(&flags, &["MSG_DONTWAIT", "MSG_NOSIGNAL"])?;
+    no_others(&flags, &["MSG_DONTWAIT", "MSG_NOSIGNAL", "MSG_ERRQUEUE"])?;
+    if flags.contains(&"MSG_ERRQUEUE") {
+        if host.timestamping.is_none() {
+            return Err("the flag MSG_ERRQUEUE without timestamps".to_owned());
+        }
+        return Ok(read_error_queue(call, host));
+    }
     let size = size(call)?;
     let Some(connection) = host.connection.as_ref().filter(|_| descriptor.role == Role::Connected) else {
         return Ok(Failed("ENOTCONN"));
@@ -105,7 +154,8 @@ pub fn read(call: &Call, descriptor: &Descriptor, host: &mut Host) -> Result<Pro
     let state = connection.state();
     if connection.unread() > 0 && size > 0 {
         let read = host.with(|connection, _| connection.read(size)).unwrap_or(0);
-        return Ok(Returned(read as i64));
+        let difference = if descriptor.settings.tells_unread { compare_unread(call, host) } else { None };
+        return Ok(difference.unwrap_or(Returned(read as i64)));
     }
     if let Some(abort) = host.abort.take() {
         return Ok(Failed(error_of(abort)));
