@@ -326,6 +326,10 @@ fn set_option(
             host.with(|connection, _| connection.set_send_buffer(settings.config.send_buffer))
         }
         "TCP_USER_TIMEOUT" => host.with(|connection, _| connection.set_user_timeout(settings.user_timeout)),
+        "SO_RCVBUF" | "SO_RCVBUFFORCE" => {
+            let memory = settings.config.receive_memory.unwrap_or(u32::MAX);
+            host.with(|connection, _| connection.set_receive_memory(memory))
+        }
         "TCP_INQ" | "SO_ZEROCOPY" => Some(()),
         name if Settings::is_without_effect(name) => Some(()),
         _ => return Err(format!("the socket option {name} of a connection that is open")),

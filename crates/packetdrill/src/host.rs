@@ -175,7 +175,9 @@ impl Host {
 
     /// A packet of the script arrives.
     pub fn inject(&mut self, packet: &Packet) {
-        let segment = self.numbers.inbound(packet);
+        let mut segment = self.numbers.inbound(packet);
+        let longest = self.settings.inbound_segment;
+        segment.longest = if segment.length > longest { longest } else { 0 };
         self.with(|connection, now| connection.handle_segment(now, &segment));
     }
 

@@ -206,12 +206,24 @@ impl Runner {
             Action::Command(command) => {
                 self.host.settings.command(command).map_err(lacks)?;
                 self.host.set_queue_full(self.host.settings.has_full_queue);
+                self.check_counter(event.at)?;
             }
             Action::Code(code) => self.code(event.at, code)?,
             Action::Lacking(feature) => return Err(lacks(feature.clone())),
         }
         self.try_call()?;
         Ok(self.host.now())
+    }
+
+    /// Compares the counter that a command has looked at.
+    fn check_counter(&mut self, at: Position) -> Result<(), Stop> {
+        let Some(expected) = self.host.settings.expected_beyond_window.take() else { return Ok(()) };
+        let now = self.host.instant();
+        let actual = self.host.connection.as_ref().map_or(0, |connection| connection.info(now).beyond_window);
+        if actual == expected {
+            return Ok(());
+        }
+        Err(Stop::plain(at, format!("TcpExtBeyondWindow is {actual} instead of {expected}")))
     }
 
     /// Lets the time pass to `until`, and calls return that wait.

@@ -108,6 +108,10 @@ pub struct Settings {
     pub tolerance: Nanos,
     /// The unit of the timestamps option, if its values are to be compared.
     pub timestamp_tick: Option<Nanos>,
+    /// What `nstat` is expected to show of segments beyond the window.
+    pub expected_beyond_window: Option<u64>,
+    /// What segments receive offload joins long inbound packets from; 0 if it is not said.
+    pub inbound_segment: u32,
     mtu: u32,
     maximum_segment: Option<u32>,
     /// `net.ipv4.tcp_ecn`.
@@ -151,6 +155,8 @@ impl Default for Settings {
             config,
             tolerance: Nanos::from_micros(4_000),
             timestamp_tick: None,
+            expected_beyond_window: None,
+            inbound_segment: 0,
             mtu: 1_500,
             maximum_segment: None,
             ecn: 2,
@@ -221,7 +227,7 @@ impl Settings {
         let number = || value.parse::<u64>().map_err(|_| lacking());
         match name {
             // What offload would have joined long inbound packets from.
-            "mss" => (),
+            "mss" => self.inbound_segment = u32::try_from(number()?).map_err(|_| lacking())?,
             "tolerance_usecs" => self.tolerance = Nanos::from_micros(number()?),
             "tcp_ts_tick_usecs" => {
                 let micros = number()?;
@@ -269,6 +275,7 @@ impl Settings {
             "ip" | "tc" => self.network(arguments),
             "echo" => self.write_file(arguments),
             "dd" => self.copy(arguments),
+            "nstat" => self.counter(arguments),
             _ if name.starts_with("sysctl_restore") || name.starts_with('#') => Ok(()),
             _ if PASSED_OVER.contains(&name) => Ok(()),
             _ => Err(format!("the command `{name}`")),
@@ -338,6 +345,19 @@ impl Settings {
         }
     }
 
+    /// `nstat -n`, which begins to count, as a script does at its beginning, and `nstat | grep COUNTER | grep -q " N "`.
+    fn counter(&mut self, arguments: &[String]) -> Result<(), Lacking> {
+        match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            ["-n"] => return Ok(()),
+            ["|", "grep", "TcpExtBeyondWindow", "|", "grep", "-q", number] => {
+                self.expected_beyond_window = number.trim().parse().ok();
+            }
+            _ => (),
+        }
+        let is_known = self.expected_beyond_window.is_some();
+        if is_known { Ok(()) } else { Err("`nstat` of something else than TcpExtBeyondWindow".to_owned()) }
+    }
+
     fn system_settings<'a>(&mut self, settings: impl Iterator<Item = &'a String>) -> Result<(), Lacking> {
         for setting in settings {
             if let Some((name, value)) = setting.split_once('=') {
@@ -373,6 +393,8 @@ impl Settings {
             "tcp_rmem" => {
                 let largest = value.split_whitespace().nth(2).and_then(|word| word.parse().ok());
                 self.config.receive_buffer = largest.ok_or_else(lacking)?;
+                self.config.receive_memory =
+                    value.split_whitespace().nth(1).and_then(|word| word.parse().ok());
                 self.sets_receive_buffer = true;
             }
             "tcp_min_tso_segs" => {
@@ -426,8 +448,11 @@ impl Settings {
             },
             "TCP_NODELAY" => self.has_nagle = number()? == 0,
             "TCP_MAXSEG" => self.maximum_segment = Some(number()?),
-            // Linux takes twice the number. Half of a receive buffer is for its own bookkeeping; what is sent hardly has any.
-            "SO_RCVBUF" | "SO_RCVBUFFORCE" => self.config.receive_buffer = number()?,
+            // Linux takes twice the number, and scales windows for half of the memory.
+            "SO_RCVBUF" | "SO_RCVBUFFORCE" => {
+                self.config.receive_buffer = number()?;
+                self.config.receive_memory = Some(number()?.saturating_mul(2));
+            }
             "SO_SNDBUF" | "SO_SNDBUFFORCE" => {
                 self.config.send_buffer = (u64::from(number()?) * 2).max(SEND_BUFFER_MIN);
             }

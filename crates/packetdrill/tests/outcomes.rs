@@ -68,7 +68,7 @@ fn what_is_lacking_is_named_with_its_line() {
         ("+0 epoll_create(1) = 5\n", "lacking: 8: the call `epoll_create`"),
         ("+0 write(4, ..., 10) = 10\n+0 send(4, ..., 1, MSG_OOB) = 1\n", "lacking: 9: the flag MSG_OOB"),
         ("+0 %{ assert tcpi_rcv_ooopack == 0 }%\n", "lacking: 8: the name `tcpi_rcv_ooopack` in code"),
-        ("+0 `nstat -n`\n", "lacking: 8: the command `nstat`"),
+        ("+0 `ss -t`\n", "lacking: 8: the command `ss`"),
         (
             "+0 setsockopt(4, SOL_TCP, TCP_QUEUE_SEQ, [1], 4) = 0\n",
             "lacking: 8: the socket option TCP_QUEUE_SEQ",

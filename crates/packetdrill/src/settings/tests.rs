@@ -62,7 +62,7 @@ fn what_is_lacking_is_named() {
     for (command, wanted) in [
         ("sysctl -q net.ipv4.tcp_congestion_control=vegas", "the congestion control vegas"),
         ("sysctl net.ipv4.tcp_reordering=10", "net.ipv4.tcp_reordering=10"),
-        ("nstat -n", "the command `nstat`"),
+        ("nstat -n; nstat", "`nstat` of something else than TcpExtBeyondWindow"),
         (
             "echo 2 > /sys/module/tcp_cubic/parameters/hystart_detect",
             "2 in /sys/module/tcp_cubic/parameters/hystart_detect",

@@ -15,6 +15,9 @@ const DELAYED_ACK_MAX: Nanos = Nanos::from_millis(500);
 /// Largest initial window in segments; more than the largest window holds no one needs.
 const INITIAL_WINDOW_MAX: u32 = 1 << 20;
 
+/// The timestamps option with its padding, in bytes: a segment has as much less payload (RFC 9293, section 3.7.1).
+pub(super) const TIMESTAMPS_BYTES: u32 = 12;
+
 /// How a sender finds that segments are lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LossDetection {
@@ -85,9 +88,12 @@ pub struct Config {
     pub offload_bytes: u32,
     /// Receive buffer, and so the largest receive window, in bytes.
     pub receive_buffer: u32,
+    /// Memory that packets which arrived may take until they are read, if it counts, as it does in Linux: it is what the window
+    /// follows then, which opens as data arrives.
+    pub receive_memory: Option<u32>,
     /// Send buffer: most bytes written and not acknowledged.
     pub send_buffer: u64,
-    /// Whether buffers count the memory of packets, as Linux's do, and not their payload alone. A send buffer is then filled a
+    /// Whether the send buffer counts the memory of packets, as Linux's does, and not their payload alone. It is then filled a
     /// packet at a time, and a writer who waits hears of room when a third is free.
     pub counts_packet_memory: bool,
     /// Segments of the least burst of a sender that paces (Linux: `tcp_min_tso_segs`).
@@ -119,6 +125,7 @@ impl Default for Config {
             quick_acks: 16,
             offload_bytes: 65_160,
             receive_buffer: 64 << 20,
+            receive_memory: None,
             send_buffer: u64::MAX,
             counts_packet_memory: false,
             burst_segments_min: 2,
@@ -127,6 +134,11 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Payload of a segment that a SYN offers to take: without regard to options, as RFC 6691 asks for.
+    pub(super) fn offered_segment(&self) -> u32 {
+        self.mss.saturating_add(if self.timestamps { TIMESTAMPS_BYTES } else { 0 })
+    }
+
     /// Whether it can be used.
     ///
     /// # Errors

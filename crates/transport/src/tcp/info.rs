@@ -70,6 +70,8 @@ pub struct Info {
     pub loss_probes: u64,
     /// The peer's window in bytes.
     pub snd_wnd: u64,
+    /// Segments dropped because they reached beyond the window (`TcpExtBeyondWindow` of `nstat`).
+    pub beyond_window: u64,
     /// Payload of a segment that this end offered to take, and of those that the peer sends, without regard to options.
     pub advmss: u32,
     pub rcv_mss: u32,

@@ -17,6 +17,8 @@ pub struct Segment {
     pub window: u32,
     /// Bytes of payload.
     pub length: u32,
+    /// Payload of the longest of the segments that receive offload has joined, if it says so; 0 otherwise.
+    pub longest: u32,
     pub flags: Flags,
     /// ECN codepoint of the IP header.
     pub codepoint: Codepoint,

@@ -41,6 +41,7 @@ fn segments() -> impl Strategy<Value = Segment> {
                 acknowledgement,
                 window,
                 length,
+                longest: length / 2,
                 flags: Flags(flags),
                 codepoint: codepoints[usize::from(codepoint)],
                 timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),
@@ -84,8 +85,8 @@ fn configs() -> impl Strategy<Value = Config> {
     );
     let ecn = prop::sample::select(&[Ecn::Off, Ecn::Classic, Ecn::Dctcp][..]);
     let mss = prop::sample::select(&[28_u32, 1_448, 65_000][..]);
-    (algorithm, detection, ecn, mss, any::<bool>(), any::<bool>()).prop_map(
-        |(algorithm, loss_detection, ecn, mss, sack, pacing)| Config {
+    (algorithm, detection, ecn, mss, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
+        |(algorithm, loss_detection, ecn, mss, sack, pacing, counts_packet_memory)| Config {
             algorithm,
             loss_detection,
             ecn,
@@ -94,6 +95,8 @@ fn configs() -> impl Strategy<Value = Config> {
             pacing,
             offload_bytes: 65_160,
             send_buffer: 100_000,
+            receive_memory: counts_packet_memory.then_some(200_000),
+            counts_packet_memory,
             ..Config::default()
         },
     )

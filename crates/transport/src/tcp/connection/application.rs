@@ -32,6 +32,11 @@ impl Connection {
         self.sender.set_unsent_limit(bytes);
     }
 
+    /// Memory that packets which arrived may take until they are read, if it counts.
+    pub fn set_receive_memory(&mut self, bytes: u32) {
+        self.receiver.set_memory(bytes);
+    }
+
     /// How long data may stay unacknowledged, or probes of a window unanswered, before the connection is given up (RFC 5482;
     /// Linux: `TCP_USER_TIMEOUT`), counted as in Linux from the first timeout or probe on; after the usual number of them if
     /// `None`.

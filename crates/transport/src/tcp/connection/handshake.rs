@@ -1,12 +1,10 @@
 //! The handshake: its timer and what the two SYNs agree on (RFC 9293, section 3.5; options: RFC 7323, RFC 2018, RFC 3168).
 
-use crate::tcp::config::{Config, Ecn, MSS_MIN};
+use crate::tcp::config::{Config, Ecn, MSS_MIN, TIMESTAMPS_BYTES};
 use crate::tcp::receiver::{Options, offered_shift};
 use crate::tcp::segment::{Flags, Segment, SynOptions};
 use crate::time::{Instant, Nanos};
 
-/// The timestamps option with its padding, in bytes: a segment has as much less payload (RFC 9293, section 3.7.1).
-const TIMESTAMPS_BYTES: u32 = 12;
 /// The largest segment of a peer that names none (RFC 9293, section 3.7.1).
 const MSS_DEFAULT: u32 = 536;
 /// Times a SYN is sent again (Linux: `tcp_syn_retries`), and a SYN-ACK (Linux: `tcp_synack_retries`).
@@ -15,9 +13,8 @@ const SYN_ACK_RETRIES: u32 = 5;
 
 /// What a SYN or SYN-ACK of this end carries.
 pub fn offer(config: &Config) -> SynOptions {
-    let options = if config.timestamps { TIMESTAMPS_BYTES } else { 0 };
     SynOptions {
-        mss: Some(config.mss.saturating_add(options).min(u32::from(u16::MAX)) as u16),
+        mss: Some(config.offered_segment().min(u32::from(u16::MAX)) as u16),
         sack_permitted: config.sack,
         window_scale: Some(offered_shift(config.receive_buffer)),
     }
@@ -42,7 +39,7 @@ pub fn agree(config: &Config, peer: &Segment) -> (Options, u32) {
     };
     let room =
         |bytes: u32, has_option: bool| bytes.saturating_sub(if has_option { TIMESTAMPS_BYTES } else { 0 });
-    let own = config.mss.saturating_add(if config.timestamps { TIMESTAMPS_BYTES } else { 0 });
+    let own = config.offered_segment();
     let peer_mss = theirs.mss.map_or(MSS_DEFAULT, u32::from);
     (options, room(own.min(peer_mss), timestamps).max(MSS_MIN))
 }

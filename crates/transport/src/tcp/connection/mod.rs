@@ -163,7 +163,15 @@ impl Connection {
         let last_data_recv = now.since(self.receiver.data_at);
         let info = self.sender.info(now);
         let (rcv_mss, backoff) = (self.receiver.segment(), info.backoff.max(backoff));
-        Info { advmss, rcv_mss, last_data_recv, probes, backoff, ..info }
+        Info {
+            advmss,
+            rcv_mss,
+            last_data_recv,
+            probes,
+            backoff,
+            beyond_window: self.receiver.beyond_window,
+            ..info
+        }
     }
 
     /// A segment of the peer has arrived.

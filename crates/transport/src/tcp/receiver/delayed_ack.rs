@@ -50,6 +50,10 @@ pub struct DelayedAck {
     /// The largest segment so far, up to `segment_max`.
     segment: u32,
     segment_max: u32,
+    /// The window shrinks for want of memory, so that acknowledging would only say how little is left; more than half of the
+    /// memory is in use.
+    is_shrinking: bool,
+    is_half_used: bool,
 }
 
 impl DelayedAck {
@@ -69,6 +73,8 @@ impl DelayedAck {
             unacknowledged: 0,
             segment: config.mss.min(SEGMENT_GUESS),
             segment_max: config.mss,
+            is_shrinking: false,
+            is_half_used: false,
         }
     }
 
@@ -77,19 +83,31 @@ impl DelayedAck {
         self.segment
     }
 
+    /// How the memory for what arrives is used, if it counts: whether the window shrinks, and whether more than half of it is in use.
+    pub fn set_memory(&mut self, is_shrinking: bool, is_half_used: bool) {
+        (self.is_shrinking, self.is_half_used) = (is_shrinking, is_half_used);
+    }
+
+    /// A segment of `length` bytes is full, as far as is known.
+    pub fn saw_segment(&mut self, length: u32) {
+        self.segment = self.segment.max(length.min(self.segment_max));
+    }
+
     /// A segment with `length` bytes arrived; `advanced` of them are the next in order. What follows decides when it is
     /// acknowledged.
     pub fn handle_data(&mut self, now: Instant, length: u32, advanced: u64, is_pushed: bool, rtt: RoundTrip) {
-        self.segment = self.segment.max(length.min(self.segment_max));
         self.unacknowledged = self.unacknowledged.saturating_add(advanced);
         self.is_pushed |= is_pushed;
         if length > 0 {
             self.adapt(now, rtt);
         }
+        if self.is_half_used {
+            self.quick = 0;
+        }
         // Quick acknowledgements are for one-way data; more than one full segment is acknowledged at once (RFC 5681,
         // section 4.2, with segments as long as receive offload makes them).
         let is_quick = self.quick > 0 && !self.is_interactive;
-        if is_quick || self.unacknowledged > u64::from(self.segment) {
+        if is_quick || (self.unacknowledged > u64::from(self.segment) && !self.is_shrinking) {
             self.owe_now();
         } else {
             self.owe_later(now, rtt);
@@ -245,6 +263,7 @@ mod tests {
     }
 
     fn segment(timing: &mut DelayedAck, at: Instant) {
+        timing.saw_segment(MSS);
         timing.handle_data(at, MSS, u64::from(MSS), false, RTT);
     }
 
@@ -261,6 +280,7 @@ mod tests {
     #[test]
     fn a_segment_of_receive_offload_counts_by_its_bytes() {
         let mut timing = timing(0);
+        timing.saw_segment(4 * MSS);
         timing.handle_data(ms(10), 4 * MSS, 4 * u64::from(MSS), false, RTT);
         assert!(timing.is_due());
     }
@@ -303,6 +323,7 @@ mod tests {
     #[test]
     fn pushed_data_is_acknowledged_when_it_is_read() {
         let mut timing = timing(0);
+        timing.saw_segment(100);
         timing.handle_data(ms(10), 100, 100, true, RTT);
         assert!(!timing.is_due());
         timing.handle_all_read();

@@ -7,6 +7,7 @@
 
 mod delayed_ack;
 mod ecn;
+mod memory;
 mod reassembly;
 mod sack;
 mod timestamps;
@@ -21,6 +22,7 @@ use super::segment::{Flags, Segment, Timestamps};
 use crate::time::{Instant, Nanos};
 use delayed_ack::DelayedAck;
 use ecn::EcnEcho;
+use memory::ReceiveMemory;
 use reassembly::Reassembly;
 use sack::SackReport;
 use timestamps::TimestampEcho;
@@ -74,6 +76,8 @@ pub(super) struct Receiver {
     end_of_stream: Option<u64>,
     /// The number in the last acknowledgement sent.
     last_acknowledged: u64,
+    /// Segments dropped because they reached beyond the window.
+    pub beyond_window: u64,
     /// When data last arrived, or the handshake was over.
     pub data_at: Instant,
     /// When a segment without data that was not acceptable was last answered.
@@ -83,10 +87,12 @@ pub(super) struct Receiver {
 impl Receiver {
     /// The half before the handshake, which expects the byte `next`.
     pub fn new(config: &Config, next: u64) -> Receiver {
+        let offered = config.offered_segment();
+        let memory = config.receive_memory.map(|bytes| ReceiveMemory::new(bytes, offered));
         Receiver {
             reassembly: Reassembly::new(next),
             report: SackReport::default(),
-            window: ReceiveWindow::new(config.receive_buffer, next),
+            window: ReceiveWindow::new(config.receive_buffer, memory, next),
             timing: DelayedAck::new(config),
             echo: EcnEcho::Off,
             timestamp_echo: TimestampEcho::default(),
@@ -96,6 +102,7 @@ impl Receiver {
             prior: None,
             end_of_stream: None,
             last_acknowledged: next,
+            beyond_window: 0,
             data_at: Instant::default(),
             answered_at: None,
         }
@@ -185,6 +192,7 @@ impl Receiver {
             self.challenge(now);
             return;
         }
+        self.beyond_window += u64::from(segment.sequence >= self.edge());
         if self.has_sack && segment.sequence < self.next() {
             self.report.duplicated(&(segment.sequence..segment.end().min(self.next())));
         }
@@ -206,6 +214,11 @@ impl Receiver {
         self.data_at = now;
         let next_before = self.next();
         let (had_gap, was_closed) = (self.reassembly.has_gap(), self.edge() == next_before);
+        if self.reaches_too_far(segment) {
+            self.beyond_window += 1;
+            self.timing.owe_now();
+            return Received::default();
+        }
         let range = segment.sequence..self.end_within_limits(segment);
         let inserted = self.reassembly.insert(range);
         if inserted.is_dropped {
@@ -230,6 +243,11 @@ impl Receiver {
             self.timing.handle_end();
             self.report = SackReport::default();
         }
+        let longest = if segment.longest > 0 { segment.longest } else { segment.length };
+        self.timing.saw_segment(longest);
+        if inserted.advanced > 0 || inserted.block.is_some() {
+            self.hold_memory(segment, longest);
+        }
         let is_pushed = segment.flags.contains(Flags::PSH) && bytes > 0;
         self.timing.handle_data(now, segment.length, inserted.advanced, is_pushed, rtt);
         // RFC 5681, section 4.2: at once when it is out of order or fills a gap. In Linux also if there is no memory for it.
@@ -245,6 +263,33 @@ impl Receiver {
             self.timing.handle_all_read();
         }
         Received { bytes, is_finished }
+    }
+
+    /// Whether a segment reaches beyond the window. Where the memory of packets counts, as in Linux, it is dropped, unless
+    /// everything before it was read.
+    fn reaches_too_far(&mut self, segment: &Segment) -> bool {
+        let end = segment.sequence.saturating_add(u64::from(segment.length));
+        let is_alone = self.unread() == 0 && segment.sequence <= self.next();
+        self.window.memory().is_some() && !is_alone && end > self.edge()
+    }
+
+    /// Counts the memory of a packet, if that counts.
+    fn hold_memory(&mut self, segment: &Segment, longest: u32) {
+        let Some(memory) = self.window.memory() else { return };
+        memory.arrived(segment.sequence.saturating_add(u64::from(segment.length)), segment.length, longest);
+        let (is_half_used, is_exhausted) = (memory.is_half_used(), memory.is_exhausted());
+        let is_shrinking = self.window.is_shrinking(self.timing.segment());
+        self.timing.set_memory(is_shrinking, is_half_used);
+        if is_exhausted {
+            self.timing.owe_now();
+        }
+    }
+
+    /// Changes how much memory packets may take, if it counts.
+    pub fn set_memory(&mut self, bytes: u32) {
+        if let Some(memory) = self.window.memory() {
+            memory.set_limit(bytes);
+        }
     }
 
     /// The number after the last byte that counts: not beyond the window, nor beyond the end of the stream. If everything was
