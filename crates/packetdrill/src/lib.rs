@@ -10,7 +10,7 @@
 //! # What is supported
 //! - Times: absolute, relative, ranges, and `*`. Packets and blocking calls may be off by `--tolerance_usecs` (4,000).
 //! - Calls: `socket`, `bind`, `listen`, `accept`, `connect`, `write`, `writev`, `send`, `sendto`, `sendmsg`, `read`,
-//!   `readv`, `recv`, `recvfrom`, `recvmsg`, `close`, `shutdown`, `fcntl`, `ioctl`, `poll`, `setsockopt`, `getsockopt`.
+//!   `readv`, `recv`, `recvfrom`, `recvmsg`, `sendfile`, `close`, `shutdown`, `fcntl`, `ioctl`, `poll`, `setsockopt`, `getsockopt`.
 //! - Packets: TCP with all flags, ECN codepoints, and options. An expected packet with more than a segment of payload is
 //!   compared with as many consecutive ones, as segmentation offload would have joined them, without regard to PSH. Options
 //!   are compared by kind and value, and not by order and padding, which the simulated packets do not have. Timestamps of
@@ -20,8 +20,8 @@
 //! - Code: `assert`, `print`, assignments and `if`, with the fields of `tcp_info` that the simulated host keeps.
 //!
 //! # What is not supported, and named by the outcome
-//! UDP, ICMP, tunnels, urgent data, Fast Open, AccECN, MPTCP, `epoll`, zero-copy and time-stamped sends, keep-alives and
-//! user timeouts, several connections at once.
+//! UDP, ICMP, tunnels, urgent data, Fast Open, AccECN, MPTCP, `epoll`, notices of zero-copy sends, path MTU probing,
+//! keep-alives, several connections at once.
 #![forbid(unsafe_code)]
 
 mod call;
