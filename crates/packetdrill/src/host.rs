@@ -177,7 +177,7 @@ impl Host {
     pub fn inject(&mut self, packet: &Packet) {
         let mut segment = self.numbers.inbound(packet);
         let longest = self.settings.inbound_segment;
-        segment.longest = if segment.length > longest { longest } else { 0 };
+        segment.longest = if segment.length > u32::from(longest) { longest } else { 0 };
         self.with(|connection, now| connection.handle_segment(now, &segment));
     }
 

@@ -111,7 +111,7 @@ pub struct Settings {
     /// What `nstat` is expected to show of segments beyond the window.
     pub expected_beyond_window: Option<u64>,
     /// What segments receive offload joins long inbound packets from; 0 if it is not said.
-    pub inbound_segment: u32,
+    pub inbound_segment: u16,
     mtu: u32,
     maximum_segment: Option<u32>,
     /// `net.ipv4.tcp_ecn`.
@@ -227,7 +227,7 @@ impl Settings {
         let number = || value.parse::<u64>().map_err(|_| lacking());
         match name {
             // What offload would have joined long inbound packets from.
-            "mss" => self.inbound_segment = u32::try_from(number()?).map_err(|_| lacking())?,
+            "mss" => self.inbound_segment = u16::try_from(number()?).map_err(|_| lacking())?,
             "tolerance_usecs" => self.tolerance = Nanos::from_micros(number()?),
             "tcp_ts_tick_usecs" => {
                 let micros = number()?;

@@ -56,7 +56,8 @@ pub struct Info {
     pub segments_sent: u64,
     pub notsent_bytes: u64,
     /// Time in which something was to be sent or acknowledged; of this, the times in which the peer's window had no room, and in
-    /// which the application waited for room in the send buffer, while the congestion window had some.
+    /// which the application waited for room in the send buffer, while the congestion window had some. Kept where the send buffer
+    /// counts the memory of packets.
     pub busy_time: Nanos,
     pub rwnd_limited: Nanos,
     pub sndbuf_limited: Nanos,

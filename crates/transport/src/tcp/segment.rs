@@ -18,7 +18,7 @@ pub struct Segment {
     /// Bytes of payload.
     pub length: u32,
     /// Payload of the longest of the segments that receive offload has joined, if it says so; 0 otherwise.
-    pub longest: u32,
+    pub longest: u16,
     pub flags: Flags,
     /// ECN codepoint of the IP header.
     pub codepoint: Codepoint,

@@ -41,7 +41,7 @@ fn segments() -> impl Strategy<Value = Segment> {
                 acknowledgement,
                 window,
                 length,
-                longest: length / 2,
+                longest: (length / 2) as u16,
                 flags: Flags(flags),
                 codepoint: codepoints[usize::from(codepoint)],
                 timestamps: timestamps.map(|(value, echo)| Timestamps { value, echo }),

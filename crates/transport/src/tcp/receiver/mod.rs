@@ -88,7 +88,7 @@ impl Receiver {
     /// The half before the handshake, which expects the byte `next`.
     pub fn new(config: &Config, next: u64) -> Receiver {
         let offered = config.offered_segment();
-        let memory = config.receive_memory.map(|bytes| ReceiveMemory::new(bytes, offered));
+        let memory = config.receive_memory.map(|bytes| Box::new(ReceiveMemory::new(bytes, offered)));
         Receiver {
             reassembly: Reassembly::new(next),
             report: SackReport::default(),
@@ -243,7 +243,7 @@ impl Receiver {
             self.timing.handle_end();
             self.report = SackReport::default();
         }
-        let longest = if segment.longest > 0 { segment.longest } else { segment.length };
+        let longest = if segment.longest > 0 { u32::from(segment.longest) } else { segment.length };
         self.timing.saw_segment(longest);
         if inserted.advanced > 0 || inserted.block.is_some() {
             self.hold_memory(segment, longest);

@@ -21,7 +21,7 @@ pub struct ReceiveWindow {
     /// section 2.4).
     edge: u64,
     /// The memory of packets that decides instead of the buffer, if it counts, and the window advertised last.
-    memory: Option<ReceiveMemory>,
+    memory: Option<Box<ReceiveMemory>>,
     latest: u32,
     /// The number of the next byte to be read.
     read: u64,
@@ -34,7 +34,7 @@ pub fn offered_shift(buffer: u32) -> u8 {
 
 impl ReceiveWindow {
     /// The window before the handshake, which is not scaled. `next` is the first byte expected.
-    pub fn new(buffer: u32, memory: Option<ReceiveMemory>, next: u64) -> ReceiveWindow {
+    pub fn new(buffer: u32, memory: Option<Box<ReceiveMemory>>, next: u64) -> ReceiveWindow {
         let mut window =
             ReceiveWindow { buffer, unread: 0, shift: 0, edge: 0, memory, latest: 0, read: next };
         window.promise(next, window.of_syn());
@@ -43,7 +43,7 @@ impl ReceiveWindow {
 
     /// The memory that packets take, if it counts.
     pub fn memory(&mut self) -> Option<&mut ReceiveMemory> {
-        self.memory.as_mut()
+        self.memory.as_deref_mut()
     }
 
     /// Whether what is free now would be a smaller window than the one advertised last.
@@ -60,7 +60,7 @@ impl ReceiveWindow {
 
     /// The window of a SYN, which is never scaled (RFC 7323, section 2.2).
     pub fn of_syn(&self) -> u32 {
-        self.memory.as_ref().map_or(self.buffer.min(UNSCALED_MAX), ReceiveMemory::of_syn)
+        self.memory.as_ref().map_or(self.buffer.min(UNSCALED_MAX), |memory| memory.of_syn())
     }
 
     /// The number after the last byte that may arrive.

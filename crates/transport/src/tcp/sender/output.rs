@@ -85,7 +85,7 @@ impl Sender {
     /// What is to be sent next, if anything.
     pub fn poll(&mut self, now: Instant) -> Option<Outgoing> {
         let outgoing = self.poll_next(now);
-        if outgoing.is_none() {
+        if outgoing.is_none() && self.buffer.counts_packets() {
             self.note_limit(now);
         }
         outgoing
@@ -274,13 +274,12 @@ impl Sender {
 
     /// Counts what leaves of the send buffer. Linux splits it into bursts whether it paces or not.
     fn take_from_buffer(&mut self, now: Instant, from: u64, to: u64) {
-        let burst_bytes = if self.buffer.counts_packets() {
+        self.buffer.leave_records(to);
+        if self.buffer.counts_packets() {
             let rate = self.pacer.rate.or_else(|| window_pacing_rate(&self.context(now)));
-            self.burst_bytes_at(rate, PACKET_BYTES_MAX)
-        } else {
-            u64::MAX
-        };
-        self.buffer.sent(from, to, burst_bytes);
+            let burst_bytes = self.burst_bytes_at(rate, PACKET_BYTES_MAX);
+            self.buffer.sent(from, to, burst_bytes);
+        }
     }
 
     /// Sends `length` bytes of new data, and the FIN if it follows them and the peer's window takes it.

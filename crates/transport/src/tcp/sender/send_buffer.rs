@@ -154,11 +154,15 @@ impl SendBuffer {
         self.records.front().copied().filter(|&end| end > next)
     }
 
-    /// The bytes from `from` to before `to` leave. Packets are split where they do not leave as one, at most `burst_bytes` long.
-    pub fn sent(&mut self, from: u64, to: u64, burst_bytes: u64) {
+    /// The bytes before `to` have left.
+    pub fn leave_records(&mut self, to: u64) {
         while self.records.front().is_some_and(|&end| end <= to) {
             self.records.pop_front();
         }
+    }
+
+    /// The bytes from `from` to before `to` leave. Packets are split where they do not leave as one, at most `burst_bytes` long.
+    pub fn sent(&mut self, from: u64, to: u64, burst_bytes: u64) {
         let Some(packets) = &mut self.packets else { return };
         let begin = match self.burst {
             Some((begin, end)) if end == from && to - begin <= burst_bytes => {
@@ -267,7 +271,7 @@ mod tests {
         assert_eq!((buffer.record_end(1), buffer.record_end(101)), (Some(101), None));
         buffer.write(100, at(1, 1, 101), 1_000, 0);
         assert_eq!(buffer.packets, Some(VecDeque::from([101, 201])));
-        buffer.sent(1, 101, 65_000);
+        buffer.leave_records(101);
         assert_eq!(buffer.record_end(1), None);
     }
 }
