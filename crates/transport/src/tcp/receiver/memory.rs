@@ -40,6 +40,7 @@ fn memory_of(length: u32) -> u64 {
 }
 
 impl ReceiveMemory {
+    /// With room for `limit` bytes; the SYN of this end offers to take segments of `offered_segment`.
     pub fn new(limit: u32, offered_segment: u32) -> ReceiveMemory {
         let mut memory = ReceiveMemory {
             limit: u64::from(limit),
@@ -91,11 +92,12 @@ impl ReceiveMemory {
         }
     }
 
-    /// Whether more than half of what the memory holds is in use, and whether more than all of it is.
+    /// Whether more than half of what the memory holds is in use.
     pub fn is_half_used(&self) -> bool {
         self.free() < self.payload_in(self.limit) / 2
     }
 
+    /// Whether packets take more than the limit, which the last one in order may.
     pub fn is_exhausted(&self) -> bool {
         self.used > self.limit
     }
