@@ -12,6 +12,9 @@ use std::fmt::{self, Display};
 
 /// Silence, in hellos of a dormant end, after which an end counts as gone.
 const HELLOS_MISSED: u64 = 3;
+/// How long an end must be heard to count as a third. A real one repeats itself, and a burst of forged frames must not end
+/// protection.
+const PERSISTENT_NS: u64 = 200_000_000;
 
 /// A MAC address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,16 +38,21 @@ enum News {
     Loop { own: Address },
 }
 
-/// An end that was heard at a port, and when last.
+/// An end that was heard at a port, when first and when last.
 #[derive(Debug, Clone, Copy)]
 struct Heard {
     address: Address,
+    since: u64,
     at: u64,
 }
 
 impl Heard {
     fn is_silent(self, now: u64, silence: u64) -> bool {
         now.saturating_sub(self.at) >= silence
+    }
+
+    fn is_persistent(self) -> bool {
+        self.at.saturating_sub(self.since) >= PERSISTENT_NS
     }
 }
 
@@ -55,6 +63,20 @@ struct Port {
     other: Option<Heard>,
     /// Whether the other is one beside the peer, and not in its place.
     is_third: bool,
+}
+
+impl Port {
+    fn hear_other(&mut self, now: u64, from: Address) {
+        let since = self.other.filter(|other| other.address == from).map_or(now, |other| other.since);
+        self.other = Some(Heard { address: from, since, at: now });
+    }
+
+    /// The other, if it has just turned out to be a third end.
+    fn turn_third(&mut self) -> Option<Address> {
+        let third = self.other.filter(|other| !self.is_third && other.is_persistent())?;
+        self.is_third = true;
+        Some(third.address)
+    }
 }
 
 /// The ends that are heard at the ports of the links, and what that means for protection.
@@ -78,19 +100,18 @@ impl Peers {
         let is_own = self.own.contains(&from);
         let elsewhere = self.ports[path.other() as usize].peer;
         let port = &mut self.ports[path as usize];
-        let heard = Heard { address: from, at: now };
+        let heard = Heard { address: from, since: now, at: now };
         match port.peer {
             _ if is_own => {
-                let is_new = !std::mem::replace(&mut port.is_third, true);
-                port.other = Some(heard);
-                (false, is_new.then_some(News::Loop { own: from }))
+                port.hear_other(now, from);
+                (false, port.turn_third().map(|own| News::Loop { own }))
             }
             Some(peer) if peer.address != from && !peer.is_silent(now, replaced_after) => {
                 // What comes from the peer's port on the other link is the peer's: the cables have just been swapped.
                 if elsewhere.is_some_and(|elsewhere| elsewhere.address == from) {
                     return (true, None);
                 }
-                port.other = Some(heard);
+                port.hear_other(now, from);
                 (false, None)
             }
             Some(peer) if peer.address != from => {
@@ -103,9 +124,7 @@ impl Peers {
             }
             _ => {
                 port.peer = Some(heard);
-                let third = port.other.filter(|_| !port.is_third).map(|other| other.address);
-                port.is_third = port.other.is_some();
-                (true, third.map(|third| News::Third { third, peer: from }))
+                (true, port.turn_third().map(|third| News::Third { third, peer: from }))
             }
         }
     }
@@ -225,23 +244,29 @@ mod tests {
     const OWN: [u8; 6] = [1; 6];
     const PEER: Address = Address([2; 6]);
     const OTHER: Address = Address([3; 6]);
+    const MS: u64 = 1_000_000;
     const NEW_THIRD: Option<News> = Some(News::Third { third: OTHER, peer: PEER });
     use Path::{Backup, Primary};
 
     #[test]
-    fn a_third_end_is_one_that_is_heard_beside_the_peer() {
-        let mut peers = Peers::new([OWN; 2]);
-        assert_eq!(peers.hear(0, Primary, PEER, 100), (true, None));
-        assert_eq!(peers.hear(50, Primary, OTHER, 100), (false, None), "it may be in the place of the peer");
+    fn a_third_end_is_one_that_is_heard_beside_the_peer_for_a_while() {
+        let (mut peers, silence) = (Peers::new([OWN; 2]), 500 * MS);
+        assert_eq!(peers.hear(0, Primary, PEER, silence), (true, None));
+        assert_eq!(
+            peers.hear(50 * MS, Primary, OTHER, silence),
+            (false, None),
+            "it may be in the peer's place"
+        );
+        assert_eq!(peers.hear(60 * MS, Primary, PEER, silence), (true, None), "or a forged frame");
+        assert_eq!(peers.hear(250 * MS, Primary, OTHER, silence), (false, None));
         assert_eq!(peers.third(), None);
-        assert_eq!(peers.hear(60, Primary, PEER, 100), (true, NEW_THIRD));
-        assert_eq!(peers.hear(150, Primary, OTHER, 100), (false, None));
-        assert_eq!(peers.hear(151, Primary, PEER, 100), (true, None), "it is told once");
+        assert_eq!(peers.hear(260 * MS, Primary, PEER, silence), (true, NEW_THIRD));
+        assert_eq!(peers.hear(350 * MS, Primary, OTHER, silence), (false, None));
+        assert_eq!(peers.hear(351 * MS, Primary, PEER, silence), (true, None), "it is told once");
         assert_eq!(peers.third(), Some((OTHER, Some(PEER))));
-        assert!(!peers.third_has_gone(249, 100));
-        assert!(peers.third_has_gone(250, 100) && peers.third().is_none());
-        assert!(!peers.third_has_gone(900, 100), "it is told once");
-        assert_eq!(peers.hear(901, Primary, PEER, 1_000), (true, None));
+        assert!(!peers.third_has_gone(849 * MS, silence));
+        assert!(peers.third_has_gone(850 * MS, silence) && peers.third().is_none());
+        assert!(!peers.third_has_gone(900 * MS, silence), "it is told once");
     }
 
     #[test]
@@ -275,8 +300,9 @@ mod tests {
         let mut peers = Peers::new([OWN, [4; 6]]);
         for (path, own) in [(Primary, OWN), (Backup, OWN)] {
             let own = Address(own);
-            assert_eq!(peers.hear(0, path, own, 100), (false, Some(News::Loop { own })));
-            assert_eq!(peers.hear(500, path, own, 100), (false, None));
+            assert_eq!(peers.hear(0, path, own, 100), (false, None));
+            assert_eq!(peers.hear(200 * MS, path, own, 100), (false, Some(News::Loop { own })));
+            assert_eq!(peers.hear(201 * MS, path, own, 100), (false, None));
         }
         assert_eq!(peers.third(), Some((Address(OWN), None)));
     }
