@@ -382,6 +382,9 @@ fn pending_error(call: &Call, host: &mut Host) -> Progress {
 }
 
 fn poll(call: &Call, descriptors: &Descriptors, host: &Host) -> Result<Progress, Lacking> {
+    if host.owes_zero_copy_notice {
+        return Err(transfer::ZERO_COPY_NOTICE.to_owned());
+    }
     let bits = |value: Option<&Expression>| {
         let named =
             names(value).into_iter().filter_map(|name| POLL_BITS.iter().find(|(bit, _)| *bit == name));

@@ -39,6 +39,8 @@ pub struct Host {
     pub is_peer_closed: bool,
     /// Of what is written to the connection, if its socket asks for it.
     pub timestamping: Option<Timestamping>,
+    /// Whether something was written without copying, of which the simulated host does not say when it is over.
+    pub owes_zero_copy_notice: bool,
     /// Why it ended early, until a call has reported it.
     pub abort: Option<Abort>,
 }
@@ -73,6 +75,7 @@ impl Host {
             is_established: false,
             is_peer_closed: false,
             timestamping: None,
+            owes_zero_copy_notice: false,
             abort: None,
         }
     }
@@ -105,7 +108,7 @@ impl Host {
         }
         self.numbers = Numbers { remote_mss: u32::MAX, ..Numbers::default() };
         (self.is_established, self.is_peer_closed, self.abort, self.written) = (false, false, None, 0);
-        self.timestamping = None;
+        (self.timestamping, self.owes_zero_copy_notice) = (None, false);
         self.connection = Some(connection);
         self.config = config;
         self.collect();

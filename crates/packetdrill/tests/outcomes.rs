@@ -73,10 +73,29 @@ fn what_is_lacking_is_named_with_its_line() {
             "+0 setsockopt(4, SOL_TCP, TCP_QUEUE_SEQ, [1], 4) = 0\n",
             "lacking: 8: the socket option TCP_QUEUE_SEQ",
         ),
+        (
+            "+0 recvmsg(4, {msg_iov(1)=[{...,0}]}, MSG_ERRQUEUE) = 0\n",
+            "lacking: 8: the flag MSG_ERRQUEUE without timestamps",
+        ),
         ("+0 < S 0:0(0) win 1 <FO>\n", "lacking: 8: Fast Open"),
         ("+0 socket(..., SOCK_DGRAM, IPPROTO_UDP) = 5\n", "lacking: 8: sockets other than SOCK_STREAM"),
     ] {
         assert_eq!(outcome(script), wanted);
+    }
+    let buffers = vec!["{..., 1}"; 18].join(", ");
+    let zero_copy = format!("+0 sendmsg(4, {{msg_iov(18)=[{buffers}], msg_flags=0}}, MSG_ZEROCOPY) = 18\n");
+    assert_eq!(
+        outcome(&zero_copy),
+        "lacking: 8: the flag MSG_ZEROCOPY with 18 buffers (more than 17)",
+        "the kernel divides them into two packets"
+    );
+    let few = "+0 sendmsg(4, {msg_iov(2)=[{..., 0}, {..., 60}], msg_flags=0}, MSG_ZEROCOPY) = 60\n";
+    assert_eq!(outcome(&format!("{few}+0 > P. 1:61(60) ack 1\n")), "pass");
+    for reader in
+        ["recvmsg(4, {msg_iov(1)=[{...,0}]}, MSG_ERRQUEUE) = 0", "poll([{fd=4, events=POLLERR}], 1, 0) = 1"]
+    {
+        let wanted = "lacking: 9: the notice that a write with MSG_ZEROCOPY is over";
+        assert_eq!(outcome(&format!("{few}+0 {reader}\n")), wanted);
     }
     let option = run_text("--wire_server\n0 `true`").expect("a script").to_string();
     assert_eq!(option, "lacking: 1: the option --wire_server=");

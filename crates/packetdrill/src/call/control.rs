@@ -7,7 +7,7 @@ use crate::settings::single;
 use linkmend_transport::Nanos;
 
 /// The field of a structure.
-fn field<'a>(structure: &'a Expression, wanted: &str) -> Option<&'a Expression> {
+pub fn field<'a>(structure: &'a Expression, wanted: &str) -> Option<&'a Expression> {
     let Expression::Structure(fields) = structure else { return None };
     fields.iter().find(|(name, _)| name.as_deref() == Some(wanted)).map(|(_, value)| value)
 }

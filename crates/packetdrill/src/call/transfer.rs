@@ -1,6 +1,6 @@
 //! Calls that write and read.
 
-use super::control::{compare_unread, read_error_queue};
+use super::control::{compare_unread, field, read_error_queue};
 use super::{Attempt, Blocks, Failed, Progress, Returned, is_broken, names};
 use crate::error::Lacking;
 use crate::host::Host;
@@ -9,22 +9,35 @@ use crate::settings::single;
 use crate::socket::{Descriptor, Descriptors, Role, error_of};
 use linkmend_transport::tcp::{State, Write};
 
+/// Buffers of the application that one packet holds without copying (Linux: `MAX_SKB_FRAGS`). More of them are divided into
+/// packets as the simulated host does not.
+const PACKET_BUFFERS: usize = 17;
+/// What Linux puts into the error queue once it needs the buffers of a write no longer.
+pub const ZERO_COPY_NOTICE: &str = "the notice that a write with MSG_ZEROCOPY is over";
+
 /// The number of bytes that a call is to transfer.
 fn size(call: &Call) -> Result<u64, Lacking> {
     let number = match call.name.as_str() {
         "writev" | "readv" => call.arguments.get(1).and_then(vector_size),
-        "sendmsg" | "recvmsg" => call.arguments.get(1).and_then(|message| match message {
-            Expression::Structure(fields) => {
-                let vector = fields.iter().find(|(name, _)| name.as_deref() == Some("msg_iov"));
-                vector.and_then(|(_, vector)| vector_size(vector))
-            }
-            _ => None,
-        }),
+        "sendmsg" | "recvmsg" => message_vector(call).and_then(vector_size),
         "sendfile" => call.arguments.get(3).and_then(single),
         _ => call.arguments.get(2).and_then(single),
     };
     let number = number.and_then(|number| u64::try_from(number).ok());
     number.ok_or_else(|| format!("`{}` without a size", call.name))
+}
+
+/// The buffers of `sendmsg` or `recvmsg`.
+fn message_vector(call: &Call) -> Option<&Expression> {
+    call.arguments.get(1).and_then(|message| field(message, "msg_iov"))
+}
+
+/// How many buffers with something in them a call writes.
+fn buffers(call: &Call) -> usize {
+    match message_vector(call) {
+        Some(Expression::Array(list)) => list.iter().filter(|part| buffer_size(part) != Some(0)).count(),
+        _ => 1,
+    }
 }
 
 /// Whether a call that transfers bytes is given no address for them.
@@ -36,11 +49,12 @@ pub fn has_no_buffer(call: &Call) -> bool {
 /// The bytes of `[{..., 1000}, {..., 500}]`.
 fn vector_size(vector: &Expression) -> Option<i64> {
     let Expression::Array(list) = vector else { return None };
-    list.iter().try_fold(0_i64, |sum, part| {
-        let Expression::Structure(fields) = part else { return None };
-        let (_, size) = fields.last()?;
-        sum.checked_add(single(size)?)
-    })
+    list.iter().try_fold(0_i64, |sum, part| sum.checked_add(buffer_size(part)?))
+}
+
+fn buffer_size(buffer: &Expression) -> Option<i64> {
+    let Expression::Structure(fields) = buffer else { return None };
+    fields.last().and_then(|(_, size)| single(size))
 }
 
 /// The flags of a call; `lacking` are those that the simulated host does not have.
@@ -70,6 +84,13 @@ pub fn write(
     let flags = flags(call);
     no_others(&flags, &["MSG_DONTWAIT", "MSG_NOSIGNAL", "MSG_MORE", "MSG_EOR", "MSG_ZEROCOPY"])?;
     let size = size(call)?;
+    if flags.contains(&"MSG_ZEROCOPY") && size > 0 {
+        let buffers = buffers(call);
+        if buffers > PACKET_BUFFERS {
+            return Err(format!("the flag MSG_ZEROCOPY with {buffers} buffers (more than {PACKET_BUFFERS})"));
+        }
+        host.owes_zero_copy_notice = true;
+    }
     write_bytes(size, &flags, attempt, descriptor, host)
 }
 
@@ -142,6 +163,9 @@ pub fn read(call: &Call, descriptor: &Descriptor, host: &mut Host) -> Result<Pro
     let flags = flags(call);
     no_others(&flags, &["MSG_DONTWAIT", "MSG_NOSIGNAL", "MSG_ERRQUEUE"])?;
     if flags.contains(&"MSG_ERRQUEUE") {
+        if host.owes_zero_copy_notice {
+            return Err(ZERO_COPY_NOTICE.to_owned());
+        }
         if host.timestamping.is_none() {
             return Err("the flag MSG_ERRQUEUE without timestamps".to_owned());
         }
