@@ -132,7 +132,8 @@ pub(super) struct Sender {
     cork: Cork,
     /// The first timeout since new data was acknowledged.
     unanswered_since: Option<Instant>,
-    limits: Limits,
+    /// Kept where the send buffer counts packets.
+    limits: Option<Box<Limits>>,
     /// SND.WND in bytes, the largest so far, and SND.WL1.
     peer_window: u64,
     largest_window: u64,
@@ -187,7 +188,7 @@ impl Sender {
             buffer: SendBuffer::new(config.send_buffer, config.counts_packet_memory),
             cork: Cork::default(),
             unanswered_since: None,
-            limits: Limits::default(),
+            limits: config.counts_packet_memory.then(Box::default),
             peer_window: 0,
             largest_window: 0,
             window_sequence: 0,
@@ -420,7 +421,8 @@ impl Sender {
 
     /// The state of the sender; the connection adds what it knows.
     pub fn info(&self, now: Instant) -> Info {
-        let (context, times) = (self.context(now), self.limits.times(now));
+        let context = self.context(now);
+        let times = self.limits.as_ref().map(|limits| limits.times(now)).unwrap_or_default();
         Info {
             phase: self.recovery.phase,
             timeouts_in_a_row: self.counts.timeouts_in_a_row,

@@ -73,6 +73,15 @@ pub struct Connection {
     is_queue_full: bool,
 }
 
+/// The earlier of two times, one of which may be none. It is asked after every segment, and several times as fast as the least
+/// of a list.
+fn earliest(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        _ => one.or(other),
+    }
+}
+
 impl Connection {
     /// An end that will open the connection, at [`open`](Self::open).
     ///
@@ -407,7 +416,7 @@ impl Connection {
 
     /// When [`handle_timeout`](Self::handle_timeout) is to be called at the latest.
     pub fn next_timeout(&self) -> Option<Instant> {
-        [self.unpaced_timeout(), self.paced_until()].into_iter().flatten().min()
+        earliest(self.unpaced_timeout(), self.paced_until())
     }
 
     /// The same without pacing. A driver whose timers are coarse may be late for it, as kernels are.
@@ -416,9 +425,9 @@ impl Connection {
             State::Closed | State::Listen => None,
             State::SynSent | State::SynReceived => self.handshake.timer(),
             _ => {
-                let halves = [self.receiver.next_timeout(), self.sender.next_timeout()];
-                let others = [self.forgets_at, self.persist.timer(), self.user_deadline()];
-                halves.into_iter().chain(others).flatten().min()
+                let halves = earliest(self.receiver.next_timeout(), self.sender.next_timeout());
+                let ends = earliest(self.forgets_at, self.user_deadline());
+                earliest(earliest(halves, self.persist.timer()), ends)
             }
         }
     }
@@ -427,8 +436,7 @@ impl Connection {
     fn user_deadline(&self) -> Option<Instant> {
         let timeout = self.user_timeout?;
         let (_, _, first_probe_at) = self.persist.state();
-        let since = [self.sender.unanswered_since(), first_probe_at].into_iter().flatten().min()?;
-        Some(since + timeout)
+        Some(earliest(self.sender.unanswered_since(), first_probe_at)? + timeout)
     }
 
     /// When pacing lets the next segment go, if it waits for that. A driver whose timers are coarse waits for this one exactly,

@@ -84,6 +84,7 @@ impl Connection {
     /// Data, which carries an acknowledgement.
     fn poll_data(&mut self, now: Instant) -> Option<Segment> {
         let Some(outgoing) = self.sender.poll(now) else {
+            self.sender.note_limit(now);
             if self.sender.waits_for_window() {
                 self.persist.start(now, self.sender.timeout(), self.config.rto_max);
             }

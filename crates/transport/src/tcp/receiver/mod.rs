@@ -268,9 +268,12 @@ impl Receiver {
     /// Whether a segment reaches beyond the window. Where the memory of packets counts, as in Linux, it is dropped, unless
     /// everything before it was read.
     fn reaches_too_far(&mut self, segment: &Segment) -> bool {
+        if self.window.memory().is_none() {
+            return false;
+        }
         let end = segment.sequence.saturating_add(u64::from(segment.length));
         let is_alone = self.unread() == 0 && segment.sequence <= self.next();
-        self.window.memory().is_some() && !is_alone && end > self.edge()
+        !is_alone && end > self.edge()
     }
 
     /// Counts the memory of a packet, if that counts.

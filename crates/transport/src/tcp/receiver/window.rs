@@ -92,17 +92,22 @@ impl ReceiveWindow {
     /// What an acknowledgement of `next` advertises. The window opens by a full segment or half the buffer at least, so
     /// that the peer is not led to send crumbs (RFC 9293, section 3.8.6.2.2).
     pub fn advertised(&self, next: u64, mss: u32) -> u32 {
-        let largest = UNSCALED_MAX << self.shift;
         if let Some(memory) = &self.memory {
-            let promised = self.edge.saturating_sub(next).next_multiple_of(1 << self.shift);
-            let window = memory.window(self.latest, mss, self.shift).max(promised);
-            return window.min(u64::from(largest)) as u32;
+            return self.advertised_of(memory, next, mss);
         }
+        let largest = UNSCALED_MAX << self.shift;
         let free = u64::from(self.buffer).saturating_sub(self.unread).min(u64::from(largest)) as u32;
         let offered = self.edge.saturating_sub(next).min(u64::from(largest)) as u32;
         let worth_it = mss.min(self.buffer / 2).max(1);
         let window = if free >= offered.saturating_add(worth_it) { free } else { offered };
         window >> self.shift << self.shift
+    }
+
+    fn advertised_of(&self, memory: &ReceiveMemory, next: u64, mss: u32) -> u32 {
+        let largest = UNSCALED_MAX << self.shift;
+        let promised = self.edge.saturating_sub(next).next_multiple_of(1 << self.shift);
+        let window = memory.window(self.latest, mss, self.shift).max(promised);
+        window.min(u64::from(largest)) as u32
     }
 
     /// `window` was advertised beside an acknowledgement of `next`.

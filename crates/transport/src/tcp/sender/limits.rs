@@ -61,7 +61,10 @@ impl Limits {
 
 impl Sender {
     /// Nothing more leaves now: why?
-    pub(super) fn note_limit(&mut self, now: Instant) {
+    pub fn note_limit(&mut self, now: Instant) {
+        if self.limits.is_none() {
+            return;
+        }
         let unsent = self.written.saturating_sub(self.next);
         let room = self.window_end().saturating_sub(self.next);
         let limit = if self.board.is_empty() && unsent == 0 {
@@ -75,8 +78,10 @@ impl Sender {
         } else {
             Limit::Network
         };
-        if limit != self.limits.limit {
-            self.limits.change(now, limit);
+        if let Some(limits) = &mut self.limits
+            && limit != limits.limit
+        {
+            limits.change(now, limit);
         }
     }
 }

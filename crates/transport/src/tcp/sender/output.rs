@@ -84,14 +84,6 @@ impl Acknowledged {
 impl Sender {
     /// What is to be sent next, if anything.
     pub fn poll(&mut self, now: Instant) -> Option<Outgoing> {
-        let outgoing = self.poll_next(now);
-        if outgoing.is_none() && self.buffer.counts_packets() {
-            self.note_limit(now);
-        }
-        outgoing
-    }
-
-    fn poll_next(&mut self, now: Instant) -> Option<Outgoing> {
         let forced = self.output.forced.take();
         if self.output.is_queue_full {
             return None;
@@ -274,12 +266,12 @@ impl Sender {
 
     /// Counts what leaves of the send buffer. Linux splits it into bursts whether it paces or not.
     fn take_from_buffer(&mut self, now: Instant, from: u64, to: u64) {
-        self.buffer.leave_records(to);
         if self.buffer.counts_packets() {
             let rate = self.pacer.rate.or_else(|| window_pacing_rate(&self.context(now)));
             let burst_bytes = self.burst_bytes_at(rate, PACKET_BYTES_MAX);
             self.buffer.sent(from, to, burst_bytes);
         }
+        self.buffer.leave_records(to);
     }
 
     /// Sends `length` bytes of new data, and the FIN if it follows them and the peer's window takes it.
@@ -323,7 +315,9 @@ impl Sender {
         if is_ecn && length > 0 && std::mem::take(&mut self.output.owes_cwr) {
             flags.insert(Flags::CWR);
         }
-        self.take_from_buffer(now, sequence, end);
+        if self.buffer.has_boundaries() {
+            self.take_from_buffer(now, sequence, end);
+        }
         self.count_sent(now, length, segments);
         self.note_usage(self.board.pipe() >= self.window.cwnd);
         self.restart_timer_for_new(now, is_first);

@@ -25,6 +25,15 @@ pub(super) struct SendBuffer {
     limit: u64,
     /// Bytes written and not sent from which on no more is taken (Linux: `TCP_NOTSENT_LOWAT`).
     unsent_limit: u64,
+    /// Most hosts have none.
+    boundaries: Option<Box<Boundaries>>,
+    /// Whether the application waits for room.
+    is_waited_for: bool,
+}
+
+/// Where what was written is divided.
+#[derive(Debug, Clone, Default)]
+struct Boundaries {
     /// The ends of the packets, if their memory counts.
     packets: Option<VecDeque<u64>>,
     /// Where the last burst begins and ends, if a packet was split for it.
@@ -32,8 +41,6 @@ pub(super) struct SendBuffer {
     /// The ends of records, behind which a new segment begins (Linux: `MSG_EOR`); those not sent yet, and the last.
     records: VecDeque<u64>,
     last_record: u64,
-    /// Whether the application waits for room.
-    is_waited_for: bool,
 }
 
 /// What has been written, sent and acknowledged so far.
@@ -59,16 +66,23 @@ impl SendBuffer {
         SendBuffer {
             limit,
             unsent_limit: u64::MAX,
-            packets: counts_packets.then(VecDeque::new),
-            burst: None,
-            records: VecDeque::new(),
-            last_record: 0,
+            boundaries: counts_packets
+                .then(|| Box::new(Boundaries { packets: Some(VecDeque::new()), ..Boundaries::default() })),
             is_waited_for: false,
         }
     }
 
+    /// Whether there is more to keep than how much was written.
+    pub fn has_boundaries(&self) -> bool {
+        self.boundaries.is_some()
+    }
+
+    fn packets(&self) -> Option<&VecDeque<u64>> {
+        self.boundaries.as_ref()?.packets.as_ref()
+    }
+
     pub fn counts_packets(&self) -> bool {
-        self.packets.is_some()
+        self.packets().is_some()
     }
 
     /// Changes the limit; what is in the buffer stays.
@@ -83,7 +97,7 @@ impl SendBuffer {
     /// Takes up to `bytes` after what is written. Returns how many: with packets, no more than fill one of `packet_bytes`, which
     /// takes more for each of the `sendable` bytes that would leave now.
     pub fn write(&mut self, bytes: u64, at: Progress, packet_bytes: u64, sendable: u64) -> u64 {
-        let taken = if self.packets.is_some() {
+        let taken = if self.counts_packets() {
             self.write_packet(bytes, at, packet_bytes, sendable)
         } else {
             let room = self.limit.saturating_sub(at.held());
@@ -95,10 +109,11 @@ impl SendBuffer {
 
     fn write_packet(&mut self, bytes: u64, at: Progress, packet_bytes: u64, sendable: u64) -> u64 {
         let is_free = self.is_free(at, 1);
-        let Some(packets) = &mut self.packets else { return 0 };
+        let Some(boundaries) = &mut self.boundaries else { return 0 };
+        let last_record = boundaries.last_record;
+        let Some(packets) = &mut boundaries.packets else { return 0 };
         let begin = packets.len().checked_sub(2).map_or(at.unacknowledged, |before| packets[before]);
-        let is_open =
-            packets.back() == Some(&at.written) && begin >= at.next && self.last_record != at.written;
+        let is_open = packets.back() == Some(&at.written) && begin >= at.next && last_record != at.written;
         let room = if is_open { (packet_bytes + sendable).saturating_sub(at.written - begin) } else { 0 };
         let taken = match (room, is_free) {
             (0, false) => return 0,
@@ -121,14 +136,14 @@ impl SendBuffer {
 
     /// Payload, and what the packets take beside it.
     fn memory(&self, at: Progress) -> u64 {
-        let packets = self.packets.as_ref().map_or(0, |packets| packets.len() as u64);
+        let packets = self.packets().map_or(0, |packets| packets.len() as u64);
         at.held() + packets * PACKET_OVERHEAD
     }
 
     /// Whether a writer who waits should write: when a third of the memory is free, and less than half of the limit of what is
     /// not sent waits.
     pub fn is_writable(&self, at: Progress) -> bool {
-        match self.packets {
+        match self.packets() {
             None => at.held() < self.limit && at.unsent() < self.unsent_limit,
             Some(_) => {
                 let memory = self.memory(at);
@@ -145,26 +160,27 @@ impl SendBuffer {
 
     /// What was written last ends a record.
     pub fn end_record(&mut self, written: u64) {
-        self.records.push_back(written);
-        self.last_record = written;
+        let boundaries = self.boundaries.get_or_insert_default();
+        boundaries.records.push_back(written);
+        boundaries.last_record = written;
     }
 
     /// Where the record ends that the byte `next` belongs to, if it ends.
     pub fn record_end(&self, next: u64) -> Option<u64> {
-        self.records.front().copied().filter(|&end| end > next)
+        self.boundaries.as_ref()?.records.front().copied().filter(|&end| end > next)
     }
 
     /// The bytes before `to` have left.
     pub fn leave_records(&mut self, to: u64) {
-        while self.records.front().is_some_and(|&end| end <= to) {
-            self.records.pop_front();
-        }
+        let Some(boundaries) = &mut self.boundaries else { return };
+        while boundaries.records.pop_front_if(|end| *end <= to).is_some() {}
     }
 
     /// The bytes from `from` to before `to` leave. Packets are split where they do not leave as one, at most `burst_bytes` long.
     pub fn sent(&mut self, from: u64, to: u64, burst_bytes: u64) {
-        let Some(packets) = &mut self.packets else { return };
-        let begin = match self.burst {
+        let Some(boundaries) = &mut self.boundaries else { return };
+        let Some(packets) = &mut boundaries.packets else { return };
+        let begin = match boundaries.burst {
             Some((begin, end)) if end == from && to - begin <= burst_bytes => {
                 // It goes on with the burst before.
                 if let Ok(index) = packets.binary_search(&from) {
@@ -174,7 +190,7 @@ impl SendBuffer {
             }
             _ => from,
         };
-        self.burst = match packets.binary_search(&to) {
+        boundaries.burst = match packets.binary_search(&to) {
             Ok(_) => None,
             Err(index) => {
                 packets.insert(index, to);
@@ -185,10 +201,8 @@ impl SendBuffer {
 
     /// All before `unacknowledged` is acknowledged.
     pub fn acknowledged(&mut self, unacknowledged: u64) {
-        if let Some(packets) = &mut self.packets {
-            while packets.front().is_some_and(|&end| end <= unacknowledged) {
-                packets.pop_front();
-            }
+        if let Some(packets) = self.boundaries.as_mut().and_then(|boundaries| boundaries.packets.as_mut()) {
+            while packets.pop_front_if(|end| *end <= unacknowledged).is_some() {}
         }
     }
 }
@@ -260,7 +274,7 @@ mod tests {
         for sent in (1_000..=6_000).step_by(1_000) {
             buffer.sent(1 + sent - 1_000, 1 + sent, 2_000);
         }
-        assert_eq!(buffer.packets, Some(VecDeque::from([2_001, 4_001, 6_001, 10_001])));
+        assert_eq!(buffer.packets(), Some(&VecDeque::from([2_001, 4_001, 6_001, 10_001])));
     }
 
     #[test]
@@ -270,7 +284,7 @@ mod tests {
         buffer.end_record(101);
         assert_eq!((buffer.record_end(1), buffer.record_end(101)), (Some(101), None));
         buffer.write(100, at(1, 1, 101), 1_000, 0);
-        assert_eq!(buffer.packets, Some(VecDeque::from([101, 201])));
+        assert_eq!(buffer.packets(), Some(&VecDeque::from([101, 201])));
         buffer.leave_records(101);
         assert_eq!(buffer.record_end(1), None);
     }
