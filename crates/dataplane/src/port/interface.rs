@@ -30,7 +30,7 @@ pub struct Interface {
 impl Interface {
     /// Looks the interface up, takes its lock, and switches off what would merge received frames or remove their VLAN
     /// tags (GRO, LRO, VLAN stripping). Dropping the interface switches that on again, unless a bypass program is left
-    /// behind, which needs it off ([`Interface::set_bypassed`]).
+    /// behind, which needs it off (`Interface::set_bypassed`).
     ///
     /// # Errors
     /// [`PortError::UnknownInterface`], [`PortError::InUse`], [`PortError::NotEthernet`], [`PortError::MtuTooLarge`].
