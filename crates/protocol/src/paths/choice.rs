@@ -26,7 +26,7 @@ const HOLDS_THAT_PROVE: u64 = 16;
 
 impl PathReport {
     /// Why this path would be left for another that carries frames as well.
-    fn is_worse_than(&self, other: &PathReport) -> Option<ChangeReason> {
+    pub(super) fn is_worse_than(&self, other: &PathReport) -> Option<ChangeReason> {
         if self.loses_full != other.loses_full {
             self.loses_full.then_some(ChangeReason::FullSize)
         } else if self.lost >= LOSSY && other.lost <= self.lost / 3 {
