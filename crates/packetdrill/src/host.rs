@@ -1,5 +1,6 @@
 //! The host under test: one TCP connection in virtual time, and the script's numbers of it.
 
+use crate::error::Lacking;
 use crate::script::{Direction, EcnNotation, Options, Packet, TcpOption};
 use crate::settings::Settings;
 use crate::timestamping::Timestamping;
@@ -187,6 +188,19 @@ impl Host {
     /// The host's queue takes nothing from now on, or does again.
     pub fn set_queue_full(&mut self, is_full: bool) {
         self.with(|connection, _| connection.set_queue_full(is_full));
+    }
+
+    /// The MTU of the route to the peer has changed.
+    ///
+    /// # Errors
+    /// If the connection does not probe its path, and so would have to learn of it in another way.
+    pub fn change_route(&mut self) -> Result<(), Lacking> {
+        let segment = self.settings.largest_segment();
+        if self.is_busy() && self.config.path_probing.is_none() {
+            return Err("another MTU of a connection that does not probe its path".to_owned());
+        }
+        self.with(|connection, _| connection.set_route_segment(segment));
+        Ok(())
     }
 
     /// A call has written everything up to now.

@@ -12,7 +12,8 @@
 //! - Calls: `socket`, `bind`, `listen`, `accept`, `connect`, `write`, `writev`, `send`, `sendto`, `sendmsg`, `read`,
 //!   `readv`, `recv`, `recvfrom`, `recvmsg`, `sendfile`, `close`, `shutdown`, `fcntl`, `ioctl`, `poll`, `setsockopt`, `getsockopt`.
 //! - Packets: TCP with all flags, ECN codepoints, and options. An expected packet with more than a segment of payload is
-//!   compared with as many consecutive ones, as segmentation offload would have joined them, without regard to PSH. Options
+//!   compared with as many consecutive ones, as segmentation offload would have joined them, without regard to PSH (not with
+//!   `--strict_segments`). Options
 //!   are compared by kind and value, and not by order and padding, which the simulated packets do not have. Timestamps of
 //!   the host in the script stand for the actual ones; with `--tcp_ts_tick_usecs` their differences are compared.
 //! - Commands: `sysctl` of what the simulated host has, also in the shell scripts that a suite keeps beside its own
@@ -20,8 +21,8 @@
 //! - Code: `assert`, `print`, assignments and `if`, with the fields of `tcp_info` that the simulated host keeps.
 //!
 //! # What is not supported, and named by the outcome
-//! UDP, ICMP, tunnels, urgent data, Fast Open, AccECN, MPTCP, `epoll`, notices of zero-copy sends, path MTU probing,
-//! keep-alives, several connections at once.
+//! UDP, ICMP, tunnels, urgent data, Fast Open, AccECN, MPTCP, `epoll`, notices of zero-copy sends, keep-alives,
+//! several connections at once.
 #![forbid(unsafe_code)]
 
 mod call;

@@ -204,7 +204,11 @@ impl Runner {
             Action::Packet(packet) => self.inject(event.at, packet)?,
             Action::Call(call) => self.call(event, call, base)?,
             Action::Command(command) => {
+                let segment = self.host.settings.largest_segment();
                 self.host.settings.command(command).map_err(lacks)?;
+                if self.host.settings.largest_segment() != segment {
+                    self.host.change_route().map_err(lacks)?;
+                }
                 self.host.set_queue_full(self.host.settings.has_full_queue);
                 self.check_counter(event.at)?;
             }

@@ -1,31 +1,27 @@
 //! What options, commands and socket options set of the simulated host.
 
+mod commands;
+
 use crate::error::Lacking;
 use crate::script::Expression;
-use crate::shell;
 use linkmend_transport::Nanos;
-use linkmend_transport::tcp::{Algorithm, Config, Ecn, LossDetection};
+use linkmend_transport::tcp::{Algorithm, Config, Ecn, LossDetection, PathProbing};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Headers of IPv4 and TCP without options.
+/// Headers of IPv4 and of IPv6, each with TCP without options.
 const HEADERS: u32 = 40;
+const HEADERS_IPV6: u32 = 60;
 /// The timestamps option with its padding.
 const TIMESTAMPS: u32 = 12;
 /// The least send buffer in bytes, whatever is asked for (Linux, 64 bits).
 const SEND_BUFFER_MIN: u64 = 4_608;
-/// The receive buffer in bytes that Google's suite sets.
-const RECEIVE_BUFFER: u32 = 15 << 20;
 /// Most bytes that leave at once from a host that paces.
 const OFFLOAD: u32 = 65_000;
 /// Bits of `net.ipv4.tcp_recovery`: RACK, and RACK whose reordering window DSACKs do not widen. The third changes it in a way
 /// that the simulated TCP does not have.
 const RECOVERY_RACK: u64 = 1;
 const RECOVERY_STATIC_WINDOW: u64 = 2;
-
-/// Commands that set up or tidy a network which the simulated host has without them.
-const PASSED_OVER: [&str; 11] =
-    ["ip", "tc", "ethtool", "sleep", "true", "rm", "modprobe", "ulimit", "iptables-save", "cat", "sync"];
 
 /// Settings of the kernel that change nothing of what the simulated TCP does, at any value.
 const WITHOUT_EFFECT: [&str; 29] = [
@@ -63,13 +59,13 @@ const WITHOUT_EFFECT: [&str; 29] = [
 
 /// Settings that the simulated TCP has at this value only.
 const FIXED: [(&str, &str); 17] = [
+    ("tcp_min_snd_mss", "48"),
     ("tcp_abort_on_overflow", "0"),
     ("tcp_app_win", "31"),
     ("tcp_dsack", "1"),
     ("tcp_fack", "0"),
     ("tcp_max_reordering", "300"),
     ("tcp_min_rtt_wlen", "300"),
-    ("tcp_mtu_probing", "0"),
     ("tcp_reordering", "3"),
     ("tcp_retrans_collapse", "1"),
     ("tcp_retries2", "15"),
@@ -94,12 +90,6 @@ const SOCKET_OPTIONS_WITHOUT_EFFECT: [&str; 8] = [
     "SO_REUSEPORT",
 ];
 
-/// Parameters of kernel modules that the simulated TCP has at this value only.
-const PARAMETERS: [(&str, &str); 2] = [
-    ("/sys/module/tcp_cubic/parameters/hystart", "1"),
-    ("/sys/module/tcp_cubic/parameters/hystart_detect", "3"),
-];
-
 /// The settings of a host, or of one of its sockets, which inherits those of the host.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -112,7 +102,15 @@ pub struct Settings {
     pub expected_beyond_window: Option<u64>,
     /// What segments receive offload joins long inbound packets from; 0 if it is not said.
     pub inbound_segment: u16,
+    /// `--strict_segments`: each expected packet is one that was sent, and none is joined from several.
+    pub has_strict_segments: bool,
+    headers: u32,
     mtu: u32,
+    /// The route's `advmss`.
+    offered_segment: Option<u32>,
+    /// `net.ipv4.tcp_mtu_probing` is not 0, and how the path is probed then.
+    probes_path: bool,
+    path_probing: PathProbing,
     maximum_segment: Option<u32>,
     /// `net.ipv4.tcp_ecn`.
     ecn: u64,
@@ -142,9 +140,6 @@ pub struct Settings {
 /// The text of shell scripts by the name with which they are called.
 pub type ShellScripts = BTreeMap<String, String>;
 
-/// Shell scripts that call each other go no deeper.
-const SHELL_DEPTH_MAX: u32 = 4;
-
 impl Default for Settings {
     fn default() -> Settings {
         // Scripts are written for kernels with 1,000 ticks a second.
@@ -157,7 +152,12 @@ impl Default for Settings {
             timestamp_tick: None,
             expected_beyond_window: None,
             inbound_segment: 0,
+            has_strict_segments: false,
+            headers: HEADERS,
             mtu: 1_500,
+            offered_segment: None,
+            probes_path: false,
+            path_probing: PathProbing::default(),
             maximum_segment: None,
             ecn: 2,
             has_tail_loss_probe: true,
@@ -198,6 +198,12 @@ impl Settings {
         let mut config = self.config;
         let options = if config.timestamps { TIMESTAMPS } else { 0 };
         let largest = self.largest_segment();
+        if let Some(offered) = self.offered_segment.filter(|&offered| offered != largest) {
+            return Err(format!(
+                "a route whose advmss of {offered} is not what its MTU has room for ({largest})"
+            ));
+        }
+        config.path_probing = self.probes_path.then_some(self.path_probing);
         config.mss = largest.saturating_sub(options).max(1);
         // Without pacing it makes no difference what leaves as one, and single segments say most.
         config.offload_bytes = if config.pacing { OFFLOAD } else { config.mss + options };
@@ -235,6 +241,8 @@ impl Settings {
             }
             "mtu" => self.mtu = u32::try_from(number()?).map_err(|_| lacking())?,
             "ip_version" if value == "ipv4" => (),
+            "ip_version" if value == "ipv6" => self.headers = HEADERS_IPV6,
+            "strict_segments" => self.has_strict_segments = true,
             // Addresses, ports, the tool's own output and speed: the simulated host has none of them.
             "local_ip" | "remote_ip" | "netmask_ip" | "gateway_ip" | "bind_port" | "connect_port"
             | "speed" | "verbose" | "debug" | "dry_run" | "non_fatal" | "code_command" | "code_format"
@@ -242,120 +250,6 @@ impl Settings {
             _ => return Err(lacking()),
         }
         Ok(())
-    }
-
-    /// Runs a command: each of its parts.
-    ///
-    /// # Errors
-    /// If it does what is lacking.
-    pub fn command(&mut self, command: &str) -> Result<(), Lacking> {
-        self.commands(command, 0)
-    }
-
-    fn commands(&mut self, text: &str, depth: u32) -> Result<(), Lacking> {
-        shell::commands(text)?.iter().try_for_each(|words| self.simple_command(words, depth))
-    }
-
-    fn simple_command(&mut self, words: &[String], depth: u32) -> Result<(), Lacking> {
-        let Some((program, arguments)) = words.split_first() else { return Ok(()) };
-        let name = program.rsplit('/').next().unwrap_or_default();
-        let called = if matches!(name, "source" | "." | "sh" | "bash") { arguments.first() } else { None };
-        let scripts = Rc::clone(&self.shell_scripts);
-        if let Some(text) = scripts.get(called.unwrap_or(program)) {
-            if depth == SHELL_DEPTH_MAX {
-                return Err(format!("shell scripts that call each other {depth} deep (`{program}`)"));
-            }
-            return self.commands(text, depth + 1);
-        }
-        match name {
-            "sysctl" => self.system_settings(arguments.iter().filter(|word| !word.starts_with('-'))),
-            // The suite's own way to set them, with their files.
-            "set_sysctls.py" => self.system_settings(arguments.iter()),
-            "defaults.sh" => self.defaults(),
-            "ip" | "tc" => self.network(arguments),
-            "echo" => self.write_file(arguments),
-            "dd" => self.copy(arguments),
-            "nstat" => self.counter(arguments),
-            _ if name.starts_with("sysctl_restore") || name.starts_with('#') => Ok(()),
-            _ if PASSED_OVER.contains(&name) => Ok(()),
-            _ => Err(format!("the command `{name}`")),
-        }
-    }
-
-    /// What Google's suite sets before each of its scripts, as far as it is another value than the kernel's.
-    fn defaults(&mut self) -> Result<(), Lacking> {
-        self.config.receive_buffer = RECEIVE_BUFFER;
-        self.sets_receive_buffer = true;
-        self.config.restart_after_idle = false;
-        self.ecn = 0;
-        Ok(())
-    }
-
-    /// `ip route ... initcwnd 10`, `tc qdisc ... fq`: what of it a connection notices.
-    fn network(&mut self, arguments: &[String]) -> Result<(), Lacking> {
-        for pair in arguments.windows(2) {
-            let number = || pair[1].parse::<u32>().map_err(|_| format!("{} {}", pair[0], pair[1]));
-            match pair[0].as_str() {
-                "initcwnd" => self.config.initial_window = number()?,
-                "mtu" => self.mtu = pair[1].parse().unwrap_or(self.mtu),
-                "rto_min" => {
-                    let digits = pair[1].trim_end_matches("ms");
-                    let milliseconds = digits.parse().map_err(|_| format!("rto_min {}", pair[1]))?;
-                    self.config.rto_min = Nanos::from_millis(milliseconds);
-                }
-                "limit" => self.has_full_queue = pair[1] == "0",
-                "root" => {
-                    self.config.pacing = pair[1] == "fq";
-                    self.has_full_queue = false;
-                }
-                "congctl" => self.algorithm(&pair[1])?,
-                "features" | "advmss" | "quickack" | "window" | "ssthresh" | "cwnd" => {
-                    return Err(format!("the route's {} {}", pair[0], pair[1]));
-                }
-                _ => (),
-            }
-        }
-        Ok(())
-    }
-
-    /// `echo VALUE > FILE`, one of the kernel's settings.
-    fn write_file(&mut self, words: &[String]) -> Result<(), Lacking> {
-        match words {
-            [value, arrow, file] if arrow == ">" => {
-                if let Some(name) = file.strip_prefix("/proc/sys/") {
-                    return self.system_setting(&name.replace('/', "."), value);
-                }
-                let is_known = PARAMETERS.contains(&(file.as_str(), value.as_str()));
-                if is_known { Ok(()) } else { Err(format!("{value} in {file}")) }
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// `dd bs=1 count=5 of=FILE`.
-    fn copy(&mut self, arguments: &[String]) -> Result<(), Lacking> {
-        let value = |name: &str| arguments.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
-        let number = |name: &str| value(name).and_then(|number| number.parse::<u64>().ok());
-        match (value("if"), value("of"), number("bs"), number("count")) {
-            (Some("/dev/zero"), Some(file), Some(block), Some(count)) => {
-                self.files.insert(file.to_owned(), block.saturating_mul(count));
-                Ok(())
-            }
-            _ => Err("`dd` of something else than zeroes with `bs` and `count`".to_owned()),
-        }
-    }
-
-    /// `nstat -n`, which begins to count, as a script does at its beginning, and `nstat | grep COUNTER | grep -q " N "`.
-    fn counter(&mut self, arguments: &[String]) -> Result<(), Lacking> {
-        match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-            ["-n"] => return Ok(()),
-            ["|", "grep", "TcpExtBeyondWindow", "|", "grep", "-q", number] => {
-                self.expected_beyond_window = number.trim().parse().ok();
-            }
-            _ => (),
-        }
-        let is_known = self.expected_beyond_window.is_some();
-        if is_known { Ok(()) } else { Err("`nstat` of something else than TcpExtBeyondWindow".to_owned()) }
     }
 
     fn system_settings<'a>(&mut self, settings: impl Iterator<Item = &'a String>) -> Result<(), Lacking> {
@@ -375,6 +269,7 @@ impl Settings {
         };
         let lacking = || format!("{name}={value}");
         let number = || value.parse::<u64>().map_err(|_| lacking());
+        let small = || value.parse::<u32>().map_err(|_| lacking());
         match short {
             "tcp_congestion_control" => self.algorithm(value)?,
             "tcp_ecn" => self.ecn = number()?,
@@ -397,12 +292,16 @@ impl Settings {
                     value.split_whitespace().nth(1).and_then(|word| word.parse().ok());
                 self.sets_receive_buffer = true;
             }
-            "tcp_min_tso_segs" => {
-                self.config.burst_segments_min = u32::try_from(number()?).map_err(|_| lacking())?;
+            "tcp_min_tso_segs" => self.config.burst_segments_min = small()?,
+            "tcp_notsent_lowat" => self.system_unsent_limit = small()?,
+            "tcp_mtu_probing" => {
+                let mode = small().ok().filter(|mode| *mode <= 2).ok_or_else(lacking)?;
+                (self.probes_path, self.path_probing.from_beginning) = (mode > 0, mode == 2);
             }
-            "tcp_notsent_lowat" => {
-                self.system_unsent_limit = u32::try_from(number()?).map_err(|_| lacking())?;
-            }
+            "tcp_base_mss" => self.path_probing.base_mss = small()?,
+            "tcp_mtu_probe_floor" => self.path_probing.floor_mss = small()?,
+            "tcp_probe_threshold" => self.path_probing.threshold = small()?,
+            "tcp_probe_interval" => self.path_probing.interval = Nanos::from_secs(number()?),
             "tcp_rto_min_us" => self.config.rto_min = Nanos::from_micros(number()?),
             _ if WITHOUT_EFFECT.contains(&short) || short.starts_with("tcp_comp_sack") => (),
             _ if FIXED.contains(&(short, value)) => (),
@@ -420,7 +319,7 @@ impl Settings {
 
     /// What `TCP_MAXSEG` reads: the payload of a full segment without regard to options.
     pub fn largest_segment(&self) -> u32 {
-        self.mtu.saturating_sub(HEADERS).min(self.maximum_segment.unwrap_or(u32::MAX))
+        self.mtu.saturating_sub(self.headers).min(self.maximum_segment.unwrap_or(u32::MAX))
     }
 
     /// From how many bytes that were written and not sent on a socket takes no more.

@@ -70,6 +70,10 @@ fn what_is_lacking_is_named_with_its_line() {
         ("+0 %{ assert tcpi_rcv_ooopack == 0 }%\n", "lacking: 8: the name `tcpi_rcv_ooopack` in code"),
         ("+0 `ss -t`\n", "lacking: 8: the command `ss`"),
         (
+            "+0 `ip route change 192.0.2.1 dev tun0 mtu lock 1000`\n",
+            "lacking: 8: another MTU of a connection that does not probe its path",
+        ),
+        (
             "+0 setsockopt(4, SOL_TCP, TCP_QUEUE_SEQ, [1], 4) = 0\n",
             "lacking: 8: the socket option TCP_QUEUE_SEQ",
         ),

@@ -48,7 +48,8 @@ impl Runner {
             };
             return Err(Stop::Differs(Difference { at, message, expected: script(begin), actual: None }));
         };
-        let is_joined = self.join(&mut sent, expected.length);
+        let joins = !self.host.settings.has_strict_segments;
+        let is_joined = joins && self.join(&mut sent, expected.length);
         let mut actual = self.as_expected(&sent.packet, expected);
         let behind = sent.packet.sequence.wrapping_add(sent.packet.length);
         let is_amid = sent.packet.length > 0 && behind != (self.host.written as u32).wrapping_add(1);

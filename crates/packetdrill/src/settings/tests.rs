@@ -29,6 +29,18 @@ fn settings_of_the_kernel_are_applied() {
 }
 
 #[test]
+fn a_route_offers_what_its_mtu_has_room_for() {
+    let mss = |route: &str| {
+        let settings = after(&["sysctl -q net.ipv4.tcp_timestamps=0", route])?;
+        settings.connection(true).map(|config| config.mss)
+    };
+    assert_eq!(mss("ip route change 192.0.2.1 dev tun0 mtu lock 640 advmss 600"), Ok(600));
+    let wanted = "a route whose advmss of 500 is not what its MTU has room for (600)";
+    assert_eq!(mss("ip route change 192.0.2.1 dev tun0 mtu 640 advmss 500"), Err(wanted.to_owned()));
+    assert_eq!(mss("sysctl net.ipv4.tcp_mtu_probing=3"), Err("net.ipv4.tcp_mtu_probing=3".to_owned()));
+}
+
+#[test]
 fn options_of_accurate_ecn_are_no_hindrance_while_it_is_off() {
     let ecn = |value| {
         let settings = after(&[&format!("sysctl -q net.ipv4.tcp_ecn={value} net.ipv4.tcp_ecn_option=2")]);

@@ -41,6 +41,35 @@ pub enum Ecn {
     Dctcp,
 }
 
+/// A search for the longest segments that the path carries (RFC 4821), as Linux does it. The default has Linux's values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathProbing {
+    /// Whether connections search from the beginning (Linux: `tcp_mtu_probing` of 2), and not only once timeouts in a row suggest
+    /// that long segments vanish (1).
+    pub from_beginning: bool,
+    /// Bytes of payload that every path is taken to carry (`tcp_base_mss`): an end that opens a connection and searches from the
+    /// beginning starts with as much.
+    pub base_mss: u32,
+    /// Least payload in bytes, however many timeouts follow each other (`tcp_mtu_probe_floor`).
+    pub floor_mss: u32,
+    /// The search ends when what is left of its range is less than this many bytes (`tcp_probe_threshold`), and begins again after
+    /// a time (`tcp_probe_interval`).
+    pub threshold: u32,
+    pub interval: Nanos,
+}
+
+impl Default for PathProbing {
+    fn default() -> PathProbing {
+        PathProbing {
+            from_beginning: false,
+            base_mss: 1_024,
+            floor_mss: 48,
+            threshold: 8,
+            interval: Nanos::from_secs(600),
+        }
+    }
+}
+
 /// What one end of a connection does. The default is that of a Linux host of 2023, except that it speaks no ECN.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
@@ -98,6 +127,8 @@ pub struct Config {
     pub counts_packet_memory: bool,
     /// Segments of the least burst of a sender that paces (Linux: `tcp_min_tso_segs`).
     pub burst_segments_min: u32,
+    /// Search for longer segments, if this end does.
+    pub path_probing: Option<PathProbing>,
 }
 
 impl Default for Config {
@@ -129,6 +160,7 @@ impl Default for Config {
             send_buffer: u64::MAX,
             counts_packet_memory: false,
             burst_segments_min: 2,
+            path_probing: None,
         }
     }
 }
@@ -180,6 +212,13 @@ impl Config {
         let is_buffer = self.receive_buffer >= self.mss && self.receive_buffer <= RECEIVE_BUFFER_MAX;
         let buffer = self.receive_buffer.to_string();
         demand(is_buffer, "receive_buffer", buffer, "must be at least mss and at most 1073725440 bytes")?;
+        let probing = self.path_probing.unwrap_or_default();
+        for (parameter, bytes) in
+            [("path_probing.base_mss", probing.base_mss), ("path_probing.floor_mss", probing.floor_mss)]
+        {
+            let is_mss = (MSS_MIN..=MSS_MAX).contains(&bytes);
+            demand(is_mss, parameter, bytes.to_string(), "must be 28 to 65000 bytes")?;
+        }
         demand(self.send_buffer > 0, "send_buffer", self.send_buffer.to_string(), "must be at least 1 byte")
     }
 }
@@ -192,6 +231,7 @@ mod tests {
     fn what_cannot_work_is_refused_by_name() {
         let good = Config::default();
         assert_eq!(good.check(), Ok(()));
+        let probing = |probing| Config { path_probing: Some(probing), ..good };
         let cases = [
             (Config { mss: 0, ..good }, "mss", "0"),
             (Config { mss: 65_001, ..good }, "mss", "65001"),
@@ -204,6 +244,8 @@ mod tests {
             (Config { receive_buffer: 1_447, ..good }, "receive_buffer", "1447"),
             (Config { receive_buffer: u32::MAX, ..good }, "receive_buffer", "4294967295"),
             (Config { send_buffer: 0, ..good }, "send_buffer", "0"),
+            (probing(PathProbing { base_mss: 27, ..Default::default() }), "path_probing.base_mss", "27"),
+            (probing(PathProbing { floor_mss: 0, ..Default::default() }), "path_probing.floor_mss", "0"),
         ];
         for (config, parameter, value) in cases {
             let error = config.check().expect_err(parameter);

@@ -17,7 +17,7 @@ mod receiver;
 pub mod segment;
 mod sender;
 
-pub use config::{Config, Ecn, LossDetection};
+pub use config::{Config, Ecn, LossDetection, PathProbing};
 pub use congestion::Algorithm;
 pub use connection::{Abort, Connection, Event, State};
 pub use info::Info;

@@ -17,7 +17,8 @@ pub struct Segment {
     pub window: u32,
     /// Bytes of payload.
     pub length: u32,
-    /// Payload of the longest of the segments that receive offload has joined, if it says so; 0 otherwise.
+    /// Payload of each of the segments that segmentation offload is to make of it but the last, if they are not the longest that
+    /// the connection has; or of the longest of those that receive offload has joined, if it says so; 0 otherwise.
     pub longest: u16,
     pub flags: Flags,
     /// ECN codepoint of the IP header.
@@ -43,10 +44,10 @@ impl Segment {
         self.sequence.saturating_add(self.sequence_length())
     }
 
-    /// The segments that segmentation offload makes of it, none of them with more than `mss` bytes. CWR is on the first of
+    /// The segments that segmentation offload makes of it, none of them with more than `mss` bytes unless it says so itself. CWR is on the first of
     /// them, PSH and FIN are on the last.
     pub fn split(self, mss: u32) -> impl Iterator<Item = Segment> {
-        let mss = mss.max(1);
+        let mss = if self.longest > 0 { u32::from(self.longest) } else { mss.max(1) };
         let pieces = self.length.div_ceil(mss).max(1);
         (0..pieces).map(move |piece| {
             let offset = piece.saturating_mul(mss);
@@ -60,7 +61,14 @@ impl Segment {
                 flags.remove(Flags::FIN);
             }
             let length = (self.length - offset).min(mss);
-            Segment { sequence: self.sequence.saturating_add(u64::from(offset)), length, flags, ..self }
+            let longest = self.longest.min(length as u16);
+            Segment {
+                longest,
+                sequence: self.sequence.saturating_add(u64::from(offset)),
+                length,
+                flags,
+                ..self
+            }
         })
     }
 }

@@ -10,12 +10,14 @@
 //!
 //! - `send_buffer`: what was written; `scoreboard`: a record for each outstanding segment;
 //! - `ack`: what an acknowledgement says; `recovery`: what follows from it, in one place; `undo`: what was spurious;
+//! - `path`: longer segments, if the path carries them;
 //! - `rack`, `timers`, `round_trip`, `delivery_rate`, `limits`, `output`: RACK; RTO, probes and the timer; measurements; sending.
 
 mod ack;
 mod delivery_rate;
 mod limits;
 mod output;
+mod path;
 mod rack;
 mod recovery;
 mod round_trip;
@@ -35,6 +37,7 @@ use crate::time::{Instant, Nanos};
 use delivery_rate::DeliveryRate;
 use limits::Limits;
 use output::{Output, Pacer};
+use path::PathSearch;
 use rack::Rack;
 use recovery::Recovery;
 use round_trip::{MinRoundTrip, RoundTrip};
@@ -53,8 +56,9 @@ const MSS_MAX: u32 = u16::MAX as u32 - 1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Outgoing {
     pub sequence: u64,
-    /// Bytes of payload.
+    /// Bytes of payload, and those of each segment.
     pub length: u32,
+    pub segment: u32,
     /// PSH, FIN and CWR as they apply.
     pub flags: Flags,
     pub is_retransmission: bool,
@@ -143,6 +147,7 @@ pub(super) struct Sender {
     min_rtt: MinRoundTrip,
     rate: DeliveryRate,
     rack: Rack,
+    path: Option<Box<PathSearch>>,
     controller: Controller,
     window: Window,
     /// Whether the algorithm sets the window altogether.
@@ -197,6 +202,7 @@ impl Sender {
             min_rtt: MinRoundTrip::default(),
             rate: DeliveryRate::default(),
             rack: Rack::default(),
+            path: config.path_probing.map(|probing| Box::new(PathSearch::new(probing))),
             controller: Controller::new(config.algorithm, config.seed),
             window: initial,
             is_controlled: false,

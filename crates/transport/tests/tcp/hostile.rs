@@ -1,8 +1,8 @@
 //! Segments that say anything: no panic, and no more memory than the limits allow.
 
 use linkmend_transport::tcp::{
-    Algorithm, Codepoint, Config, Connection, Ecn, Flags, LossDetection, SackBlocks, Segment, SynOptions,
-    Timestamps,
+    Algorithm, Codepoint, Config, Connection, Ecn, Flags, LossDetection, PathProbing, SackBlocks, Segment,
+    SynOptions, Timestamps,
 };
 use linkmend_transport::{Instant, Nanos};
 use proptest::prelude::*;
@@ -97,6 +97,7 @@ fn configs() -> impl Strategy<Value = Config> {
             send_buffer: 100_000,
             receive_memory: counts_packet_memory.then_some(200_000),
             counts_packet_memory,
+            path_probing: pacing.then(|| PathProbing { from_beginning: true, ..PathProbing::default() }),
             ..Config::default()
         },
     )

@@ -5,6 +5,7 @@ mod closing;
 mod handshake;
 mod hostile;
 mod pair;
+mod path;
 mod random_faults;
 mod receiving;
 mod timing;

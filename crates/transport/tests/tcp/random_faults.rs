@@ -1,7 +1,7 @@
 //! Whatever the network does for a while: all bytes arrive once and in order, and both ends close.
 
 use crate::pair::{Draw, Fate, Pair, Sent};
-use linkmend_transport::tcp::{Algorithm, Config, Ecn, Event, LossDetection, State};
+use linkmend_transport::tcp::{Algorithm, Config, Ecn, Event, LossDetection, PathProbing, State};
 use linkmend_transport::{Instant, Nanos};
 use proptest::prelude::*;
 
@@ -75,7 +75,8 @@ fn configs() -> impl Strategy<Value = Config> {
     let buffers = prop::sample::select(&[1_448_u32, 5_000, 65_535, 1 << 20, 64 << 20][..]);
     let offload = prop::sample::select(&[1_448_u32, 5_000, 65_160][..]);
     let rto_min = prop::sample::select(&[Nanos(1_000_000), Nanos(200_000_000)][..]);
-    (algorithm, detection, ecn, flags, buffers, offload, rto_min).prop_map(
+    let probing = prop::sample::select(&[None, Some(false), Some(true)][..]);
+    (algorithm, detection, ecn, flags, buffers, offload, (rto_min, probing)).prop_map(
         |(
             algorithm,
             loss_detection,
@@ -83,7 +84,7 @@ fn configs() -> impl Strategy<Value = Config> {
             (sack, timestamps, pacing, f_rto),
             receive_buffer,
             offload_bytes,
-            rto_min,
+            (rto_min, probing),
         )| {
             Config {
                 algorithm,
@@ -96,6 +97,8 @@ fn configs() -> impl Strategy<Value = Config> {
                 receive_buffer,
                 offload_bytes,
                 rto_min,
+                path_probing: probing
+                    .map(|from_beginning| PathProbing { from_beginning, ..PathProbing::default() }),
                 ..Config::default()
             }
         },

@@ -191,3 +191,10 @@ fn what_arrived_before_a_timeout_does_not_make_it_spurious() {
     assert_eq!((pair.delivered[1], pair.ends[0].info(pair.now).timeouts), (10 * MSS, 1));
     assert!(completed(&pair) < Instant(1_001_000_000), "the first timeout is 1 s: {:?}", completed(&pair));
 }
+
+/// A network has thousands of connections, most of which need no more than the algorithm, the timers and what is outstanding.
+#[test]
+fn a_connection_takes_1_720_bytes() {
+    let bytes = size_of::<linkmend_transport::tcp::Connection>();
+    assert!(bytes <= 1_720, "{bytes} bytes");
+}

@@ -1,6 +1,6 @@
 //! What an application asks of its connection.
 
-use super::{Abort, Connection, Reset, State};
+use super::{Abort, Connection, Reset, State, handshake};
 use crate::tcp::sender::Write;
 use crate::time::{Instant, Nanos};
 
@@ -42,6 +42,14 @@ impl Connection {
     /// `None`.
     pub fn set_user_timeout(&mut self, timeout: Option<Nanos>) {
         self.user_timeout = timeout;
+    }
+
+    /// The route to the peer carries segments of `bytes` without options from now on. If this end searches for longer ones, it
+    /// begins anew; otherwise it is bound by them, and does not use longer ones.
+    pub fn set_route_segment(&mut self, bytes: u32) {
+        if let Some(options) = self.options {
+            self.sender.set_route(handshake::payload(bytes, options));
+        }
     }
 
     /// Whether the host's own queue is full: until it is not, nothing leaves, and what is tried does not count as sent.

@@ -37,11 +37,17 @@ pub fn agree(config: &Config, peer: &Segment) -> (Options, u32) {
         ecn: if has_ecn { config.ecn } else { Ecn::Off },
         scaling: theirs.window_scale.is_some(),
     };
-    let room =
-        |bytes: u32, has_option: bool| bytes.saturating_sub(if has_option { TIMESTAMPS_BYTES } else { 0 });
-    let own = config.offered_segment();
-    let peer_mss = theirs.mss.map_or(MSS_DEFAULT, u32::from);
-    (options, room(own.min(peer_mss), timestamps).max(MSS_MIN))
+    (options, payload(config.offered_segment(), options).min(peer_takes(peer, options)))
+}
+
+/// Payload of the largest segment that the peer takes, whatever this end can send.
+pub fn peer_takes(peer: &Segment, options: Options) -> u32 {
+    payload(peer.syn.unwrap_or_default().mss.map_or(MSS_DEFAULT, u32::from), options)
+}
+
+/// Payload of a segment that has this many bytes without options.
+pub fn payload(bytes: u32, options: Options) -> u32 {
+    bytes.saturating_sub(if options.timestamps { TIMESTAMPS_BYTES } else { 0 }).max(MSS_MIN)
 }
 
 /// Whether it is the SYN of a peer: number 0 of its stream.

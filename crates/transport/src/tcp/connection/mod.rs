@@ -126,6 +126,7 @@ impl Connection {
         let (mss, window) = (connection.config.mss, connection.config.receive_buffer);
         connection.sender.set_mss(mss);
         connection.sender.agree(options);
+        connection.sender.search_path(now, mss, false);
         connection.sender.set_peer_window(u64::from(window), 0);
         connection.sender.open(now, rtt, 0);
         Ok(connection)
@@ -240,6 +241,8 @@ impl Connection {
         self.receiver.handle_timestamps(now, segment);
         self.sender.set_mss(mss);
         self.sender.agree(options);
+        let takes = handshake::peer_takes(segment, options);
+        self.sender.search_path(now, takes, self.state == State::SynSent);
         self.sender.set_peer_window(u64::from(segment.window), segment.sequence);
     }
 

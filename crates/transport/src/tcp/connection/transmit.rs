@@ -102,6 +102,7 @@ impl Connection {
             length: outgoing.length,
             flags: outgoing.flags,
             codepoint: outgoing.codepoint,
+            longest: if self.config.path_probing.is_some() { outgoing.segment as u16 } else { 0 },
             ..Segment::default()
         };
         self.receiver.fill(now, &mut segment);

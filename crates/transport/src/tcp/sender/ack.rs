@@ -253,6 +253,7 @@ impl Sender {
         self.counts.bytes_acked += acknowledgement - self.unacknowledged;
         self.unacknowledged = acknowledgement;
         self.buffer.acknowledged(acknowledgement);
+        self.settle_path_probe();
         self.unanswered_since = None;
         self.counts.timeouts_in_a_row = 0;
         ack.restarts_timer |= ack.acknowledged > 0;

@@ -1,5 +1,6 @@
 //! What leaves, and when: retransmissions, new data, bursts, pacing, restart after idle times.
 
+use super::path::PathProbe;
 use super::scoreboard::{Marks, Record};
 use super::send_buffer::Cork;
 use super::{Acknowledged, Outgoing, Sender};
@@ -110,7 +111,11 @@ impl Sender {
             self.recovery.sends_new_first = false;
             self.recovery.is_f_rto = false;
         }
-        self.poll_lost(now).or_else(|| self.poll_new(now))
+        self.poll_lost(now).or_else(|| match self.path_probe(now) {
+            PathProbe::Sends(length) => Some(self.send_path_probe(now, length)),
+            PathProbe::Waits => None,
+            PathProbe::NotNow => self.poll_new(now),
+        })
     }
 
     fn poll_forced(&mut self, now: Instant, forced: Forced) -> Option<Outgoing> {
@@ -123,7 +128,7 @@ impl Sender {
             }
             Forced::Probe => {
                 let outgoing = match self.new_data_length(1, u64::from(self.mss)) {
-                    Some(length) => Some(self.send_new(now, length)),
+                    Some(length) => Some(self.send_new(now, length, self.mss)),
                     None => self.probe_tail(now),
                 };
                 self.probe_sent(now, outgoing.as_ref());
@@ -154,6 +159,7 @@ impl Sender {
     }
 
     fn resend(&mut self, now: Instant, number: u32) -> Outgoing {
+        let number = self.divide(number);
         let snapshot = self.rate.snapshot(now, false);
         let record = *self.board.at(number);
         self.board.resend(number, now, snapshot);
@@ -177,7 +183,8 @@ impl Sender {
         // RFC 3168, section 6.1.5: retransmissions are not ECN-capable; those of DCTCP are in Linux.
         let is_capable = self.settings.ecn == Ecn::Dctcp;
         let codepoint = if is_capable { Codepoint::Ect0 } else { Codepoint::NotEct };
-        Outgoing { sequence: record.start, length, flags, is_retransmission: true, codepoint }
+        let (sequence, segment) = (record.start, length);
+        Outgoing { sequence, length, segment, flags, is_retransmission: true, codepoint }
     }
 
     fn poll_new(&mut self, now: Instant) -> Option<Outgoing> {
@@ -195,7 +202,7 @@ impl Sender {
             return None;
         }
         let length = self.new_data_length(room, self.burst_bytes())?;
-        Some(self.send_new(now, length))
+        Some(self.send_new(now, length, self.mss))
     }
 
     /// How many bytes of new data may leave at once; the peer's window takes them, and they are whole segments but for the
@@ -274,8 +281,9 @@ impl Sender {
         self.buffer.leave_records(to);
     }
 
-    /// Sends `length` bytes of new data, and the FIN if it follows them and the peer's window takes it.
-    fn send_new(&mut self, now: Instant, length: u32) -> Outgoing {
+    /// Sends `length` bytes of new data in segments of at most `segment`, and the FIN if it follows them and the peer's window
+    /// takes it.
+    pub(super) fn send_new(&mut self, now: Instant, length: u32, segment: u32) -> Outgoing {
         let sequence = self.next;
         let is_first = self.board.is_empty();
         let snapshot = self.rate.snapshot(now, is_first);
@@ -284,7 +292,7 @@ impl Sender {
         let mut left = length;
         let mut segments = 0;
         while left > 0 || (has_fin && segments == 0) {
-            let payload = left.min(self.mss);
+            let payload = left.min(segment);
             left -= payload;
             let takes_fin = has_fin && left == 0;
             let size = payload as u16 + u16::from(takes_fin);
@@ -296,7 +304,7 @@ impl Sender {
             self.next = record.end();
             segments += 1;
         }
-        if !length.is_multiple_of(self.mss) {
+        if !length.is_multiple_of(segment) {
             self.output.small_end = end;
         }
         if self.is_reducing() {
@@ -323,7 +331,7 @@ impl Sender {
         self.restart_timer_for_new(now, is_first);
         let is_capable = is_ecn && (length > 0 || self.settings.ecn == Ecn::Dctcp);
         let codepoint = if is_capable { Codepoint::Ect0 } else { Codepoint::NotEct };
-        Outgoing { sequence, length, flags, is_retransmission: false, codepoint }
+        Outgoing { sequence, length, segment, flags, is_retransmission: false, codepoint }
     }
 
     fn count_sent(&mut self, now: Instant, bytes: u32, segments: u32) {
@@ -349,7 +357,7 @@ impl Sender {
 
     /// RFC 5681, section 4.1: after an idle time of more than a timeout, the window is no larger than the initial one. As
     /// in Linux, it is halved for each timeout that has passed.
-    fn end_idle(&mut self, now: Instant) {
+    pub(super) fn end_idle(&mut self, now: Instant) {
         let Some(last) = self.output.last_sent_at else { return };
         let idle = now.since(last);
         let timeout = self.round_trip.timeout();
@@ -392,7 +400,7 @@ impl Sender {
         let end = self.buffer.record_end(self.next).unwrap_or(self.written);
         let length = end.saturating_sub(self.next).min(u64::from(self.mss)).min(room);
         (length > 0).then(|| {
-            let mut outgoing = self.send_new(now, length as u32);
+            let mut outgoing = self.send_new(now, length as u32, self.mss);
             outgoing.flags.insert(Flags::PSH);
             outgoing
         })

@@ -143,10 +143,10 @@ impl Sender {
 
     /// Begins recovery if something is lost, else is on its way to the open phase.
     fn recover_or_open(&mut self, ack: &Ack) {
-        if self.board.lost() > 0 {
-            self.enter_recovery(ack.now, ack.is_marked);
-        } else {
+        if self.board.lost() == 0 {
             self.try_open(ack);
+        } else if !self.lose_path_probe(ack.now) {
+            self.enter_recovery(ack.now, ack.is_marked);
         }
     }
 

@@ -12,6 +12,7 @@
 
 mod lists;
 mod record;
+mod split;
 #[cfg(test)]
 mod tests;
 
@@ -192,17 +193,22 @@ impl Scoreboard {
 
     /// Adds a segment that is sent now for the first time.
     pub fn push(&mut self, record: Record) {
+        self.make_room();
+        let number = self.tail;
+        self.tail += 1;
+        *self.at_mut(number) = record;
+        self.append_in_flight(number);
+        self.visit();
+    }
+
+    /// For another record; it may change numbers.
+    fn make_room(&mut self) {
         if self.len() as usize == self.ring.len() {
             self.enlarge();
         }
         if self.tail == NONE - 1 {
             self.renumber();
         }
-        let number = self.tail;
-        self.tail += 1;
-        *self.at_mut(number) = record;
-        self.append_in_flight(number);
-        self.visit();
     }
 
     fn enlarge(&mut self) {

@@ -73,6 +73,7 @@ impl Sender {
 
     /// RFC 6298, sections 5.4 to 5.6.
     fn handle_retransmission_timeout(&mut self, now: Instant) {
+        self.suspect_black_hole(now);
         self.enter_loss(now);
         self.unanswered_since = self.unanswered_since.or(Some(now));
         self.counts.timeouts += 1;

@@ -9,6 +9,7 @@ const LENGTH: u64 = 10;
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
     start: u64,
+    length: u64,
     sent: u64,
     sacked: bool,
     lost: bool,
@@ -47,7 +48,7 @@ impl Model {
 
     fn sack(&mut self, start: u64, end: u64) {
         for entry in &mut self.entries {
-            if start <= entry.start && entry.start + LENGTH <= end && !entry.sacked {
+            if start <= entry.start && entry.start + entry.length <= end && !entry.sacked {
                 *entry = Entry { sacked: true, lost: false, resent: false, ..*entry };
             }
         }
@@ -75,6 +76,8 @@ enum Step {
     LoseByTime(u8),
     Resend(u8),
     ResendNewest,
+    /// Divides one of the segments.
+    Split(u8),
     Timeout,
     Renege,
     Undo,
@@ -89,6 +92,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => any::<u8>().prop_map(Step::LoseByTime),
         4 => (1..8_u8).prop_map(Step::Resend),
         1 => Just(Step::ResendNewest),
+        2 => any::<u8>().prop_map(Step::Split),
         1 => Just(Step::Timeout),
         1 => Just(Step::Renege),
         1 => Just(Step::Undo),
@@ -137,6 +141,7 @@ impl Both {
                     self.resend(number);
                 }
             }
+            Step::Split(place) => self.split(u64::from(place)),
             Step::Timeout => {
                 self.board.mark_all_lost(|_| true);
                 for entry in self.model.entries.iter_mut().filter(|entry| !entry.sacked) {
@@ -158,7 +163,8 @@ impl Both {
         self.model.clock += 1;
         let now = Instant(self.model.clock);
         self.board.push(Record::new(self.model.next, LENGTH as u16, now, Snapshot::default()));
-        let entry = Entry { start: self.model.next, sent: self.model.clock, ..Entry::default() };
+        let (start, sent) = (self.model.next, self.model.clock);
+        let entry = Entry { start, length: LENGTH, sent, ..Entry::default() };
         self.model.entries.push(entry);
         self.model.next += LENGTH;
     }
@@ -170,6 +176,20 @@ impl Both {
         for entry in self.model.entries.iter_mut().filter(|entry| entry.start == start) {
             (entry.resent, entry.sent) = (true, self.model.clock);
         }
+    }
+
+    fn split(&mut self, share: u64) {
+        let place = self.model.entries.len() as u64 * share / 256;
+        let Some(entry) = self.model.entries.get(place as usize).copied() else { return };
+        if entry.sacked || entry.length < 2 {
+            return;
+        }
+        let length = entry.length / 2;
+        let number = self.board.split(self.board.head + place as u32, length as u16);
+        assert_eq!(self.board.at(number).start, entry.start);
+        self.model.entries[place as usize].length = length;
+        let rest = Entry { start: entry.start + length, length: entry.length - length, ..entry };
+        self.model.entries.insert(place as usize + 1, rest);
     }
 
     fn lose_by_time(&mut self, until: u64) {
