@@ -190,6 +190,7 @@ impl Paths {
             watch.probe_at = now;
             if has_carrier {
                 watch.heard_at = None;
+                watch.interrupted();
                 if let Some(peer) = &mut self.peer {
                     peer.reports[path as usize].fails = false;
                 }

@@ -5,6 +5,7 @@
 //! nobody who was replaced can ever have heard the present one.
 
 use super::config::quick_interval;
+use super::watch::Watch;
 use super::{Decision, Path, PathReport, Paths, Probe};
 use crate::time::{Instant, Ticks};
 
@@ -62,7 +63,7 @@ impl Paths {
             return false;
         }
         self.challenge = self.challenge.wrapping_add(1).max(1);
-        self.watches.iter_mut().for_each(|watch| watch.arrivals = super::arrivals::Arrivals::default());
+        self.watches.iter_mut().for_each(Watch::forget);
         self.peer = Some(Peer {
             writer: probe.writer,
             challenge: probe.challenge,
@@ -81,10 +82,10 @@ impl Paths {
         let interval = self.interval();
         let config = &self.config;
         let watch = &mut self.watches[path as usize];
+        let way_us = config.micros(Ticks(now.0)).wrapping_sub(probe.stamp_us);
+        let missing = watch.note_arrival(probe.number, way_us);
         let peers_interval = config.tick.nanos(probe.interval_ns.into());
         watch.note_probe(now, peers_interval, config.full_turn(peers_interval), probe.is_full);
-        let way_us = config.micros(Ticks(now.0)).wrapping_sub(probe.stamp_us);
-        let missing = watch.arrivals.note(probe.number, way_us);
         self.stats.probes_received[path as usize] += 1;
         self.stats.probes_lost[path as usize] += u64::from(missing);
         let Some(peer) = &mut self.peer else { return };

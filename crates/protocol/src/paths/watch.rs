@@ -4,9 +4,11 @@ use super::arrivals::Arrivals;
 use super::config::PROBES;
 use crate::time::{Instant, Ticks};
 
-/// In each turn there is a probe of full size. When shorter ones have arrived in as many turns since the last, as many are lost,
-/// which is no chance even on a path that loses every third frame.
+/// In each turn there is a probe of full size. When shorter ones have arrived in as many turns since the last, as many are lost.
 const TURNS_WITHOUT_FULL: u8 = 6;
+/// A path that loses probes of any size loses as many in a row by chance: of as many losses in its history, each takes a turn more.
+/// With any loss rate, chance then needs days to be taken for a size.
+const LOSSES_PER_TURN: u8 = 4;
 
 /// What an end knows of one path.
 #[derive(Debug, Clone, Copy)]
@@ -63,10 +65,28 @@ impl Watch {
     #[inline]
     pub(super) fn hear(&mut self, now: Instant, detection: Ticks) {
         if !self.is_heard(now, detection) {
-            (self.heard_from, self.shorts) = (now, 0);
-            self.arrivals.interrupted();
+            self.heard_from = now;
         }
         self.heard_at = Some(now);
+    }
+
+    /// Forgets how the probes of a writer arrived, because there is another.
+    pub(super) fn forget(&mut self) {
+        (self.shorts, self.arrivals) = (0, Arrivals::default());
+    }
+
+    /// The path was interrupted, and may be another now.
+    pub(super) fn interrupted(&mut self) {
+        self.shorts = 0;
+        self.arrivals.interrupted();
+    }
+
+    /// Notes a probe of the peer, and the time it took; returns how many before it are missing.
+    pub(super) fn note_arrival(&mut self, number: u32, way_us: u32) -> u32 {
+        if self.arrivals.is_interruption(number) {
+            self.interrupted();
+        }
+        self.arrivals.note(number, way_us)
     }
 
     /// Notes what a probe of the peer says about itself. `turn`: how often one of full size is to be expected.
@@ -99,7 +119,8 @@ impl Watch {
 
     /// Whether frames arrive, and none of full size.
     pub(super) fn loses_full(&self) -> bool {
-        self.shorts >= TURNS_WITHOUT_FULL
+        let others_lost = self.arrivals.lost().saturating_sub(self.shorts);
+        self.shorts >= TURNS_WITHOUT_FULL + others_lost / LOSSES_PER_TURN
     }
 
     /// Takes back the silence of a time in which this end did not listen.

@@ -76,6 +76,67 @@ fn a_little_loss_and_loss_on_both_paths_are_borne() {
     }
 }
 
+/// A regression: a run of three losses or more, which chance makes often, was excused as an interruption of the path.
+#[test]
+fn the_reported_loss_is_the_share_of_probes_that_are_lost() {
+    for percent in [1, 10, 20, 35, 50, 70] {
+        let mut ends = Ends::new();
+        ends.loses = lossy(move |probe| if probe.path == Path::Backup { 10 * percent } else { 0 });
+        ends.run(1_000);
+        // Windows of 128 probes that do not overlap.
+        let (rounds, mut lost) = (100, 0);
+        for _ in 0..rounds {
+            ends.run(320);
+            lost += u32::from(ends.ends[0].sees(Path::Backup).lost);
+        }
+        let (probes, share) = (f64::from(128 * rounds), f64::from(percent) / 100.0);
+        let measured = f64::from(lost) / probes;
+        // Four standard deviations, and what the last probe, which has always arrived, takes of a window.
+        let bound = 4.0 * (share * (1.0 - share) / probes).sqrt() + 2.0 * share / 128.0;
+        assert!((measured - share).abs() <= bound, "{share}: {measured}, within {bound}");
+    }
+}
+
+/// A regression: the loss of the path that was not in use looked smaller than it was, the more it lost.
+#[test]
+fn a_path_that_loses_frames_is_not_left_for_one_that_loses_more() {
+    let mut ends = Ends::new();
+    ends.run(500);
+    ends.traffic = true;
+    ends.loses = lossy(|probe| [700, 200][probe.path as usize]);
+    ends.run(60_000);
+    let to_primary = ends.changes[0].iter().filter(|change| change.to == Path::Primary).count();
+    assert_eq!((ends.active()[0], to_primary), (Path::Backup, 0), "{:?}", ends.changes[0]);
+}
+
+/// A regression: six lost in a row were taken for it, which chance makes every few seconds of a path that loses every third.
+#[test]
+fn losses_by_chance_are_not_taken_for_those_of_a_size() {
+    for percent in [5, 10, 20, 35, 50, 70] {
+        let mut ends = Ends::new();
+        ends.run(500);
+        ends.loses = lossy(move |_| 10 * percent);
+        for ms in 0..100_000 {
+            ends.run(1);
+            let sees = Path::ALL.map(|path| ends.ends[0].sees(path).loses_full);
+            assert_eq!(sees, [false; 2], "{percent} %, after {ms} ms");
+        }
+    }
+}
+
+/// Short ones arrive clearly more often then.
+#[test]
+fn a_size_that_does_not_pass_is_noticed_on_a_path_that_loses_short_probes_too() {
+    for percent in [5, 10, 20, 35, 50] {
+        let mut ends = Ends::new();
+        ends.run(500);
+        let mut chance = lossy(move |_| 10 * percent);
+        ends.loses = Box::new(move |end, probe| chance(end, probe) || (end == 0 && probe.is_full));
+        ends.run(1_000);
+        assert!(ends.ends[0].sees(Path::Backup).loses_full, "{percent} %");
+    }
+}
+
 /// What is lost because there is too much of it is lost on either path.
 #[test]
 fn a_loss_that_follows_the_traffic_is_followed_ever_less_often() {
