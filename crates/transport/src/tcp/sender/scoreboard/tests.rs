@@ -321,3 +321,19 @@ fn a_block_that_grows_at_both_ends_is_not_walked_again() {
 fn a_record_takes_48_bytes() {
     assert!(size_of::<Record>() <= 48, "{} bytes", size_of::<Record>());
 }
+
+/// What is known of a block holds numbers, which a division below it changes.
+#[test]
+fn a_block_below_which_segments_are_divided_is_not_mistaken_for_another() {
+    let mut board = sent(10);
+    board.sack(50..70, |_| ());
+    board.split(0, 5);
+    board.split(1, 2);
+    board.sack(50..80, |_| ());
+    let mut starts = Vec::new();
+    while let Some(number) = board.sent_first() {
+        starts.push(board.at(number).start);
+        board.mark_lost(number);
+    }
+    assert_eq!(starts, [0, 5, 7, 10, 20, 30, 40, 80, 90]);
+}
