@@ -247,16 +247,16 @@ mod tests {
             "0 `true`",
             "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 close(3) = 1",
             "0 %{ assert 1 == 2 }%",
-            "0 `nstat -n`",
+            "0 `iptables -F`",
             "0 )",
         ]);
         let wanted = "pass        0.pkt\n\
                       fail        1.pkt:2: `close` returns 0 instead of 1\n\
                       fail        2.pkt:1: the assertion does not hold\n              expected  assert 1 == 2\n\
-                      lacking     3.pkt:1: the command `nstat`\n\
+                      lacking     3.pkt:1: the command `iptables`\n\
                       unreadable  4.pkt:1: expected a packet (`<` or `>`), a call, a command or code, found `)`\n\
                       5 scripts: 1 pass, 2 fail, 1 lacking a feature, 1 unreadable\n\
-                      lacking:\n     1  the command `nstat`\n";
+                      lacking:\n     1  the command `iptables`\n";
         assert_eq!(report.to_string(), wanted);
     }
 
