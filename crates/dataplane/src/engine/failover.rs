@@ -3,6 +3,7 @@
 //! The protocol decides ([`Paths`]); the loop tells it what it hears and the carriers, sends its probes ahead of all else, and
 //! posts what goes out again.
 
+use super::peers::Address;
 use super::{Engine, to_link};
 use crate::bypass::{Bypass, Side};
 use crate::corruption::CorruptionModel;
@@ -11,7 +12,7 @@ use crate::loss_script::LossInjector;
 use crate::report::{FailoverReport, LastChangeReport};
 use linkmend_protocol::paths::{ChangeReason, Failover as LastChange, Path, PathChange, Paths, Probe};
 use linkmend_protocol::wire::{self, CONTROL_FRAME_MAX};
-use linkmend_protocol::{Control, Instant};
+use linkmend_protocol::{Control, FrameHandle, Instant};
 
 /// How often to look whether an interface that was removed is back.
 const LOOK_FOR_GONE_NS: u64 = 1_000_000_000;
@@ -27,6 +28,8 @@ pub(super) struct Failover {
     /// On which links frames of full size do not arrive, as the log has it, and when it may say so again.
     small: [bool; 2],
     warn_of_small_at: u64,
+    /// The other ends to which the links lead.
+    pub(super) strangers: [Option<Address>; 2],
     /// Whether the log has what the last change cost.
     cost_is_logged: bool,
     /// The link whose interface was removed, and when to look for it next.
@@ -42,6 +45,7 @@ impl Failover {
             probe: Vec::new(),
             small: [false; 2],
             warn_of_small_at: 0,
+            strangers: [None; 2],
             cost_is_logged: true,
             gone: None,
             is_back: false,
@@ -83,6 +87,31 @@ impl Engine {
         }
         // It shows that the peer speaks Linkmend.
         self.end.handle_control(Instant(now), &Control::Probe(*probe));
+    }
+
+    /// Whether another end than the peer has written a probe.
+    pub(super) fn is_stranger(&self, now: u64, probe: &Probe) -> bool {
+        self.failover.as_ref().is_some_and(|failover| failover.paths.is_stranger(Instant(now), probe))
+    }
+
+    /// Whether a link leads to another end.
+    #[inline]
+    pub(super) fn is_foreign(&self, path: Path) -> bool {
+        self.failover.as_ref().is_some_and(|failover| failover.paths.is_foreign(path))
+    }
+
+    /// Handles a probe of another end, which is named once the link leads to that one alone.
+    pub(super) fn handle_stranger(&mut self, now: u64, path: Path, frame: FrameHandle, probe: &Probe) {
+        let stranger = Address::of_sender(self.ports.pool.head(frame));
+        let Some(failover) = &mut self.failover else { return };
+        failover.paths.handle_probe(Instant(now), path, probe);
+        let Some(stranger) = stranger.filter(|_| failover.paths.is_foreign(path)) else { return };
+        if failover.strangers[path as usize].replace(stranger) != Some(stranger) {
+            tracing::warn!(
+                link = %self.settings.name, on = %path, %stranger,
+                "this link leads to another end than the other link, and is of no use; hint: were cables swapped?"
+            );
+        }
     }
 
     /// Changes the link in use if that is due, and sends probes that are. `timeouts`: everything that arrived before `began`
@@ -153,6 +182,9 @@ impl Engine {
             paths.handle_timeout(Instant(now));
         }
         self.end.set_clean_other(Instant(now), paths.has_clean_other());
+        for (path, stranger) in Path::ALL.into_iter().zip(&mut failover.strangers) {
+            *stranger = stranger.filter(|_| paths.is_foreign(path));
+        }
         self.warn_of_small(now);
     }
 
@@ -307,6 +339,7 @@ impl Engine {
             peer_is_deaf: Path::ALL.map(|path| paths.sees(path).fails),
             loses_full_size: Path::ALL.map(|path| paths.sees(path).loses_full),
             loss: Path::ALL.map(|path| f64::from(paths.sees(path).lost) / 128.0),
+            strangers: failover.strangers.map(|stranger| stranger.map(|address| address.to_string())),
             crossed: Path::ALL.iter().any(|&path| paths.is_crossed(path)),
             kernel_follows_carriers: bypass.is_some_and(|bypass| bypass.follows_carriers()),
             detection_ns: paths.config().detection.0,

@@ -94,6 +94,14 @@ impl Engine {
         let head = self.ports.pool.head(frame);
         let believed = self.believes(head);
         match wire::parse(head) {
+            LinkFrame::Control(Control::Probe(probe)) if self.is_stranger(now, &probe) => {
+                self.handle_stranger(now, path, frame, &probe);
+                self.ports.pool.release(frame);
+            }
+            // The hosts behind another end have nothing to do with those of this one.
+            LinkFrame::Foreign | LinkFrame::Data { .. } | LinkFrame::Escaped(_) if self.is_foreign(path) => {
+                self.ports.pool.release(frame);
+            }
             LinkFrame::Foreign => self.handle_foreign(now, frame),
             LinkFrame::Data { .. } if !believed => self.deliver_in_turn(frame),
             // The peer has left this link, and sends it again on the other.

@@ -20,6 +20,14 @@ const PERSISTENT_NS: u64 = 200_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Address(pub(super) [u8; 6]);
 
+impl Address {
+    /// That of the port which a frame was sent from.
+    pub(super) fn of_sender(head: &[u8]) -> Option<Address> {
+        let &[.., a, b, c, d, e, f] = head.first_chunk::<ADDRESSES_BYTES>()?;
+        Some(Address([a, b, c, d, e, f]))
+    }
+}
+
 impl Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b, c, d, e, g] = self.0;
@@ -160,21 +168,17 @@ impl Engine {
         if self.settings.format == Format::Linkguardian {
             return true;
         }
-        let Some(&[.., a, b, c, d, e, f]) = self.ports.pool.head(frame).first_chunk::<ADDRESSES_BYTES>()
-        else {
-            return false;
-        };
+        let Some(from) = Address::of_sender(self.ports.pool.head(frame)) else { return false };
         let status = self.end.status();
         let has_session = status.transmit != TransmitState::Dormant || status.receive == ReceiveState::Active;
         let replaced_after =
             if has_session { self.end.config().peer_timeout.0 } else { self.third_gone_after() };
-        let (is_peer, news) = self.peers.hear(now, path, Address([a, b, c, d, e, f]), replaced_after);
+        let (is_peer, news) = self.peers.hear(now, path, from, replaced_after);
         let link = &self.settings.name;
         match news {
             Some(News::NewPeer { before }) => {
-                let peer = Address([a, b, c, d, e, f]);
                 tracing::warn!(
-                    %link, on = %path, %peer, %before,
+                    %link, on = %path, peer = %from, %before,
                     "another end answers on this link than before; hint: were cables swapped?"
                 );
                 self.resume(now);

@@ -31,6 +31,9 @@ pub struct FailoverReport {
     /// The share of frames that each link loses on the way to the peer: of probes, and of protected frames on the one in use.
     #[serde(default)]
     pub loss: [f64; 2],
+    /// The addresses of other ends than the peer to which the links lead.
+    #[serde(default)]
+    pub strangers: [Option<String>; 2],
     /// Whether the cables seem to be exchanged at one end: probes of one link arrive on the other.
     pub crossed: bool,
     /// Whether the kernel alone would follow the carriers. It would else keep to the link in use.

@@ -157,6 +157,9 @@ pub fn failover_lines(failover: &FailoverReport) -> Vec<(&'static str, String)> 
     let (other, index) = if *active == Path::Backup { (Path::Primary, 0) } else { (Path::Backup, 1) };
     let state = match (failover.peer_watches, heard[index], failover.peer_is_deaf[index]) {
         _ if failover.crossed => "is NOT READY: its probes arrive on the other".to_owned(),
+        _ if let Some(stranger) = &failover.strangers[index] => {
+            format!("is NOT READY: another end, {stranger}, answers there")
+        }
         (false, ..) => "is not watched by the peer".to_owned(),
         (true, false, _) => "is NOT READY: the peer is not heard there".to_owned(),
         (true, true, true) => "is NOT READY: the peer does not hear this end there".to_owned(),

@@ -47,7 +47,7 @@ impl Paths {
     pub fn sees(&self, path: Path) -> PathReport {
         let mut report =
             self.peer.as_ref().map_or_else(PathReport::default, |peer| peer.reports[path as usize]);
-        report.fails |= !self.has_carrier(path);
+        report.fails |= !self.has_carrier(path) || self.is_foreign(path);
         if path == self.decision.active {
             report.lost = report.lost.max(self.measured_lost);
         }
@@ -107,7 +107,8 @@ impl Paths {
         let to = from.other();
         let [here, there] = [from, to].map(|path| self.sees(path));
         if !self.has_carrier(from) {
-            return self.has_carrier(to).then_some((Instant(0), to, ChangeReason::NoCarrier));
+            let leads_to_peer = self.has_carrier(to) && !self.is_foreign_lately(to);
+            return leads_to_peer.then_some((Instant(0), to, ChangeReason::NoCarrier));
         }
         if there.fails {
             return None;

@@ -27,6 +27,7 @@ pub(super) const PROBES: u64 = 4;
 const QUICK_PROBES: u64 = 16;
 /// The shortest time from one probe of full size to the next. They take 1.2 % of 1 Gbit/s then.
 const FULL_TURN_MIN_MS: u64 = 1;
+const REPLACED_AFTER_MS: u64 = 400;
 /// The shortest detection time. Below, a quarter of it is less than what the ends take for a probe.
 const DETECTION_MIN_US: u64 = 20;
 
@@ -63,6 +64,12 @@ impl PathsConfig {
     /// The silence that counts as a failure.
     pub(super) fn silence(&self, dormant: bool) -> Ticks {
         if dormant { self.detection.max(self.dormant_detection) } else { self.detection }
+    }
+
+    /// How long the peer must be silent on both paths before another may take its place: as long as a session outlives it at least,
+    /// and as long as it takes to notice.
+    pub(super) fn replaced_after(&self, detection: Ticks) -> Ticks {
+        detection.max(self.tick.millis(REPLACED_AFTER_MS))
     }
 
     /// From one probe to the next, for a peer that `needs` this detection time.

@@ -164,15 +164,18 @@ impl Paths {
     /// Whether numbered and control frames that arrive on a path are to be taken. Others are late, and are counted here.
     #[inline]
     pub fn takes(&mut self, path: Path) -> bool {
-        let takes = self.taken() == Some(path) || self.is_unprobed();
+        let takes = self.taken() == Some(path) || (self.is_unprobed() && !self.is_foreign(path));
         self.stats.late_frames += u64::from(!takes);
         takes
     }
 
-    /// Notes that the peer was heard on a path.
+    /// Notes that something was heard on a path, which is the peer's unless the path leads to another end.
     #[inline]
     pub fn heard(&mut self, now: Instant, path: Path) {
         self.advance(now);
+        if self.is_foreign_lately(path) {
+            return;
+        }
         self.watches[path as usize].hear(now, self.detection);
         if self.unprobed_from.is_none() {
             self.unprobed_from = Some(now);
@@ -293,8 +296,12 @@ impl Paths {
 
     #[inline(never)]
     fn excuse(&mut self, gap: Ticks) {
+        let silence = Ticks(gap.0 - self.detection.0 / 2);
+        if let Some(peer) = &mut self.peer {
+            peer.heard_at = peer.heard_at + silence;
+        }
         for watch in &mut self.watches {
-            watch.skip(Ticks(gap.0 - self.detection.0 / 2));
+            watch.skip(silence);
             if gap > self.detection {
                 watch.arrivals.excuse();
             }

@@ -20,6 +20,8 @@ pub(super) struct Peer {
     /// Stamp and arrival of the newest probe.
     stamp_us: u32,
     pub(super) reported_at: Instant,
+    /// When it sent a probe last, on either path.
+    pub(super) heard_at: Instant,
     /// The decision of this end by which it takes frames, its detection time, and its reports.
     pub(super) takes: u32,
     pub(super) needs: Ticks,
@@ -31,12 +33,23 @@ impl Paths {
     pub fn handle_probe(&mut self, now: Instant, path: Path, probe: &Probe) -> bool {
         self.advance(now);
         let is_own = probe.writer == self.own;
+        if !is_own && self.is_stranger(now, probe) {
+            self.watches[path as usize].foreign_at = Some(now);
+            self.stats.probes_unproven += 1;
+            return false;
+        }
         let watch = &mut self.watches[path as usize];
         watch.is_crossed = probe.path != path && !is_own;
         if is_own || watch.is_crossed {
             self.stats.probes_rejected += 1;
             return false;
         }
+        if self.peer.as_ref().is_some_and(|peer| peer.writer != probe.writer) {
+            // The peer is gone, so there is nobody to be foreign to.
+            self.watches.iter_mut().for_each(|watch| watch.foreign_at = None);
+        }
+        let watch = &mut self.watches[path as usize];
+        watch.foreign_at = None;
         watch.hear(now, self.detection);
         self.unprobed_from = None;
         self.echo = probe.challenge;
@@ -52,6 +65,27 @@ impl Paths {
             }
         }
         true
+    }
+
+    /// Whether the writer of a probe is another than the peer, which was heard lately. It may be a real end with a peer of its own,
+    /// to which one of the paths leads, so that nothing that it says or hears counts.
+    pub fn is_stranger(&self, now: Instant, probe: &Probe) -> bool {
+        let lately = |peer: &Peer| now < peer.heard_at + self.config.replaced_after(self.detection);
+        self.peer.as_ref().is_some_and(|peer| peer.writer != probe.writer && lately(peer))
+    }
+
+    /// Whether a path leads to another end, while the peer is heard on the other path.
+    pub fn is_foreign(&self, path: Path) -> bool {
+        let other = path.other();
+        let is_peers = |path| self.is_heard(path) && !self.is_foreign_lately(path);
+        self.is_foreign_lately(path) && !self.is_heard(path) && is_peers(other)
+    }
+
+    /// Whether the latest probe on a path was a stranger's.
+    #[inline]
+    pub(super) fn is_foreign_lately(&self, path: Path) -> bool {
+        let foreign_at = self.watches[path as usize].foreign_at;
+        foreign_at.is_some_and(|at| self.now < at + self.config.silence(true))
     }
 
     /// Whether the writer of a probe is the peer, or proves to be the new one.
@@ -70,6 +104,7 @@ impl Paths {
             sends_by: None,
             stamp_us: probe.stamp_us,
             reported_at: now,
+            heard_at: now,
             takes: 0,
             needs: self.detection,
             reports: [PathReport::default(); 2],
@@ -89,6 +124,7 @@ impl Paths {
         self.stats.probes_received[path as usize] += 1;
         self.stats.probes_lost[path as usize] += u64::from(missing);
         let Some(peer) = &mut self.peer else { return };
+        peer.heard_at = now;
         if probe.decision.active == path && peer.sends_by.is_none_or(|known| probe.decision.is_newer(&known))
         {
             peer.sends_by = Some(probe.decision);

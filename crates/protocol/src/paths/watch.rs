@@ -25,6 +25,8 @@ pub(super) struct Watch {
     pub(super) arrivals: Arrivals,
     /// Whether probes of the other path arrive on it.
     pub(super) is_crossed: bool,
+    /// When another end than the peer sent a probe here, if the peer has sent none since.
+    pub(super) foreign_at: Option<Instant>,
     /// Since when this end could send on it, if it is to return.
     pub(super) fit_from: Option<Instant>,
     /// When the latest probe went out, when the next one is due, and how many are to follow that at once.
@@ -47,6 +49,7 @@ impl Watch {
             interval: Ticks::ZERO,
             arrivals: Arrivals::default(),
             is_crossed: false,
+            foreign_at: None,
             fit_from: None,
             probed_at: Instant(0),
             probe_at: Instant(0),

@@ -61,7 +61,7 @@ fn an_end_that_restarts_takes_nothing_before_its_peer_has_answered_it() {
         assert!(Path::ALL.iter().all(|&path| !ends.ends[1].takes(path)), "and behind it");
     }
     assert_eq!(ends.ends[1].stats().probes_unproven, 10);
-    ends.run(5);
+    ends.run(405);
     assert!(ends.ends[1].takes(Path::Backup) && !ends.ends[1].takes(Path::Primary));
 }
 
@@ -75,11 +75,11 @@ fn probes_of_an_end_that_was_replaced_are_not_believed_whenever_they_come() {
         for restart in 0..restarts {
             held.extend((0..3).flat_map(|_| Path::ALL).map(|path| probe_of(&mut ends, 0, path)));
             ends.restart(0, 100 + restart);
-            ends.run(300);
+            ends.run(500);
             held.extend(Path::ALL.map(|path| probe_of(&mut ends, 0, path)));
         }
         ends.restart(0, 1_000);
-        ends.run(300);
+        ends.run(500);
         let now = Instant(ends.now);
         assert!(ends.ends[0].prefer(now, Path::Backup));
         ends.run(20);
@@ -99,7 +99,7 @@ fn many_old_probes_are_answered_few_times() {
     ends.run(50);
     let old = probe_of(&mut ends, 0, Path::Primary);
     ends.restart(0, 11);
-    ends.run(300);
+    ends.run(500);
     let sent = ends.ends[1].stats().probes_sent;
     for _ in 0..1_000 {
         ends.now += MS / 100;
@@ -146,4 +146,55 @@ fn reports_of_the_longer_path_do_not_revert_newer_ones() {
     assert!(ends.ends[0].sees(Path::Primary).fails);
     ends.ends[0].handle_probe(Instant(ends.now), Path::Backup, &old);
     assert!(ends.ends[0].sees(Path::Primary).fails);
+}
+
+/// A regression: with one cable of two pairs exchanged, each end took the stranger for the peer by turns, and lost what was sent.
+#[test]
+fn another_pair_on_one_of_the_paths_changes_nothing_but_that_the_path_is_of_no_use() {
+    for exchanged in Path::ALL {
+        let config = PathsConfig::new(Tick::Nanosecond);
+        // The pairs are 0 and 1, and 2 and 3.
+        let mut ends = [7, 9, 11, 13].map(|own| Paths::new(config, own).expect("the defaults"));
+        ends.iter_mut().for_each(|end| end.set_dormant(Instant(0), false));
+        let mut changes = 0;
+        for step in 1..600_000_u64 {
+            let (now, is_exchanged) = (Instant(step * MS / 4), step > 2_000);
+            for end in 0..4 {
+                ends[end].handle_timeout(now);
+                changes += usize::from(ends[end].poll_change().is_some());
+                for path in Path::ALL {
+                    let to = if is_exchanged && path == exchanged { 3 - end } else { end ^ 1 };
+                    ends[to].heard(now, path);
+                    while let Some(probe) = ends[end].poll_probe(now, path) {
+                        assert_eq!(ends[to].handle_probe(now, path, &probe), to == end ^ 1);
+                    }
+                }
+            }
+            if step > 2_200 {
+                for end in &mut ends {
+                    assert!(end.is_foreign(exchanged) && !end.is_foreign(exchanged.other()), "{step}");
+                    assert!(end.sees(exchanged).fails && !end.has_clean_other());
+                    assert_eq!((end.active(), end.taken()), (exchanged.other(), Some(exchanged.other())));
+                    assert!(!end.takes(exchanged) && !end.prefer(now, exchanged));
+                }
+            }
+        }
+        assert_eq!(changes, if exchanged == Path::Primary { 4 } else { 0 });
+        // Without a carrier there is still nowhere to go.
+        let now = Instant(600_000 * MS / 4);
+        ends[0].handle_carrier(now, exchanged.other(), false);
+        assert_eq!(ends[0].active(), exchanged.other());
+    }
+}
+
+#[test]
+fn another_end_takes_the_peers_place_once_that_is_silent_on_both_paths() {
+    let mut ends = Ends::new();
+    ends.run(50);
+    ends.restart(1, 11);
+    ends.run(390);
+    assert!(!ends.ends[0].peer_watches(), "{:?}", ends.ends[0].stats());
+    ends.run(20);
+    assert!(ends.ends.iter().all(Paths::peer_watches));
+    assert!(Path::ALL.iter().all(|&path| !ends.ends[0].is_foreign(path)));
 }
