@@ -195,13 +195,15 @@ impl Engine {
         if small == [false; 2] {
             failover.small = small;
         }
-        if small == failover.small || now < failover.warn_of_small_at {
+        // That there is no way left for them is said at once, and not again until one was found.
+        let is_urgent = small == [true; 2];
+        if small == failover.small || (now < failover.warn_of_small_at && !is_urgent) {
             return;
         }
         (failover.small, failover.warn_of_small_at) = (small, now + WARN_OF_SMALL_NS);
         let (link, bytes) = (&self.settings.name, self.interfaces.longest_protected_bytes());
         let hint = "hint: raise the MTU of what lies between the ends, or lower that of the hosts";
-        if small == [true; 2] {
+        if is_urgent {
             tracing::error!(%link, bytes, "frames of full size arrive on neither link, and are lost; {hint}");
         } else {
             let on = if small[0] { Path::Primary } else { Path::Backup };
