@@ -145,9 +145,16 @@ impl Keeper {
             self.consider(verdict);
         }
         for verdict in self.guard.due(now_s(), directions) {
-            self.try_again(verdict, directions);
+            if !self.is_failing(&verdict.ports) {
+                self.try_again(verdict, directions);
+            }
         }
         self.show(&named);
+    }
+
+    /// Whether the command that disables a link has failed, so that it may carry traffic as before.
+    fn is_failing(&self, ports: &[PortName; 2]) -> bool {
+        self.disabling.iter().any(|verdict| verdict.ports == *ports)
     }
 
     fn name_what_is_not_planned_for(
@@ -317,7 +324,10 @@ impl Keeper {
                 since_s: link.map(|link| link.since_s),
                 on_trial: link.is_some_and(|link| link.trial.is_some()),
                 failed_trials: link.map_or(0, |link| link.failed_trials),
-                trial_at_s: link.and_then(|link| self.guard.trial_at(link)),
+                failing: self.is_failing(ports),
+                trial_at_s: link
+                    .filter(|_| !self.is_failing(ports))
+                    .and_then(|link| self.guard.trial_at(link)),
             }
         });
         let is_advice = matches!(self.hands, Hands::None);
@@ -435,6 +445,25 @@ mod tests {
         trying.plan(&asked(3, None));
         assert_eq!(told(folder), ["disable", "trial", "disable", "enable", "enable"]);
         assert_eq!(status(&trying), PlanStatus::default());
+    }
+
+    #[test]
+    fn a_link_whose_disabling_fails_says_so_and_is_not_tried() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let now = Duration::ZERO;
+        let guard = GuardSettings { confirmation: now, trial_after: now, ..GuardSettings::default() };
+        let mut failing = keeper(folder.path(), guard);
+        std::fs::write(folder.path().join("broken"), "").expect("written");
+        failing.plan(&asked(1, Some(1e-2)));
+        failing.plan(&asked(2, Some(1e-2)));
+        assert_eq!(told(folder.path()), ["disable"]);
+        let shown = status(&failing).disabled[0].clone();
+        assert_eq!((shown.failing, shown.on_trial, shown.failed_trials), (true, false, 0));
+        std::fs::remove_file(folder.path().join("broken")).expect("it is there");
+        failing.retry_s = None;
+        failing.plan(&asked(2, Some(1e-2)));
+        assert_eq!(told(folder.path()), ["disable", "disable", "trial"]);
+        assert!(!status(&failing).disabled[0].failing);
     }
 
     #[test]

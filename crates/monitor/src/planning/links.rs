@@ -43,6 +43,15 @@ pub struct Found {
 }
 
 impl PlacedLink {
+    /// Its name in the topology, or its ports if there are several links between its switches: which of them it is, is not
+    /// known.
+    pub fn name(&self, topology: &Topology) -> String {
+        let ends = topology.link(self.link);
+        let beside = topology.up(ends.lower).iter().filter(|hop| hop.switch == ends.upper).count();
+        let [one, other] = &self.ports;
+        if beside > 1 { format!("{one}--{other}") } else { topology.names().link(self.link) }
+    }
+
     /// The rate of its worse direction.
     pub fn loss_rate(&self) -> f64 {
         self.loss_rates.into_iter().flatten().fold(0.0, f64::max)

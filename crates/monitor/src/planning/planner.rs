@@ -110,8 +110,12 @@ impl Planner {
         let verdict = |link: LinkId| {
             let placed = of.get(&link)?;
             let why = plan.explain(link).map(|explained| explained.reasons.join(" ")).unwrap_or_default();
-            let link = self.topology.names().link(link);
-            Some(Verdict { link, ports: placed.ports.clone(), loss_rate: placed.loss_rate(), why })
+            Some(Verdict {
+                link: placed.name(&self.topology),
+                ports: placed.ports.clone(),
+                loss_rate: placed.loss_rate(),
+                why,
+            })
         };
         let disable = disable.filter_map(|planned| verdict(planned.link)).collect();
         Planned { disable, returned, unplaced: found.unplaced }
@@ -226,6 +230,18 @@ mod tests {
         assert_eq!(links, ["tor1--agg1"]);
         planner.disabled(planned.disable[0].ports.clone());
         assert_eq!(planner.plan(&counted).disable, []);
+    }
+
+    /// Its own name would be that of another one as often as not.
+    #[test]
+    fn one_of_several_links_between_two_switches_is_called_by_its_ports() {
+        let text = "switches:\n  - {name: leaf1, layer: 0}\n  - {name: sp0, layer: 1}\nlinks:\n  \
+                    - {from: leaf1, to: sp0, name: L0, from_port: p0, to_port: p0}\n  \
+                    - {from: leaf1, to: sp0, name: L1, from_port: p1, to_port: p1}\n";
+        let mut planner = Planner::new(network(text), PlannerSettings { constraint: 0.5, target: 1e-8 }, []);
+        let planned = planner.plan(&directions(&[("leaf1/p1", Some("sp0/p1"), 1e-2)]));
+        let links: Vec<&str> = planned.disable.iter().map(|verdict| verdict.link.as_str()).collect();
+        assert_eq!(links, ["leaf1/p1--sp0/p1"]);
     }
 
     #[test]
