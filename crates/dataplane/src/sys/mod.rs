@@ -5,5 +5,6 @@
 
 pub(crate) mod bpf;
 pub(crate) mod memory;
+mod ring;
 pub(crate) mod tcx;
 pub(crate) mod xsk;
