@@ -11,7 +11,7 @@ pub(crate) const PEER_KNOWN: usize = 3;
 /// Not 0 if frames from the inner port, from the link port and from that of a second link, respectively, leave through
 /// the other port's queue.
 pub(crate) const QUEUED: [usize; 3] = [4, 5, 32];
-/// What is noted for whoever removes or replaces the programs.
+/// State that the next start, or `detach`, needs to remove or replace the programs.
 pub(crate) const NOTE: usize = STEERED_QUEUES;
 pub(crate) const NOTE_WORDS: usize = 2;
 /// Receive queues whose steering the daemon has set: a bit for each of the first 32, and in the upper half the

@@ -109,7 +109,7 @@ impl Engine {
         if failover.strangers[path as usize].replace(stranger) != Some(stranger) {
             tracing::warn!(
                 link = %self.settings.name, on = %path, %stranger,
-                "this link leads to another end than the other link, and is of no use; hint: were cables swapped?"
+                "this link leads to a different end than the other one, so it is not used; hint: were cables swapped?"
             );
         }
     }

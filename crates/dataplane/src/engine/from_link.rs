@@ -99,7 +99,12 @@ impl Engine {
                 self.ports.pool.release(frame);
             }
             // The hosts behind another end have nothing to do with those of this one.
-            LinkFrame::Foreign | LinkFrame::Data { .. } | LinkFrame::Escaped(_) if self.is_foreign(path) => {
+            LinkFrame::Foreign
+            | LinkFrame::Data { .. }
+            | LinkFrame::Escaped(_)
+            | LinkFrame::Acknowledging { .. }
+                if self.is_foreign(path) =>
+            {
                 self.ports.pool.release(frame);
             }
             LinkFrame::Foreign => self.handle_foreign(now, frame),
