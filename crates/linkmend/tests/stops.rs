@@ -1,5 +1,6 @@
 //! Daemons that do not run for a while, under load on a corrupting link: one of them is stopped, both are, or a
-//! real-time process occupies every processor. A session survives as long as the kernel has not taken over.
+//! real-time process occupies every processor. A session survives as long as the kernel has not taken over. And daemons
+//! that are ended regularly, under load in both directions.
 //!
 //! LINKMEND_STOPS sets the number of stops in each mode.
 
@@ -24,6 +25,8 @@ const STOP_MAX_MS: u64 = 200;
 /// If the machine itself stops a loop for longer than this, the kernel takes over, and the attempt shows nothing.
 const ATTEMPTS: u32 = 3;
 const START_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often a daemon is ended regularly.
+const REGULAR_ENDS: u32 = 6;
 
 /// Held by a test while it runs. One of them occupies every processor for up to 200 ms, which would add to the stop that
 /// the other one measures.
@@ -259,5 +262,56 @@ fn a_stop_of_a_second_is_handed_over_to_the_kernel_and_back() {
         // A frame that passes unprotected meanwhile may be corrupted; no other frame is lost.
         assert!(report.lost_on_path() <= corrupted, "{line}");
         assert_eq!(victim.report().counters.stalls, 1, "{line}");
+    }
+}
+
+/// A daemon that is ended with SIGTERM tells its peer, and goes on until both sessions have ended. Afterwards the kernel
+/// forwards at its end, and the other daemon does not protect.
+#[test]
+fn a_regular_end_of_either_daemon_loses_doubles_and_reorders_nothing_in_either_direction() {
+    let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(lab) = lab("t") else { return };
+    for attempt in 0..REGULAR_ENDS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut daemons =
+            [Role::End1, Role::End2].map(|role| Daemon::start(&lab, role, "ordered", folder.path()));
+        daemons.iter().for_each(Daemon::wait_until_active);
+        let [leaves, stays] = match attempt % 2 {
+            0 => [0, 1],
+            _ => [1, 0],
+        };
+        let directions = [FramePath::forward(&lab), FramePath::backward(&lab)];
+        let ended = StopFlag::default();
+        let reports = std::thread::scope(|scope| {
+            let flows = directions.each_ref().map(|path| {
+                let control = RunControl { stop: ended.clone(), ..RunControl::default() };
+                scope.spawn(move || generate(path, &regular_load(), &control))
+            });
+            std::thread::sleep(Duration::from_millis(300));
+            daemons[leaves].signal("-TERM");
+            let status = daemons[leaves].child.wait().expect("it is our child");
+            std::thread::sleep(Duration::from_millis(700));
+            ended.stop();
+            assert!(status.success(), "{status}");
+            flows.map(|flow| flow.join().expect("it does not panic").expect("the generator runs"))
+        });
+        for (report, direction) in reports.iter().zip(["forward", "backward"]) {
+            let faults = (report.lost_on_path(), report.duplicated, report.reordered);
+            assert_eq!(faults, (0, 0, 0), "{direction}, attempt {attempt}, of {} frames", report.sent);
+        }
+        let left = daemons[stays].report();
+        let counters = &left.counters;
+        assert_eq!((counters.peers_lost, counters.abandoned_frames), (0, 0), "attempt {attempt}");
+    }
+}
+
+fn regular_load() -> GeneratorOptions {
+    GeneratorOptions {
+        count: u64::MAX / 2,
+        frame_bytes: 300,
+        frames_per_second: Some(2_000),
+        window_frames: 8_192,
+        drain: Duration::from_secs(1),
+        ..GeneratorOptions::default()
     }
 }

@@ -22,6 +22,8 @@ pub enum CloseReason {
     Stalled,
     /// The driver stops, and the kernel takes over.
     Stopped,
+    /// The driver of the peer stops, and has asked for the end.
+    PeerStopped,
 }
 
 /// A change of state worth a line in the log. Events are kept until polled, the latest 64 of them.

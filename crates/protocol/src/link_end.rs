@@ -9,6 +9,7 @@ mod fast_forward;
 mod formats;
 mod frame_calls;
 mod interface;
+mod leaving;
 mod receiving;
 mod sending;
 mod sessionless;
@@ -183,8 +184,12 @@ impl LinkEnd {
             Control::Dummy { session, stamp, next, held_from } => {
                 receiving.handle_dummy(shared, now, session, stamp, next, held_from)
             }
-            Control::Fin { session } => receiving.handle_fin(shared, session),
-            Control::FinEcho { session } => sending.handle_fin_echo(shared, now, session),
+            Control::Fin { session } => {
+                sending.handle_request(shared, now, session) || receiving.handle_fin(shared, session)
+            }
+            Control::FinEcho { session } => {
+                receiving.handle_unknown(shared, session) || sending.handle_fin_echo(shared, now, session)
+            }
             // It is counted there, and has no magic, so nothing more is to be done for it.
             Control::CompactAck { next } => {
                 return sending.acknowledged(shared, now, PiggybackAck { mode: Mode::Ordered, next });
@@ -224,7 +229,7 @@ impl LinkEnd {
         let now = self.advance(now);
         let LinkEnd { shared, sending, receiving } = self;
         let control = receiving
-            .poll_handshake(shared)
+            .poll_handshake(shared, now)
             .or_else(|| sending.poll_handshake(shared, now))
             .or_else(|| receiving.poll_urgent_feedback(shared, now))
             .or_else(|| sending.poll_withdrawal(shared, now))

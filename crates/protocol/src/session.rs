@@ -17,6 +17,8 @@
 //!   Dormant (frames pass unprotected again)
 //! ```
 //!
+//! A receiver that is going to stop asks for this end with a Fin of its own, see `link_end::leaving`.
+//!
 //! A receiver that knows nothing of a session of which it gets a dummy says so with a FinEcho: after a restart or a
 //! stall, the sender begins anew at once.
 //!

@@ -71,8 +71,10 @@ const DORMANT_AT_LATEST_NS: u64 = 2_000_000_000;
 /// How long a loop that takes over from the kernel waits for the kernel's queues to empty: a thousand full-size frames
 /// at 1 Gb/s take 12 ms.
 const KERNEL_QUEUES_PATIENCE: Duration = Duration::from_millis(20);
-/// How long a stopping loop waits for the last acknowledgements.
+/// How long a stopping loop waits for its sessions to end.
 const STOP_DRAIN_NS: u64 = 300_000_000;
+/// How long it then waits until nothing is under way, so that no frame overtakes another.
+const STOP_EMPTY_NS: u64 = 50_000_000;
 
 /// Why a loop has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -233,7 +235,7 @@ impl Engine {
         self.ports.ports().map(Port::ifindex).collect()
     }
 
-    /// Runs until a request stops it, then ends the session if possible and hands the link to the kernel.
+    /// Runs until a request stops it, then ends the sessions if possible and hands the link to the kernel.
     pub(crate) fn run(mut self) -> ExitReason {
         let mut stop_at: Option<u64> = None;
         loop {
@@ -242,36 +244,42 @@ impl Engine {
             let is_back = self.failover.as_ref().is_some_and(|failover| failover.is_back);
             if stop_at.is_none() && (self.handle_requests(now) || is_back) {
                 self.want_protection(now, None);
+                self.end.leave(Instant(now));
                 stop_at = Some(now + STOP_DRAIN_NS);
             }
             let (busy, now) = self.round(now);
-            if self.lost_interface.is_some()
-                || stop_at.is_some_and(|at| now >= at || self.is_empty(now, busy))
-            {
+            if self.lost_interface.is_some() || stop_at.is_some_and(|at| self.is_done(now, busy, at)) {
                 break;
             }
             if busy {
                 self.busy_ns = now;
             } else {
-                self.update_kernel_mode(now);
-                self.wait(now);
+                if stop_at.is_none() {
+                    self.update_kernel_mode(now);
+                }
+                self.wait(now, stop_at.is_some());
             }
         }
         self.finish()
     }
 
-    /// Whether a stopping loop has nothing left to deliver. Once the session has ended, the kernel forwards new frames.
-    fn is_empty(&mut self, now: u64, busy: bool) -> bool {
-        if self.end.status().transmit != TransmitState::Dormant {
+    /// Whether a stopping loop has nothing left to deliver. Once the sessions have ended, or at `stop_at` whether they have or
+    /// not, the kernel forwards new frames: as soon as none of the earlier ones is under way, or else a little later.
+    fn is_done(&mut self, now: u64, busy: bool, stop_at: u64) -> bool {
+        if now < stop_at && !self.end.has_left(Instant(now)) {
             return false;
         }
-        if self.kernel_mode == BypassMode::Active {
+        let is_empty = !busy && self.queues.is_empty() && self.ports.in_flight() == 0;
+        if self.kernel_mode == BypassMode::Dormant {
+            return is_empty || now >= stop_at + STOP_EMPTY_NS;
+        }
+        let since = *self.dormant_wanted_ns.get_or_insert(now);
+        if is_empty || now >= since + STOP_EMPTY_NS {
             self.end.handle_stop(Instant(now));
             self.deliver_buffered();
             self.set_kernel_mode(BypassMode::Dormant);
-            return false;
         }
-        !busy && self.queues.is_empty() && self.ports.in_flight() == 0
+        false
     }
 
     /// Runs one round, which began at `began`. Returns whether there was anything to do, and the time after the link port

@@ -35,8 +35,8 @@ impl Engine {
         }
     }
 
-    /// Sleeps until there may be something to do.
-    pub(super) fn wait(&mut self, now: u64) {
+    /// Sleeps until there may be something to do; a loop that stops looks often whether it is done.
+    pub(super) fn wait(&mut self, now: u64, stops: bool) {
         let limit = match self.kernel_mode {
             BypassMode::Dormant => DORMANT_WAIT_MAX_NS,
             BypassMode::Active => ACTIVE_WAIT_MAX_NS,
@@ -53,7 +53,7 @@ impl Engine {
         if self.ports.in_flight() > 0 {
             until = until.min(now + IN_FLIGHT_WAIT_MAX_NS);
         }
-        if self.kernel_mode == BypassMode::Active && !self.needs_every_frame() {
+        if stops || (self.kernel_mode == BypassMode::Active && !self.needs_every_frame()) {
             until = until.min(now + QUIET_BEFORE_DORMANT_NS);
         }
         if !self.queues.is_empty() && opens_at > now {

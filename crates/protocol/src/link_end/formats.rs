@@ -25,6 +25,9 @@ impl ReceivingSide {
             self.receive.refuse(session);
             return true;
         }
+        if self.declines_session(shared) {
+            return true;
+        }
         let fresh = shared.next_random();
         self.receive.handle_init(session, fresh);
         self.acks.repeat_confirmation(self.receive.active == Some(session));

@@ -7,6 +7,7 @@ mod feedback;
 mod session;
 mod sessionless;
 
+use super::leaving::Leaving;
 use crate::config::Config;
 use crate::mode::{Mode, PerMode};
 use crate::receiver::{Receiver, ReceiverLimits};
@@ -21,6 +22,7 @@ pub(super) struct ReceivingSide {
     pub(super) receivers: PerMode<Receiver>,
     pub(super) acks: Acks,
     sessionless: Sessionless,
+    pub(super) leaving: Leaving,
 }
 
 impl ReceivingSide {
@@ -31,6 +33,7 @@ impl ReceivingSide {
             receivers: PerMode(Mode::ALL.map(receiver)),
             acks: Acks::default(),
             sessionless: Sessionless::new(),
+            leaving: Leaving::default(),
         }
     }
 }

@@ -33,6 +33,8 @@ pub(super) struct SendingSide {
     /// Whether another path would carry frames without much loss.
     has_clean_other: bool,
     pub(super) transmit: TransmitSession,
+    /// Whether the session ends because the peer has asked for it.
+    pub(super) peer_leaves: bool,
     pub(super) senders: PerMode<Sender>,
     pub(super) dummies: Dummies,
     /// The lane in use in the authors' headers, whose ACKs do not name one.
@@ -58,6 +60,7 @@ impl SendingSide {
             loss: LossWindow::new(config.loss_window_frames),
             has_clean_other: false,
             transmit: TransmitSession::new(),
+            peer_leaves: false,
             senders: PerMode(Mode::ALL.map(|mode| Sender::new(mode, config))),
             dummies: Dummies::default(),
             compact_lane: Mode::Ordered,

@@ -6,11 +6,12 @@ use crate::time::Instant;
 impl LinkEnd {
     /// When everything is due that a driver does whether or not its port is idle. [`LinkEnd::handle_timeout`] does the
     /// first group, polling [`Priority::High`](super::Priority::High) the second.
-    fn urgent_timers(&self) -> [Option<Instant>; 11] {
+    fn urgent_timers(&self) -> [Option<Instant>; 12] {
         let LinkEnd { shared, sending, receiving } = self;
         [
             receiving.next_recovery_timeout(),
             receiving.silence_ends_at(shared),
+            receiving.asks_at(shared),
             sending.fallback_timeout(),
             sending.pause_ends_at,
             shared.peer_forgotten_at(),

@@ -95,6 +95,12 @@ impl<S: StepSink> TracedLinkEnd<S> {
         self.record(now, || Step::Stall);
     }
 
+    /// See [`LinkEnd::leave`].
+    pub fn leave(&mut self, now: Instant) {
+        self.end.leave(now);
+        self.record(now, || Step::Leave);
+    }
+
     /// See [`LinkEnd::handle_stop`].
     pub fn handle_stop(&mut self, now: Instant) {
         self.end.handle_stop(now);

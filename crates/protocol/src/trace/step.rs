@@ -44,6 +44,8 @@ pub enum Step {
     },
     /// [`LinkEnd::handle_stall`].
     Stall,
+    /// [`LinkEnd::leave`].
+    Leave,
     /// [`LinkEnd::handle_stop`].
     Stop,
     /// [`LinkEnd::change_path`].
@@ -176,6 +178,7 @@ impl Step {
             Step::Unprotect => end.unprotect(at),
             Step::Reconfigure { config } => end.reconfigure(**config).ok()?,
             Step::Stall => end.handle_stall(at),
+            Step::Leave => end.leave(at),
             Step::Stop => end.handle_stop(at),
             Step::ChangePath { resent } => *resent = end.change_path(at),
             Step::CleanOther { is_clean } => _ = end.set_clean_other(*is_clean),

@@ -202,6 +202,44 @@ fn an_end_that_stops_says_so_and_not_that_it_was_stalled() {
     assert_eq!(reasons, [CloseReason::Stopped]);
 }
 
+/// It asks its peer to end the session in which it receives, and takes part in no other.
+#[test]
+fn an_end_that_leaves_a_busy_link_loses_nothing_in_either_direction() {
+    for loss in [0.0, 0.05] {
+        let mut pair = Pair::protected(Settings::default(), 2);
+        pair.protect(B, Copies::Fixed(2));
+        pair.run_until(10 * MILLI, |pair| pair.is_active(B));
+        for end in [A, B] {
+            pair.links[end].loss = Loss::Iid(loss);
+            pair.offer(end, Mode::Ordered, 2_000, 700);
+        }
+        pair.run_for(50 * MICRO);
+        let now = pair.nodes[A].local(pair.now);
+        pair.nodes[A].protection = None;
+        pair.nodes[A].end.leave(now);
+        pair.run_until(100 * MILLI, |pair| pair.nodes[A].end.has_left(pair.nodes[A].local(pair.now)));
+        pair.run_until_idle(100 * MILLI);
+        pair.run_for(100 * MILLI);
+        // What follows the end of the sessions travels unprotected.
+        let mut missing = pair.ledger.frames.iter().filter(|record| record.delivered_at.is_none());
+        assert!(
+            missing.all(|record| record.loss_cause == Some(LossCause::Unprotected)),
+            "at a loss of {loss}"
+        );
+        let ended = |end: usize, because: CloseReason| {
+            pair.nodes[end].events.iter().any(|event| match event {
+                Event::SessionClosed { reason, abandoned: 0, .. } | Event::SessionEnded { reason, .. } => {
+                    *reason == because
+                }
+                _ => false,
+            })
+        };
+        assert!(ended(A, CloseReason::Stopped) && ended(B, CloseReason::PeerStopped), "at a loss of {loss}");
+        assert!(pair.is_dormant(A) && !pair.is_active(B), "none has begun again");
+        assert_eq!((pair.stats(A).sessions_accepted, pair.stats(B).sessions_opened), (1, 1));
+    }
+}
+
 #[test]
 fn protect_during_the_end_of_a_session_begins_another() {
     let mut pair = Pair::protected(Settings::default(), 1);

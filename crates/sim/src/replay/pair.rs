@@ -144,6 +144,7 @@ impl Pair {
             // Parameters that were refused were not logged.
             Step::Reconfigure { config } => _ = end.end.reconfigure(*config),
             Step::Stall => end.end.handle_stall(at),
+            Step::Leave => end.end.leave(at),
             Step::Stop => end.end.handle_stop(at),
             Step::CleanOther { is_clean } => end.end.set_clean_other(at, is_clean),
             Step::ChangePath { .. } => _ = end.end.change_path(at),

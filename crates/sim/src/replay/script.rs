@@ -76,6 +76,7 @@ fn end_script(log: &ProtocolLog) -> Result<EndScript, ReplayError> {
             | Step::Unprotect
             | Step::Reconfigure { .. }
             | Step::Stall
+            | Step::Leave
             | Step::Stop
             | Step::ChangePath { .. }
             | Step::CleanOther { .. } => script.inputs.push(record.clone()),

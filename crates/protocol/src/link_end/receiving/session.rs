@@ -26,6 +26,9 @@ impl ReceivingSide {
             return true;
         }
         let before = self.receive.active;
+        if self.declines_session(shared) {
+            return true;
+        }
         if !self.receive.handle_start(now, session, nonce) {
             return false;
         }
@@ -75,6 +78,7 @@ impl ReceivingSide {
     /// nothing of the session any more.
     pub(in crate::link_end) fn handle_fin(&mut self, shared: &mut Shared, session: SessionNumber) -> bool {
         self.receive.handle_fin(session);
+        self.note_fin(shared);
         if self.receive.ending {
             shared.stats.unrecovered_frames += self.give_up_missing();
         }
@@ -113,15 +117,21 @@ impl ReceivingSide {
     }
 
     /// The frames by which the receiver takes part in the beginning and the end of a session.
-    pub(in crate::link_end) fn poll_handshake(&mut self, shared: &mut Shared) -> Option<Control> {
+    pub(in crate::link_end) fn poll_handshake(
+        &mut self,
+        shared: &mut Shared,
+        now: Instant,
+    ) -> Option<Control> {
         if let Some((session, nonce)) = self.receive.echo.take() {
             let (window_frames, format) = (shared.config.window_frames, shared.config.format);
             return Some(Control::InitEcho { session, nonce, window_frames, format });
         }
         if self.receive.ending && Mode::ALL.iter().all(|&mode| self.receivers[mode].is_drained()) {
             self.receive.fin_echo = self.receive.active;
-            self.end_session(shared, CloseReason::Requested);
+            let reason = if self.leaving.begun { CloseReason::Stopped } else { CloseReason::Requested };
+            self.end_session(shared, reason);
         }
-        self.receive.fin_echo.take().map(|session| Control::FinEcho { session })
+        let echo = self.receive.fin_echo.take().map(|session| Control::FinEcho { session });
+        echo.or_else(|| self.poll_request(shared, now))
     }
 }

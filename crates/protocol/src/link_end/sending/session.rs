@@ -64,7 +64,7 @@ impl SendingSide {
     }
 
     /// Ends the session without loss if there is one, or stops trying to open one.
-    fn close_softly(&mut self, shared: &Shared, now: Instant) {
+    pub(in crate::link_end) fn close_softly(&mut self, shared: &Shared, now: Instant) {
         match self.transmit.state {
             TransmitState::Active => self.transmit.drain(now, self.unreleased(), &shared.config),
             TransmitState::Opening => self.transmit.state = TransmitState::Dormant,
@@ -81,7 +81,11 @@ impl SendingSide {
         let ends = self.transmit.handle_fin_echo(session);
         if ends {
             let by_fallback = self.protection.is_some() && self.fallback.level() == Level::Dormant;
-            let reason = if by_fallback { CloseReason::Fallback } else { CloseReason::Requested };
+            let reason = match self.peer_leaves {
+                true => CloseReason::PeerStopped,
+                false if by_fallback => CloseReason::Fallback,
+                false => CloseReason::Requested,
+            };
             self.closed(shared, now, reason);
         }
         if self.transmit.state == TransmitState::Active && session == self.transmit.session {
@@ -217,7 +221,7 @@ impl SendingSide {
             Mode::ALL.into_iter().map(|mode| self.senders[mode].abandon(&mut self.released)).sum();
         shared.stats.abandoned_frames += abandoned;
         self.count_pause(shared, now, false);
-        self.withdrawal = false;
+        (self.withdrawal, self.peer_leaves) = (false, false);
         shared.event(Event::SessionClosed { session: self.transmit.session, reason, abandoned });
         if self.protection.is_some() && self.fallback.level() != Level::Dormant {
             self.open(shared, now);
