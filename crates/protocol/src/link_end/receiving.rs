@@ -4,15 +4,16 @@ mod acks;
 mod announce;
 mod data;
 mod feedback;
+mod leaving;
 mod session;
 mod sessionless;
 
-use super::leaving::Leaving;
 use crate::config::Config;
 use crate::mode::{Mode, PerMode};
 use crate::receiver::{Receiver, ReceiverLimits};
 use crate::session::ReceiveSession;
 use acks::Acks;
+use leaving::Leaving;
 use sessionless::Sessionless;
 
 /// What a link end knows about the frames that it receives.
@@ -22,7 +23,7 @@ pub(super) struct ReceivingSide {
     pub(super) receivers: PerMode<Receiver>,
     pub(super) acks: Acks,
     sessionless: Sessionless,
-    pub(super) leaving: Leaving,
+    leaving: Leaving,
 }
 
 impl ReceivingSide {
