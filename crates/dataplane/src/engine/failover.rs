@@ -226,6 +226,9 @@ impl Engine {
         let silence_us = change.silence.0 / 1_000;
         let lost = failover.paths.sees(change.to.other()).lost;
         match change.reason {
+            ChangeReason::Silence if failover.paths.is_foreign(to.other()) => {
+                tracing::warn!(%link, %to, resent, "another end than the peer is on the link in use; the other one is used");
+            }
             ChangeReason::NoCarrier => {
                 tracing::warn!(%link, %to, resent, "the link in use has no carrier; the other one is used");
             }
@@ -341,7 +344,10 @@ impl Engine {
             peer_is_deaf: Path::ALL.map(|path| paths.sees(path).fails),
             loses_full_size: Path::ALL.map(|path| paths.sees(path).loses_full),
             loss: Path::ALL.map(|path| f64::from(paths.sees(path).lost) / 128.0),
-            strangers: failover.strangers.map(|stranger| stranger.map(|address| address.to_string())),
+            strangers: Path::ALL.map(|path| {
+                let third = self.peers.third_on(path).filter(|_| paths.is_foreign(path));
+                failover.strangers[path as usize].or(third).map(|address| address.to_string())
+            }),
             crossed: Path::ALL.iter().any(|&path| paths.is_crossed(path)),
             kernel_follows_carriers: bypass.is_some_and(|bypass| bypass.follows_carriers()),
             detection_ns: paths.config().detection.0,

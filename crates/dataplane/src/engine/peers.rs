@@ -2,7 +2,8 @@
 //! recognised by the source address of control frames, which is that of the port they were sent from.
 //!
 //! With a third end, sessions of three ends would mix, and frames be lost. So control frames of a third end are ignored,
-//! protection is suspended, and frames pass as without Linkmend until only one other end is heard.
+//! and of two links the one without it is used. Where there is none, protection is suspended, and frames pass as without
+//! Linkmend until only one other end is heard.
 
 use super::Engine;
 use linkmend_protocol::paths::Path;
@@ -156,6 +157,15 @@ impl Peers {
         Some((third, peer.filter(|_| !self.own.contains(&third))))
     }
 
+    fn has_third(&self, path: Path) -> bool {
+        self.ports[path as usize].is_third
+    }
+
+    /// The address of the third end on a link.
+    pub(super) fn third_on(&self, path: Path) -> Option<Address> {
+        self.ports[path as usize].other.filter(|_| self.has_third(path)).map(|other| other.address)
+    }
+
     /// Whether protection is wanted, and waits until there is no third end.
     pub(super) fn is_suspended(&self) -> bool {
         self.is_suspended
@@ -174,60 +184,63 @@ impl Engine {
         let replaced_after =
             if has_session { self.end.config().peer_timeout.0 } else { self.third_gone_after() };
         let (is_peer, news) = self.peers.hear(now, path, from, replaced_after);
+        self.weigh_thirds(now);
         let link = &self.settings.name;
+        let so = if self.is_foreign(path) { "so it is not used" } else { "so frames pass unprotected" };
         match news {
-            Some(News::NewPeer { before }) => {
-                tracing::warn!(
-                    %link, on = %path, peer = %from, %before,
-                    "another end answers on this link than before; hint: were cables swapped?"
-                );
-                self.resume(now);
-            }
-            Some(News::Third { third, peer }) => {
-                tracing::warn!(
-                    %link, on = %path, %peer, %third,
-                    "a third end answers on this link, so frames pass unprotected; hint: a link has exactly two ends, so \
-                     stop one of them, or give each pair a broadcast domain of its own"
-                );
-                self.suspend(now);
-            }
-            Some(News::Loop { own }) => {
-                tracing::warn!(
-                    %link, on = %path, %own,
-                    "this end's own frames come back on the link, so frames pass unprotected; hint: find the loop"
-                );
-                self.suspend(now);
-            }
+            Some(News::NewPeer { before }) => tracing::warn!(
+                %link, on = %path, peer = %from, %before,
+                "another end answers on this link than before; hint: were cables swapped?"
+            ),
+            Some(News::Third { third, peer }) => tracing::warn!(
+                %link, on = %path, %peer, %third,
+                "a third end answers on this link, {so}; hint: a link has exactly two ends, so stop one of them, or give each \
+                 pair a broadcast domain of its own"
+            ),
+            Some(News::Loop { own }) => tracing::warn!(
+                %link, on = %path, %own,
+                "this end's own frames come back on the link, {so}; hint: find the loop"
+            ),
             None => {}
         }
         is_peer
     }
 
-    /// Ends protection, without loss, until the third end is gone.
-    fn suspend(&mut self, now: u64) {
-        self.peers.is_suspended |= self.end.status().protection_requested;
-        self.end.unprotect(Instant(now));
+    /// Looks whether a third end is gone, and what that means.
+    pub(super) fn look_for_third(&mut self, now: u64) {
+        if self.peers.third_has_gone(now, self.third_gone_after()) {
+            tracing::info!(link = %self.settings.name, "there is no third end on this link any more");
+        }
+        self.weigh_thirds(now);
     }
 
-    /// Protects again what waited for a third end to go, if there is none.
-    fn resume(&mut self, now: u64) {
-        if self.peers.third().is_none() && std::mem::take(&mut self.peers.is_suspended) {
+    /// Leaves a link with a third end to it while the other one has none. Ends protection, without loss, while that is not
+    /// so, and protects again when it is.
+    fn weigh_thirds(&mut self, now: u64) {
+        if let Some(failover) = &mut self.failover {
+            for path in Path::ALL {
+                failover.paths.set_shared(Instant(now), path, self.peers.has_third(path));
+            }
+        }
+        if self.has_third_in_use() {
+            if self.end.status().protection_requested {
+                self.peers.is_suspended = true;
+                self.end.unprotect(Instant(now));
+            }
+        } else if std::mem::take(&mut self.peers.is_suspended) {
             self.end.protect(Instant(now), Protection { copies: self.protection.copies });
         }
     }
 
-    /// Looks whether a third end is gone.
-    pub(super) fn look_for_third(&mut self, now: u64) {
-        if self.peers.third_has_gone(now, self.third_gone_after()) {
-            tracing::info!(link = %self.settings.name, "there is no third end on this link any more");
-            self.resume(now);
-        }
+    /// Whether there is a third end on a link that cannot be done without.
+    fn has_third_in_use(&self) -> bool {
+        Path::ALL.iter().any(|&path| self.peers.has_third(path) && !self.is_foreign(path))
     }
 
     /// Switches protection on, or notes that it is wanted while there is a third end. `None` switches it off.
     pub(super) fn want_protection(&mut self, now: u64, protection: Option<Protection>) {
         match protection {
-            Some(_) if self.peers.third().is_some() => self.peers.is_suspended = true,
+            Some(_) if self.has_third_in_use() => self.peers.is_suspended = true,
             Some(protection) => self.end.protect(Instant(now), protection),
             None => {
                 self.peers.is_suspended = false;

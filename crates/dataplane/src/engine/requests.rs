@@ -163,6 +163,7 @@ impl Engine {
                 address: third.to_string(),
                 peer_address: peer.map(|peer| peer.to_string()),
             }),
+            is_suspended: self.peers.is_suspended(),
             set_at_run_time: false,
             restart_forgets: false,
             mode: self.protection.classifier.default_mode().into(),

@@ -53,9 +53,12 @@ pub struct LinkReport {
     /// The peer's header format, if it differs from this end's. Frames pass unprotected then.
     #[serde(default)]
     pub mismatched_format: Option<Format>,
-    /// A third end on the link, if there is one. Frames pass unprotected then.
+    /// A third end on the link, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub third_end: Option<ThirdEndReport>,
+    /// Whether frames pass unprotected because of it: no other link is without one.
+    #[serde(default)]
+    pub is_suspended: bool,
     /// Whether the peer currently pauses the normal queue.
     pub paused: bool,
     /// Corruption injected at the link port, if any.

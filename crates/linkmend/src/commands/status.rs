@@ -204,7 +204,7 @@ fn sending(report: &LinkReport) -> String {
     if !report.protection_requested {
         return format!("{}: protection is off", report.transmit_state);
     }
-    if report.third_end.is_some() {
+    if report.is_suspended {
         return format!("{}: SUSPENDED while there is a third end on the link", report.transmit_state);
     }
     let noun = if report.copies == 1 { "copy" } else { "copies" };
@@ -386,6 +386,24 @@ mod tests {
         let text = describe(&report);
         assert!(text.contains("it uses format compact, this end transparent; set the same"), "{text}");
         assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+    }
+
+    #[test]
+    fn an_end_to_which_a_link_leads_by_mistake_is_named_and_suspends_nothing_if_the_other_link_is_clean() {
+        let failover = FailoverReport {
+            peer_watches: true,
+            heard: [true; 2],
+            strangers: [None, Some("02:00:00:00:00:03".to_owned())],
+            ..FailoverReport::default()
+        };
+        let mut report =
+            LinkReport { failover: Some(failover), protection_requested: true, ..LinkReport::default() };
+        let named = "the backup is NOT READY: another end, 02:00:00:00:00:03, answers there";
+        assert!(describe(&report).contains(named), "{}", describe(&report));
+        report.third_end = Some(ThirdEndReport::default());
+        assert!(!describe(&report).contains("SUSPENDED"), "{}", describe(&report));
+        report.is_suspended = true;
+        assert!(describe(&report).contains("SUSPENDED"), "{}", describe(&report));
     }
 
     #[test]

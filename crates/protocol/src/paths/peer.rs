@@ -74,11 +74,25 @@ impl Paths {
         self.peer.as_ref().is_some_and(|peer| peer.writer != probe.writer && lately(peer))
     }
 
-    /// Whether a path leads to another end, while the peer is heard on the other path.
+    /// Whether a path leads to another end, or to a third one besides, while the peer alone is heard on the other path.
     pub fn is_foreign(&self, path: Path) -> bool {
-        let other = path.other();
-        let is_peers = |path| self.is_heard(path) && !self.is_foreign_lately(path);
-        self.is_foreign_lately(path) && !self.is_heard(path) && is_peers(other)
+        let [it, other] = [path, path.other()];
+        let is_strangers = self.is_foreign_lately(it) && !self.is_heard(it);
+        let is_peers = self.is_heard(other) && !self.is_foreign_lately(other) && !self.is_shared(other);
+        (is_strangers || self.is_shared(it)) && is_peers
+    }
+
+    /// Whether there is a third end on a path.
+    fn is_shared(&self, path: Path) -> bool {
+        self.watches[path as usize].is_shared
+    }
+
+    /// Notes whether there is a third end on a path.
+    pub fn set_shared(&mut self, now: Instant, path: Path, is_shared: bool) {
+        if core::mem::replace(&mut self.watches[path as usize].is_shared, is_shared) != is_shared {
+            self.advance(now);
+            self.decide(now);
+        }
     }
 
     /// Whether the latest probe on a path was a stranger's.

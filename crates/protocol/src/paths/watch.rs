@@ -27,6 +27,8 @@ pub(super) struct Watch {
     pub(super) is_crossed: bool,
     /// When another end than the peer sent a probe here, if the peer has sent none since.
     pub(super) foreign_at: Option<Instant>,
+    /// Whether there is a third end on it, as the driver says.
+    pub(super) is_shared: bool,
     /// Since when this end could send on it, if it is to return.
     pub(super) fit_from: Option<Instant>,
     /// When the latest probe went out, when the next one is due, and how many are to follow that at once.
@@ -50,6 +52,7 @@ impl Watch {
             arrivals: Arrivals::default(),
             is_crossed: false,
             foreign_at: None,
+            is_shared: false,
             fit_from: None,
             probed_at: Instant(0),
             probe_at: Instant(0),

@@ -198,3 +198,31 @@ fn another_end_takes_the_peers_place_once_that_is_silent_on_both_paths() {
     assert!(ends.ends.iter().all(Paths::peer_watches));
     assert!(Path::ALL.iter().all(|&path| !ends.ends[0].is_foreign(path)));
 }
+
+/// A regression: a third end on the link that is not in use suspended protection on the one that is.
+#[test]
+fn a_path_with_a_third_end_is_used_only_where_no_other_is_without() {
+    let mut ends = Ends::new();
+    ends.run(50);
+    let share = |ends: &mut Ends, path, is_shared| {
+        for end in &mut ends.ends {
+            end.set_shared(Instant(ends.now), path, is_shared);
+        }
+    };
+    share(&mut ends, Path::Backup, true);
+    ends.run(50);
+    let is_foreign = |ends: &Ends| Path::ALL.map(|path| ends.ends[0].is_foreign(path));
+    assert_eq!((ends.active(), is_foreign(&ends)), ([Path::Primary; 2], [false, true]));
+    assert!(!ends.ends[0].has_clean_other() && !ends.ends[0].prefer(Instant(ends.now), Path::Backup));
+    ends.carrier(Path::Primary, false);
+    ends.run(50);
+    assert_eq!((ends.active(), is_foreign(&ends)), ([Path::Backup; 2], [false; 2]), "there is no other");
+    ends.carrier(Path::Primary, true);
+    ends.run(50);
+    assert_eq!((ends.active(), is_foreign(&ends)), ([Path::Primary; 2], [false, true]));
+    share(&mut ends, Path::Primary, true);
+    assert_eq!((ends.active(), is_foreign(&ends)), ([Path::Primary; 2], [false; 2]), "both have one");
+    share(&mut ends, Path::Backup, false);
+    ends.run(50);
+    assert_eq!((ends.active(), is_foreign(&ends)), ([Path::Backup; 2], [true, false]));
+}

@@ -199,6 +199,21 @@ fn when_neither_path_takes_full_size_frames_it_is_said_and_nothing_changes() {
     assert_eq!(ends.active(), [Path::Backup; 2]);
 }
 
+/// A regression: the backup, on which it was long known that they are lost, was tried once more.
+#[test]
+fn a_path_known_to_lose_full_size_frames_is_not_tried_when_the_other_one_begins_to() {
+    let mut ends = Ends::new();
+    ends.loses = Box::new(|_, probe| probe.is_full && probe.path == Path::Backup);
+    ends.run(5_000);
+    ends.loses = Box::new(|_, probe| probe.is_full);
+    for ms in 0..5_000 {
+        ends.ends[0].set_measured_loss(Instant(ends.now), Some(if ms < 40 { 0.9 } else { 0.0 }));
+        ends.run(1);
+    }
+    assert!(Path::ALL.iter().all(|&path| ends.ends[0].sees(path).loses_full));
+    assert!(ends.changes.iter().all(Vec::is_empty), "{:?}", ends.changes);
+}
+
 /// Probes that a port has no room for are not lost on the path.
 #[test]
 fn a_probe_that_was_not_sent_is_not_missed() {
