@@ -150,6 +150,21 @@ pub enum TopologyFault {
     /// A port with two links.
     #[error("{switch} port {port} leads to {one} and to {other}")]
     TwoNeighbours { switch: String, port: String, one: String, other: String },
+    /// A link that one of two dumps sees and the other does not.
+    #[error("{port} sees {sees}, but {far}, which has a dump too, sees it on no port that is left{}", .instead)]
+    OneSided {
+        /// The port whose neighbour does not see it.
+        port: String,
+        /// What it sees there.
+        sees: String,
+        /// The switch at the other end, which does not see the port.
+        far: String,
+        /// What a port of the neighbour sees instead, as the rest of the sentence; empty if there is none.
+        instead: String,
+    },
+    /// A name that several switches may have.
+    #[error("`{name}` may be any of {}", .candidates.join(", "))]
+    SeveralSwitches { name: String, candidates: Vec<String> },
     /// Switches and links that are no layered network.
     #[error(transparent)]
     Network(#[from] TopologyError),
@@ -167,6 +182,12 @@ impl TopologyFault {
             TopologyFault::NoLayer { how, .. } => how,
             TopologyFault::NoRules => {
                 "write rules like `layers: [{match: \"tor*\", layer: 0}]` into layers.yaml beside the dumps"
+            }
+            TopologyFault::OneSided { .. } => {
+                "take both dumps again, or list the port in `ignore_ports` if it is not part of the fabric"
+            }
+            TopologyFault::SeveralSwitches { .. } => {
+                "call the dumps by full names, or give them what `lldpcli -f json show chassis` prints"
             }
             TopologyFault::TwoNeighbours { .. } => "if it is a management port, add it to `ignore_ports`",
             _ => return None,

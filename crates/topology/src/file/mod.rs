@@ -57,8 +57,10 @@
 //!
 //! # LLDP
 //! What `lldpctl -f json` (or `-f json0`) prints on each switch, a file per switch and called after it (`tor1.json`), or a directory of
-//! such files; a file that also holds what `lldpcli -f json show chassis` prints is called as that says. A link that both
-//! ends see is one link. The layers come from rules in `layers.yaml` beside the dumps, or in a file that the options
+//! such files; a file that also holds what `lldpcli -f json show chassis` prints is called as that says. A name with a
+//! domain or in another case is the same switch, unless that leaves several. A link that both ends see is one link,
+//! whether they call its ports by name, description or alias, and a SONiC CONFIG_DB beside the dumps says what the
+//! aliases mean. A link that only one of two dumps sees is refused. The layers come from rules in `layers.yaml` beside the dumps, or in a file that the options
 //! name; `*` stands for any characters and `?` for one, and the first rule that matches a name counts.
 //!
 //! ```yaml

@@ -105,15 +105,16 @@ fn what_is_wrong_with_lldp_dumps_is_said_with_its_line() {
 }
 
 #[test]
-fn a_link_that_only_one_of_two_dumps_sees_is_worth_a_warning() {
-    let files = [
-        ("layers.yaml", RULES.to_owned()),
-        ("t1.json", dump(&[("1", "s1", "1"), ("2", "s1", "2")])),
-        ("s1.json", dump(&[("1", "t1", "1")])),
-    ];
-    let loaded = read_dumps(&files).unwrap();
-    assert_eq!(links(&loaded.topology), ["t1:1--s1:1 100G", "t1:2--s1:2 100G"]);
-    assert_eq!(loaded.warnings, ["1 link that only one end sees: s1:2--t1:2"]);
+fn a_link_that_only_one_of_two_dumps_sees_is_refused_with_what_the_other_sees() {
+    let read = |spine: &[(&str, &str, &str)]| {
+        let tor = dump(&[("1", "s1", "1"), ("2", "s1", "2")]);
+        read_dumps(&[("layers.yaml", RULES.to_owned()), ("t1.json", tor), ("s1.json", dump(spine))])
+    };
+    let hint = "take both dumps again, or list the port in `ignore_ports` if it is not part of the fabric";
+    let alone = "t1.json:3: t1:2 sees s1:2, but s1, which has a dump too, sees it on no port that is left";
+    assert_eq!(read(&[("1", "t1", "1")]).unwrap_err(), format!("{alone}\n{hint}"));
+    let instead = "s1.json:3: s1:7 sees t1:9, but t1, which has a dump too, sees it on no port that is left; t1:2 sees s1:2 instead";
+    assert_eq!(read(&[("1", "t1", "1"), ("7", "t1", "9")]).unwrap_err(), format!("{instead}\n{hint}"));
 }
 
 /// lldpctl writes a line break inside a string as a backslash and a line break, which is no JSON.
@@ -150,6 +151,16 @@ fn the_long_form_says_what_the_short_one_says() {
     let nameless = LONG.replace("\"name\": [{\"value\": \"s\"}],", "");
     assert_eq!(neighbours(&nameless)[0].neighbour, None);
     assert_eq!(neighbours("{\"lldp\": [{}]}"), []);
+}
+
+#[test]
+fn a_config_db_is_no_dump() {
+    let config = "{\"PORT\": {\"Ethernet0\": {\"alias\": \"etp1\"}}, \"DEVICE_METADATA\": {\"localhost\": {\"hostname\": \"t1\"}}}";
+    let error = lldp_neighbours(config.into(), "t1", "config_db.json").unwrap_err().to_string();
+    assert!(error.contains("it has neither `lldp` nor `local-chassis`"), "{error}");
+    let files = [("layers.yaml", RULES.to_owned()), ("config_db.json", config.to_owned())];
+    let error = read_dumps(&files).unwrap_err();
+    assert!(error.contains("the CONFIG_DB of `t1`, of which there is no dump"), "{error}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod hostile;
 mod hosts;
 mod layered;
 mod lldp;
+mod lldp_sites;
 mod ports;
 
 use linkmend_diagnose::Diagnose;

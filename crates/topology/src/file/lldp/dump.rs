@@ -8,8 +8,7 @@ use std::fmt;
 
 #[derive(Deserialize)]
 pub(super) struct Dump {
-    #[serde(default)]
-    lldp: One<Lldp>,
+    lldp: Option<One<Lldp>>,
     /// What `lldpcli -f json show chassis` prints.
     #[serde(rename = "local-chassis")]
     local: Option<One<Local>>,
@@ -175,11 +174,10 @@ pub(super) struct View {
     pub port: String,
     /// The neighbour's name, if it gives one.
     pub neighbour: Option<String>,
-    /// The neighbour's names for its port, the likeliest first. If its identifier is a MAC address or a local number,
-    /// which its own dump would not use as a name, the description comes first.
-    pub far_ports: Vec<String>,
-    /// Whether the first of them is a name: one that has only a MAC address or a local number has none.
-    pub far_is_named: bool,
+    /// The identifier of the neighbour's chassis, if it gives one.
+    pub chassis: Option<String>,
+    /// The identifier of the neighbour's port, whatever its kind.
+    pub id: String,
     /// The identifier, if it is the name of an interface.
     pub interface: Option<String>,
     /// The identifier, if it is a local one and not just a number: SONiC sends the port's alias.
@@ -194,46 +192,46 @@ impl Dump {
         self.local.as_ref().and_then(|local| name_of(&local.0.chassis.0))
     }
 
+    /// The identifier of the switch's own chassis, if the dump gives it.
+    pub fn local_chassis(&self) -> Option<&str> {
+        self.local.as_ref().and_then(|local| id_of(&local.0.chassis.0))
+    }
+
+    /// Whether it has any of what lldpctl and lldpcli print.
+    pub fn is_dump(&self) -> bool {
+        self.lldp.is_some() || self.local.is_some()
+    }
+
     pub fn views(self) -> Vec<View> {
-        let interfaces = self.lldp.0.interface.map_or_else(Vec::new, |interfaces| interfaces.0);
+        let interfaces = self.lldp.and_then(|lldp| lldp.0.interface);
+        let interfaces = interfaces.map_or_else(Vec::new, |interfaces| interfaces.0);
         interfaces.into_iter().map(|(port, neighbour)| view(port, neighbour)).collect()
     }
 }
 
 fn view(port: WithLine<String>, Neighbour { chassis, port: far }: Neighbour) -> View {
-    let Port { id: One(id), descr } = far.0;
-    let described = descr.and_then(|descr| descr.0).filter(|descr| !descr.is_empty());
-    let is_name = id.kind == "ifname";
-    let interface = Some(id.value.clone()).filter(|value| is_name && !value.is_empty());
-    let is_alias = id.kind == "local" && !id.value.bytes().all(|byte| byte.is_ascii_digit());
-    let alias = is_alias.then(|| id.value.clone());
-    let description = described.clone();
-    let far_is_named = is_name && !id.value.is_empty() || described.is_some();
-    let far_ports = if is_name {
-        std::iter::once(id.value).chain(described).filter(|port| !port.is_empty()).collect()
-    } else {
-        described.into_iter().chain(std::iter::once(id.value)).collect()
-    };
-    let neighbour = name_of(&chassis.0).map(str::to_owned);
-    View {
-        port: port.value,
-        line: port.line,
-        neighbour,
-        far_ports,
-        far_is_named,
-        interface,
-        alias,
-        description,
-    }
+    let Port { id: One(PortId { kind, value: id }), descr } = far.0;
+    let description = descr.and_then(|descr| descr.text).filter(|descr| !descr.is_empty());
+    let interface = Some(id.clone()).filter(|id| kind == "ifname" && !id.is_empty());
+    let is_number = id.bytes().all(|byte| byte.is_ascii_digit());
+    let alias = Some(id.clone()).filter(|_| kind == "local" && !is_number);
+    let [neighbour, chassis] = [name_of(&chassis.0), id_of(&chassis.0)].map(|text| text.map(str::to_owned));
+    View { port: port.value, line: port.line, neighbour, chassis, id, interface, alias, description }
 }
 
 /// The long form has the name among the members, the short one in their place.
 fn name_of(chassis: &Chassis) -> Option<&str> {
     let member =
-        chassis.0.iter().find(|(key, _)| key.value == "name").and_then(|(_, name)| name.0.as_deref());
+        chassis.0.iter().find(|(key, _)| key.value == "name").and_then(|(_, name)| name.text.as_deref());
     let place = match &chassis.0[..] {
         [(name, _)] if name.value != "id" => Some(&name.value[..]),
         _ => None,
     };
     member.or(place).filter(|name| !name.is_empty())
+}
+
+/// The identifier, beside the name in the long form and below it in the short one.
+fn id_of(chassis: &Chassis) -> Option<&str> {
+    let member = chassis.0.iter().find(|(key, _)| key.value == "id").and_then(|(_, id)| id.text.as_deref());
+    member.or_else(|| chassis.0.iter().find_map(|(_, below)| below.id.as_deref())).filter(|id| !id.is_empty())
 }

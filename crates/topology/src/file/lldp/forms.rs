@@ -41,7 +41,18 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for One<T> {
 }
 
 /// A text, alone or as the `value` of an object, or of a list of one; `None` if it is anything else.
-pub(super) struct Text(pub Option<String>);
+#[derive(Default)]
+pub(super) struct Text {
+    pub text: Option<String>,
+    /// The text of the object's `id`, if it has one.
+    pub id: Option<String>,
+}
+
+impl From<Option<String>> for Text {
+    fn from(text: Option<String>) -> Text {
+        Text { text, id: None }
+    }
+}
 
 impl<'de> Deserialize<'de> for Text {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -54,47 +65,48 @@ impl<'de> Deserialize<'de> for Text {
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Text, E> {
-                Ok(Text(Some(text.to_owned())))
+                Ok(Some(text.to_owned()).into())
             }
 
             fn visit_bool<E: de::Error>(self, _: bool) -> Result<Text, E> {
-                Ok(Text(None))
+                Ok(Text::default())
             }
 
             fn visit_u64<E: de::Error>(self, _: u64) -> Result<Text, E> {
-                Ok(Text(None))
+                Ok(Text::default())
             }
 
             fn visit_i64<E: de::Error>(self, _: i64) -> Result<Text, E> {
-                Ok(Text(None))
+                Ok(Text::default())
             }
 
             fn visit_f64<E: de::Error>(self, _: f64) -> Result<Text, E> {
-                Ok(Text(None))
+                Ok(Text::default())
             }
 
             fn visit_unit<E: de::Error>(self) -> Result<Text, E> {
-                Ok(Text(None))
+                Ok(Text::default())
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Text, A::Error> {
-                let mut text = None;
+                let (mut text, mut id) = (None, None);
                 while let Some(key) = map.next_key::<String>()? {
                     match &key[..] {
-                        "value" => text = map.next_value::<Text>()?.0,
+                        "value" => text = map.next_value::<Text>()?.text,
+                        "id" => id = map.next_value::<Text>()?.text,
                         _ => drop(map.next_value::<IgnoredAny>()?),
                     }
                 }
-                Ok(Text(text))
+                Ok(Text { text, id })
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Text, A::Error> {
-                let first = list.next_element::<Text>()?.and_then(|text| text.0);
+                let first = list.next_element::<Text>()?.unwrap_or_default();
                 let mut is_only = true;
                 while list.next_element::<IgnoredAny>()?.is_some() {
                     is_only = false;
                 }
-                Ok(Text(first.filter(|_| is_only)))
+                Ok(if is_only { first } else { Text::default() })
             }
         }
         deserializer.deserialize_any(TextVisitor)

@@ -2,6 +2,7 @@
 
 use super::super::yaml::{self, Text, WholeNumber, WithLine};
 use super::super::{MAX_LAYER, TopologyFault, TopologyFileError};
+use super::identity::first_label;
 use linkmend_quantity::BitRate;
 use serde::Deserialize;
 use wildmatch::WildMatch;
@@ -62,14 +63,23 @@ impl Rules {
     }
 
     pub fn layer(&self, switch: &str) -> Option<u64> {
-        self.layers.iter().find(|(pattern, _)| pattern.matches(switch)).map(|(_, layer)| *layer)
+        first_match(&self.layers, switch).copied()
     }
 
     pub fn pod(&self, switch: &str) -> Option<String> {
-        self.pods.iter().find(|(pattern, _)| pattern.matches(switch)).map(|(_, pod)| pod.clone())
+        first_match(&self.pods, switch).cloned()
     }
 
     pub fn ignores(&self, port: &str) -> bool {
         self.ignored.iter().any(|pattern| pattern.matches(port))
     }
+}
+
+/// The value of the first pattern that matches a name as it is written, or else in lower case without its domain.
+fn first_match<'a, T>(rules: &'a [(WildMatch, T)], name: &str) -> Option<&'a T> {
+    let plain = first_label(name).to_lowercase();
+    [name, &plain]
+        .into_iter()
+        .find_map(|name| rules.iter().find(|(pattern, _)| pattern.matches(name)))
+        .map(|(_, value)| value)
 }
