@@ -34,6 +34,10 @@ fn a_deleted_interface_ends_the_link_at_once_without_traffic() {
     assert_eq!(code, Some(1), "{log}");
     assert!(log.contains("the interface is gone; the loop ends link=left port=\"i0\""), "{log}");
     assert!(took < Duration::from_secs(3), "{took:?}");
+    // It used to say in one breath that the others went on, and that it would start again by itself.
+    assert!(log.contains("error: no link is left: link left: interface `i0` is gone\n"), "{log}");
+    assert!(!log.contains("the others go on") && !log.contains("by itself"), "{log}");
+    assert!(log.contains("hint: `linkmend detach l0` gives them back"), "{log}");
 }
 
 /// Two links: `kept` over the cable, `lost` between two interfaces that can be deleted.
@@ -164,7 +168,7 @@ fn an_interface_of_two_that_is_removed_and_returns_ends_no_other_link() {
 }
 
 #[test]
-fn a_stop_with_a_link_out_of_operation_says_so_and_is_no_success() {
+fn a_stop_with_a_link_out_of_operation_is_a_success_and_names_the_ports_that_are_left() {
     let Some(mut lab) = Lab::new("stop") else { return };
     let left = lab.left.clone();
     make_pair(&left, "i", 1500);
@@ -172,9 +176,12 @@ fn a_stop_with_a_link_out_of_operation_says_so_and_is_no_success() {
     let daemon = lab.start_configured(&left, "left", TWO_LINKS);
     assert!(ip(&format!("-n {left} link del i0")));
     wait_to_see(&lab, "lost", "OUT OF OPERATION");
-    assert_eq!(lab.stop(daemon, "-TERM"), Some(1));
+    assert_eq!(lab.stop(daemon, "-TERM"), Some(0));
     let log = lab.read_log("left");
-    assert!(log.contains("error: link lost: ") && log.contains("hint: bring the interface back"), "{log}");
+    assert!(log.contains("stopped while out of operation: there is no interface `i0`"), "{log}");
+    assert!(log.contains("hint: `linkmend detach o0` gives them back"), "{log}");
+    let (code, said, _) = lab.ask("detach o0");
+    assert!(code == 0 && said.contains("o0: removed the bypass"), "{said}");
 }
 
 #[test]

@@ -162,7 +162,9 @@ impl Bypass {
         bypass.set_stall_after(options.stall_after);
         bypass.set_mode(options.mode);
         bypass.set_peer_known(options.peer_known);
+        // It goes with the programs that are replaced, and this process may be killed before it has done any steering.
         let steered = steering::read_note(inner);
+        steered.note(&bypass.config);
         // The queues' programs are in place before the XDP programs pass anything to them.
         bypass.attach_queues();
         let mode = match options.xdp_mode {

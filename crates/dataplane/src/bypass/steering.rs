@@ -54,7 +54,7 @@ pub(super) struct SteeringNote {
 impl SteeringNote {
     /// Writes the note before the queues that it names are changed. A queue that was not changed can be told by its
     /// value.
-    fn note(self, config: &SharedWords) {
+    pub(super) fn note(self, config: &SharedWords) {
         config.word(words::STEERED_TO).store(self.to, Ordering::Relaxed);
         let place = u64::from(self.interface_index) << 32 | u64::from(self.queues);
         config.word(words::STEERED_QUEUES).store(place, Ordering::Relaxed);

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-/// What happens to a link that does not run.
-const WAITS: &str = "the link starts again by itself when that is mended";
+/// What happens to a link that lacks something.
+pub(crate) const WAITS: &str = "the link starts again by itself when that is mended";
 /// How long to wait for the answer of a loop that gave none before. Others must not wait for it.
 const PATIENCE_WITH_SILENT: Duration = Duration::from_millis(50);
 
@@ -39,9 +39,10 @@ struct Link {
 #[derive(Debug)]
 enum State {
     Running(LinkEndHandle),
-    /// The link does not run; the text says why.
+    /// The link does not run; the texts say why, and what follows.
     OutOfOperation {
         why: String,
+        then: String,
         /// Whether an interface is missing, without which nothing can be done.
         interface_gone: bool,
     },
@@ -85,9 +86,9 @@ impl Link {
         let link = self.name.clone();
         let State::Running(handle) = &mut self.state else { return None };
         let ending = handle.ending();
-        let (why, loss) = match ending {
+        let (why, then, loss) = match ending {
             Some(ExitReason::InterfaceGone { interface }) => {
-                (format!("interface `{interface}` is gone; {WAITS}"), Loss::Interface { link, interface })
+                (format!("interface `{interface}` is gone"), WAITS, Loss::Interface { link, interface })
             }
             other => {
                 let why = match other {
@@ -95,11 +96,11 @@ impl Link {
                     Some(_) => "it ended by itself",
                     None => "it panicked",
                 };
-                (format!("its loop has ended ({why}); it starts again by itself"), Loss::Loop { link, why })
+                (format!("its loop has ended ({why})"), "it starts again by itself", Loss::Loop { link, why })
             }
         };
         let interface_gone = matches!(loss, Loss::Interface { .. });
-        self.state = State::OutOfOperation { why, interface_gone };
+        self.state = State::OutOfOperation { why, then: then.to_owned(), interface_gone };
         Some(loss)
     }
 
@@ -189,16 +190,14 @@ impl Links {
         self.read().iter().filter_map(reason).collect()
     }
 
-    /// Records what now keeps such a link from starting again. Returns `true` if that is new.
-    pub fn set_obstacle(&self, name: &str, obstacle: &str) -> bool {
-        let now = format!("{obstacle}; {WAITS}");
+    /// Records what now keeps such a link from starting again, and what follows. Returns `true` if the obstacle is new.
+    pub fn set_obstacle(&self, name: &str, obstacle: &str, follows: &str) -> bool {
         for link in &mut *self.write() {
-            if let State::OutOfOperation { why, .. } = &mut link.state
+            if let State::OutOfOperation { why, then, .. } = &mut link.state
                 && link.name == name
-                && *why != now
             {
-                *why = now;
-                return true;
+                follows.clone_into(then);
+                return std::mem::replace(why, obstacle.to_owned()) != obstacle;
             }
         }
         false
@@ -223,8 +222,8 @@ impl Links {
         let link = links.iter().find(|link| link.name == name)?;
         Some(match &link.state {
             State::Running(handle) => request(handle),
-            State::OutOfOperation { why, .. } => {
-                Err(CommandError::Gone { link: name.to_owned(), why: why.clone() })
+            State::OutOfOperation { why, then, .. } => {
+                Err(CommandError::Gone { link: name.to_owned(), why: format!("{why}; {then}") })
             }
         })
     }
@@ -233,13 +232,13 @@ impl Links {
     fn report_out_of_operation(&self, name: &str) -> Option<LinkReport> {
         let links = self.read();
         let link = links.iter().find(|link| link.name == name)?;
-        let State::OutOfOperation { why, .. } = &link.state else { return None };
+        let State::OutOfOperation { why, then, .. } = &link.state else { return None };
         let [inner, outer] = link.interfaces.clone();
         let port = |interface| PortReport { interface, ..PortReport::default() };
         Some(LinkReport {
             name: link.name.clone(),
             pid: std::process::id(),
-            gone: Some(why.clone()),
+            gone: Some(format!("{why}; {then}")),
             inner: port(inner),
             link: port(outer),
             ..LinkReport::default()

@@ -20,6 +20,7 @@ pub use backend::{Backend, answer};
 pub use capture_stream::CaptureStream;
 pub use client::{Client, sockets};
 pub use client_error::ClientError;
+pub(crate) use links::WAITS;
 pub use links::{Links, Loss};
 pub use message::{ErrorKind, ErrorReply, PROTOCOL_VERSION, REQUEST_BYTES_MAX, Request, Response};
 pub use server::Server;

@@ -6,9 +6,6 @@ use crate::engine::StartError;
 use crate::metrics::MetricsError;
 use linkmend_diagnose::{Diagnose, Fault};
 
-/// What to do when a loop has failed.
-const KERNEL_FORWARDS: &str = "the log above says why; with AF_XDP ports the kernel forwards in the meantime";
-
 /// Why a daemon does not start, or must end.
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
@@ -29,12 +26,9 @@ pub enum DaemonError {
         /// What prevents it from starting.
         source: StartError,
     },
-    /// No link is left.
-    #[error("no link runs any more")]
-    NoLink,
-    /// Links have lost their interfaces.
-    #[error("{}", .links.iter().map(|(link, why)| format!("link {link}: {why}")).collect::<Vec<_>>().join("; "))]
-    OutOfOperation {
+    /// No link is left that could run.
+    #[error("no link is left: {}", .links.iter().map(|(link, why)| format!("link {link}: {why}")).collect::<Vec<_>>().join("; "))]
+    NoLink {
         /// Their names, and what is missing.
         links: Vec<(String, String)>,
     },
@@ -58,7 +52,7 @@ impl DaemonError {
             DaemonError::Metrics(error) => Some(error),
             DaemonError::HostPort(error) => Some(error),
             DaemonError::Link { source, .. } => Some(source),
-            DaemonError::NoLink | DaemonError::OutOfOperation { .. } => None,
+            DaemonError::NoLink { .. } => None,
         }
     }
 }
@@ -70,8 +64,7 @@ impl Diagnose for DaemonError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            DaemonError::NoLink => Some(KERNEL_FORWARDS.to_owned()),
-            DaemonError::OutOfOperation { .. } => Some(
+            DaemonError::NoLink { .. } => Some(
                 "bring the interface back, then start again; `linkmend run --check` says what is missing"
                     .to_owned(),
             ),

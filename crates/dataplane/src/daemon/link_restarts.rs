@@ -2,9 +2,11 @@
 
 use super::error::DaemonError;
 use crate::config::{DeviceError, LinkConfig};
-use crate::control::Links;
+use crate::control::{Links, WAITS};
 use linkmend_diagnose::Diagnose;
+use linkmend_linux::route;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::time::{Duration, Instant};
 
 /// How long to wait after an attempt that failed, or a loop that ended soon. An attempt does not affect the other links,
@@ -18,60 +20,99 @@ const RAN_LONG: Duration = Duration::from_secs(180);
 /// The state of the attempts, by link.
 #[derive(Debug, Default)]
 pub(super) struct LinkRestarts {
-    attempts: BTreeMap<String, Attempts>,
+    attempts: BTreeMap<String, Attempt>,
 }
 
+/// The last attempt to start a link.
 #[derive(Debug)]
-struct Attempts {
-    /// The last one.
+struct Attempt {
     at: Instant,
-    /// The wait after it.
+    /// The wait after it, if the interfaces stay as they were.
     wait: Duration,
+    interfaces: Vec<InterfaceState>,
+    /// Why it failed, if it did.
+    obstacle: Option<String>,
 }
 
 impl LinkRestarts {
     /// Starts the links that do not run and whose interfaces pass `check`, as when the daemon starts. Obstacles are
-    /// reported once in the log, and in `status`.
+    /// reported once in the log, and in `status`. `look` tells how the interfaces are.
     pub(super) fn start_again(
         &mut self,
         configs: &[LinkConfig],
         links: &Links,
         check: impl Fn(&LinkConfig) -> Result<(), DeviceError>,
+        look: impl Fn(&LinkConfig) -> Vec<InterfaceState>,
         mut start: impl FnMut(&LinkConfig) -> Result<(), DaemonError>,
     ) {
         for (name, _) in links.out_of_operation() {
             let Some(config) = configs.iter().find(|config| config.name() == name) else { continue };
-            let obstacle = match check(config) {
-                Err(error) => match error.hint() {
-                    Some(hint) => format!("{error} (hint: {hint})"),
-                    None => error.to_string(),
-                },
-                Ok(()) if !self.is_due(&name) => continue,
-                Ok(()) => match start(config) {
-                    Ok(()) => {
-                        tracing::info!(link = name, "the link runs again");
-                        continue;
+            let (obstacle, follows) = match check(config) {
+                Err(error) => (with_hint(&error), WAITS.to_owned()),
+                Ok(()) => {
+                    let (attempt, is_due) = self.attempt(&name, look(config));
+                    if is_due {
+                        attempt.obstacle = start(config).err().map(|error| error.chain());
+                        if attempt.obstacle.is_none() {
+                            tracing::info!(link = name, "the link runs again");
+                            continue;
+                        }
                     }
-                    Err(error) => error.chain(),
-                },
+                    let Some(obstacle) = attempt.obstacle.clone() else { continue };
+                    let left = attempt.wait.saturating_sub(attempt.at.elapsed()).as_secs() + 1;
+                    (
+                        obstacle,
+                        format!("the next attempt follows within {left} s, at once if an interface changes"),
+                    )
+                }
             };
             // The log and the report name the link themselves.
-            let obstacle = obstacle.trim_start_matches(&format!("link {name}: "));
-            if links.set_obstacle(&name, obstacle) {
-                tracing::warn!(link = name, "still out of operation: {obstacle}");
+            let obstacle = obstacle.replace(&format!("link {name}: "), "");
+            if links.set_obstacle(&name, &obstacle, &follows) {
+                tracing::warn!(link = name, "still out of operation: {obstacle}; {follows}");
             }
         }
     }
 
-    /// Whether a link may be started now; if so, that counts as an attempt. The first one is due at once.
-    fn is_due(&mut self, name: &str) -> bool {
+    /// The last attempt to start a link, and whether it is to be made now: the first one at once, and the next after a
+    /// wait that doubles as long as the interfaces stay as they were.
+    fn attempt(&mut self, name: &str, interfaces: Vec<InterfaceState>) -> (&mut Attempt, bool) {
         let now = Instant::now();
-        let wait = match self.attempts.get(name) {
-            Some(last) if now - last.at < last.wait => return false,
-            Some(last) if now - last.at < RAN_LONG => (last.wait * 2).min(LONGEST_WAIT),
-            _ => FIRST_WAIT,
-        };
-        self.attempts.insert(name.to_owned(), Attempts { at: now, wait });
-        true
+        let next = |wait, interfaces| Attempt { at: now, wait, interfaces, obstacle: None };
+        match self.attempts.entry(name.to_owned()) {
+            Entry::Vacant(none) => (none.insert(next(FIRST_WAIT, interfaces)), true),
+            Entry::Occupied(last) => {
+                let last = last.into_mut();
+                let is_changed = last.interfaces != interfaces;
+                let wait = if is_changed { FIRST_WAIT.min(last.wait) } else { last.wait };
+                if now - last.at < wait {
+                    return (last, false);
+                }
+                let starts_afresh = is_changed || now - last.at >= RAN_LONG;
+                let wait = if starts_afresh { FIRST_WAIT } else { (last.wait * 2).min(LONGEST_WAIT) };
+                *last = next(wait, interfaces);
+                (last, true)
+            }
+        }
     }
+}
+
+fn with_hint(error: &DeviceError) -> String {
+    match error.hint() {
+        Some(hint) => format!("{error} (hint: {hint})"),
+        None => error.to_string(),
+    }
+}
+
+/// How an interface is, as far as a start depends on it: its index, its MTU, and whether it is up.
+pub(super) type InterfaceState = Option<(u32, u32, bool)>;
+
+/// How the interfaces of a link are.
+pub(super) fn interfaces_of(config: &LinkConfig) -> Vec<InterfaceState> {
+    let inner = config.inner.interface();
+    let state = |name: &String| {
+        let facts = route::interface(name).ok()??;
+        Some((facts.index, facts.mtu, facts.up))
+    };
+    [&inner].into_iter().chain(config.link_interfaces()).map(state).collect()
 }

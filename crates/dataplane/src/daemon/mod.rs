@@ -7,11 +7,13 @@ mod tests;
 
 pub use error::DaemonError;
 
+use crate::bypass::{self, carries_bypass};
 use crate::config::{CONTROL_FOLDER, DaemonConfig, HostPort, LinkConfig, check_devices, uses_behind_bypass};
 use crate::control::{Backend, Links, Loss, Reservation, Server};
 use crate::metrics::{MetricsServer, page_of_links};
+use crate::port::Interface;
 use crate::{DaemonHealth, LinkEndHandle, SavedProtection};
-use link_restarts::LinkRestarts;
+use link_restarts::{LinkRestarts, interfaces_of};
 use linkmend_diagnose::Diagnose as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -92,8 +94,12 @@ impl Daemon {
     /// The daemon must end: no link has its interfaces.
     pub fn check(&mut self) -> Result<(), DaemonError> {
         self.health.check();
-        for loss in self.links.check() {
+        let lost = self.links.check();
+        let any_runs = self.links.any_runs();
+        for loss in lost {
             match loss {
+                // The error says it.
+                Loss::Interface { .. } if !any_runs => {}
                 Loss::Interface { link, interface } => tracing::error!(
                     link,
                     interface,
@@ -111,15 +117,15 @@ impl Daemon {
                 Loss::Answers { link } => tracing::warn!(link, "its loop answers again"),
             }
         }
-        if !self.links.any_runs() {
-            return Err(self.out_of_operation().unwrap_or(DaemonError::NoLink));
+        if !any_runs {
+            return Err(DaemonError::NoLink { links: self.links.out_of_operation() });
         }
         let start = |config: &LinkConfig| {
             start_link(config, &self.links, &mut self.host_ports)?;
             self.links.keep();
             Ok(())
         };
-        self.link_restarts.start_again(&self.configs, &self.links, check_devices, start);
+        self.link_restarts.start_again(&self.configs, &self.links, check_devices, interfaces_of, start);
         Ok(())
     }
 
@@ -127,20 +133,20 @@ impl Daemon {
     pub fn is_alive(&self) -> bool {
         self.links.any_answers()
     }
-
-    /// The links that are out of operation, as an error; `None` if there are none.
-    pub fn out_of_operation(&self) -> Option<DaemonError> {
-        let links = self.links.out_of_operation();
-        (!links.is_empty()).then_some(DaemonError::OutOfOperation { links })
-    }
 }
 
 impl Drop for Daemon {
     fn drop(&mut self) {
         self.control = None;
         self.metrics = None;
+        let out_of_operation = self.links.out_of_operation();
         self.links.stop();
         let started = self.started;
+        for (name, why) in out_of_operation {
+            if let Some(config) = self.configs.iter().find(|config| config.name() == name) {
+                give_back(config, &why);
+            }
+        }
         // A pair that was there before a start that failed may be in use by others.
         remove(self.host_ports.drain(..).filter(|port| started || !port.reused()));
     }
@@ -158,6 +164,28 @@ fn start_link(config: &LinkConfig, links: &Links, host_ports: &mut Vec<HostPort>
         .map_err(|source| DaemonError::Link { link: config.name().to_owned(), source })?;
     links.add(config, handle);
     Ok(())
+}
+
+/// Removes the bypass from what is left of the ports of a link that is out of operation, or says how to.
+fn give_back(config: &LinkConfig, why: &str) {
+    let (link, inner) = (config.name(), config.inner.interface());
+    let ports: Vec<&String> =
+        [&inner].into_iter().chain(config.link_interfaces()).filter(|port| carries_bypass(port)).collect();
+    tracing::warn!(link, "stopped while out of operation: {why}");
+    if !config.settings().detach_on_stop && !ports.is_empty() {
+        let ports = ports.iter().map(|port| port.as_str()).collect::<Vec<_>>().join(" ");
+        tracing::info!(
+            link,
+            "the bypass stays on its ports; hint: `linkmend detach {ports}` gives them back"
+        );
+        return;
+    }
+    for port in ports {
+        let removed = Interface::acquire(port).and_then(|interface| bypass::remove(&interface));
+        if let Err(error) = removed {
+            tracing::warn!(link, port, %error, "cannot remove the bypass");
+        }
+    }
 }
 
 fn remove(host_ports: impl Iterator<Item = HostPort>) {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
+use super::DaemonError;
 use super::link_restarts::LinkRestarts;
 use crate::command::{Command, CommandError};
 use crate::config::{InnerPort, LinkConfig};
@@ -10,6 +11,7 @@ use crate::engine::Request;
 use crate::report::LinkReport;
 use crate::{DaemonHealth, ExitReason, LinkEndHandle, SavedProtection};
 use nix::sys::eventfd::EventFd;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
@@ -84,6 +86,7 @@ fn a_loop_that_panics_or_ends_is_said_once_and_starts_again_while_the_others_go_
             &configs,
             &links,
             |_| Ok(()),
+            |_| Vec::new(),
             |config| {
                 let name = config.name().to_owned();
                 started.push((name.clone(), Instant::now()));
@@ -113,6 +116,41 @@ fn a_loop_that_panics_or_ends_is_said_once_and_starts_again_while_the_others_go_
     assert!(waits[0] >= Duration::from_secs(1) && waits[1] >= Duration::from_secs(2), "{waits:?}");
     assert!(configs.iter().all(|config| answers(&links, config.name())));
     assert!(links.any_runs());
+}
+
+/// A regression: an interface that had gone several times in a row was taken again up to 27 s after it was back, and until then
+/// `status` said that it was missing.
+#[test]
+fn a_link_is_tried_again_soon_once_its_interfaces_have_changed_and_says_why_it_was_not_started() {
+    let links = links();
+    add(&links, "link", |_| ExitReason::Stopped);
+    wait_for_loss(&links);
+    let configs = [config("link")];
+    let (mut restarts, index, started) = (LinkRestarts::default(), Cell::new(1), RefCell::new(Vec::new()));
+    let try_again = |restarts: &mut LinkRestarts| {
+        restarts.start_again(
+            &configs,
+            &links,
+            |_| Ok(()),
+            |_| vec![Some((index.get(), 1500, true))],
+            |_| {
+                started.borrow_mut().push(Instant::now());
+                Err(DaemonError::NoLink { links: vec![("link".to_owned(), "as the test wants".to_owned())] })
+            },
+        );
+    };
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_millis(4_500) {
+        // The third wait would be 4 s.
+        index.set(if begun.elapsed() < Duration::from_millis(3_200) { 1 } else { 2 });
+        try_again(&mut restarts);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let started = started.into_inner();
+    let waits: Vec<u64> = started.windows(2).map(|pair| (pair[1] - pair[0]).as_secs()).collect();
+    assert_eq!(waits, [1, 2, 1], "{waits:?}");
+    let status = links.command("link", Command::Report).unwrap().unwrap().gone.unwrap();
+    assert!(status.contains("as the test wants; the next attempt follows within "), "{status}");
 }
 
 #[test]

@@ -84,7 +84,7 @@ impl Interface {
             driver: "none".to_owned(),
             receive_queues: 1,
             _lock: InterfaceLock::of_nothing(name)?,
-            _ipv6_silencer: Ipv6Silencer { path: String::new(), before: None },
+            _ipv6_silencer: Ipv6Silencer { path: String::new(), is_ours: false },
             switched_off: Vec::new(),
             bypassed: AtomicBool::new(true),
         })
@@ -106,27 +106,37 @@ impl Drop for Interface {
 
 /// Keeps the kernel's own IPv6 from sending on the interface (router solicitations, duplicate address detection),
 /// because the interface carries other hosts' frames. Undone when the port is closed.
+///
+/// Every number but 0 disables IPv6 (ip-sysctl), so the one that is written tells later who has. After a process that was
+/// killed, the next one that takes the interface restores what it was.
 #[derive(Debug)]
 struct Ipv6Silencer {
     path: String,
-    before: Option<String>,
+    is_ours: bool,
 }
+
+/// What disables IPv6 for Linkmend.
+const DISABLED_BY_LINKMEND: &str = "76";
 
 impl Ipv6Silencer {
     /// This is best effort: if the setting cannot be written, there is usually no IPv6.
     fn new(interface: &str) -> Self {
         let path = format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6");
-        let before = std::fs::read_to_string(&path)
-            .ok()
-            .filter(|value| value.trim() != "1" && std::fs::write(&path, "1").is_ok());
-        Ipv6Silencer { path, before }
+        let is_ours = std::fs::read_to_string(&path).is_ok_and(|value| match value.trim() {
+            "0" => std::fs::write(&path, DISABLED_BY_LINKMEND).is_ok(),
+            value => value == DISABLED_BY_LINKMEND,
+        });
+        Ipv6Silencer { path, is_ours }
     }
 }
 
 impl Drop for Ipv6Silencer {
     fn drop(&mut self) {
-        if let Some(before) = &self.before {
-            let _ = std::fs::write(&self.path, before.trim());
+        // An operator who has set it meanwhile is right.
+        let is_as_left =
+            || std::fs::read_to_string(&self.path).is_ok_and(|value| value.trim() == DISABLED_BY_LINKMEND);
+        if self.is_ours && is_as_left() {
+            let _ = std::fs::write(&self.path, "0");
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// How often the links are checked.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Runs until a signal, which is success if every link works then, or until no link is left.
+/// Runs until a signal, which is success, or until no link is left.
 pub fn serve(mut daemon: Daemon, signals: &Signals) -> Result<()> {
     service_manager::ready();
     let watchdog = service_manager::watchdog_interval();
@@ -18,9 +18,7 @@ pub fn serve(mut daemon: Daemon, signals: &Signals) -> Result<()> {
         if let Some(signal) = signals.wait(interval) {
             tracing::info!("{signal}: stopping; once more with Ctrl-C ends at once");
             service_manager::stopping();
-            let stopped = daemon.out_of_operation();
-            drop(daemon);
-            return stopped.map_or(Ok(()), |stopped| Err(stopped.into()));
+            return Ok(());
         }
         if let Err(failure) = daemon.check() {
             service_manager::stopping();
