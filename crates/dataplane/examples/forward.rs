@@ -41,7 +41,7 @@ fn main() -> ExitCode {
             xdp_mode,
             mode: BypassMode::Active,
             stall_after: Duration::from_secs(3),
-            peer_known: false,
+            known_until_ns: 0,
         },
         ..PortPairOptions::default()
     };

@@ -24,7 +24,7 @@ fn active(choice: PortChoice, xdp_mode: Option<XdpMode>) -> PortPairOptions {
             xdp_mode,
             mode: BypassMode::Active,
             stall_after: std::time::Duration::from_secs(5),
-            peer_known: false,
+            known_until_ns: 0,
         },
         ..PortPairOptions::default()
     }

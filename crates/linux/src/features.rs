@@ -33,6 +33,7 @@ const GRO: &str = "rx-gro";
 const LRO: &str = "rx-lro";
 /// VLAN tags are taken out of received frames.
 const RECEIVE_VLAN: &str = "rx-vlan-hw-parse";
+const RECEIVE_SERVICE_VLAN: &str = "rx-vlan-stag-hw-parse";
 
 /// Switches off what a wire does not have, so that a frame looks as it would on one: complete, with its checksum and
 /// its VLAN tag in it. Sets generic receive offload to `gro`.
@@ -52,13 +53,19 @@ pub fn make_wire_like(interface: &str, gro: bool) -> io::Result<()> {
 pub fn deliver_frames_unchanged(interface: &str) -> Vec<&'static str> {
     let before = active(interface).unwrap_or_default();
     let on = |name: &&str| before.get(*name).copied().unwrap_or(true);
-    let features: Vec<&str> = [GRO, LRO, RECEIVE_VLAN].into_iter().filter(on).collect();
+    let features: Vec<&str> = [GRO, LRO, RECEIVE_VLAN, RECEIVE_SERVICE_VLAN].into_iter().filter(on).collect();
     let _ = set(interface, |name| features.contains(&name).then_some(false));
     let after = active(interface).unwrap_or_default();
     features
         .into_iter()
         .filter(|name| after.get(*name) == Some(&false) && before.contains_key(*name))
         .collect()
+}
+
+/// Whether the interface takes VLAN tags out of received frames, and shows only the rest.
+pub fn strips_vlan_tags(interface: &str) -> bool {
+    let active = active(interface).unwrap_or_default();
+    [RECEIVE_VLAN, RECEIVE_SERVICE_VLAN].iter().any(|name| active.get(*name) == Some(&true))
 }
 
 /// Switches features on again. This is best effort, because the interface may be gone.

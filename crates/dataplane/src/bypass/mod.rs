@@ -67,8 +67,8 @@ pub struct BypassOptions {
     pub mode: BypassMode,
     /// Age of the heartbeat at which the daemon counts as stalled.
     pub stall_after: Duration,
-    /// Whether the other end of the link is known to speak Linkmend.
-    pub peer_known: bool,
+    /// CLOCK_MONOTONIC until which the other end of the link is known to speak Linkmend, nanoseconds; 0 if it is not.
+    pub known_until_ns: u64,
 }
 
 impl Default for BypassOptions {
@@ -77,7 +77,7 @@ impl Default for BypassOptions {
             xdp_mode: None,
             mode: BypassMode::Dormant,
             stall_after: Duration::from_millis(250),
-            peer_known: false,
+            known_until_ns: 0,
         }
     }
 }
@@ -91,7 +91,8 @@ pub struct BypassCounters {
     pub bypassed_bytes: u64,
     /// Protected originals whose header was removed; not unprotected frames (escaped, or with an ACK).
     pub decapsulated: u64,
-    /// Retransmissions, dummies and control frames dropped because the daemon was gone.
+    /// Retransmissions, dummies and control frames dropped because the daemon was gone, and frames of the host that the
+    /// peer could have taken for such.
     pub dropped: u64,
 }
 
@@ -161,7 +162,7 @@ impl Bypass {
         };
         bypass.set_stall_after(options.stall_after);
         bypass.set_mode(options.mode);
-        bypass.set_peer_known(options.peer_known);
+        bypass.set_known_until(options.known_until_ns);
         // It goes with the programs that are replaced, and this process may be killed before it has done any steering.
         let steered = steering::read_note(inner);
         steered.note(&bypass.config);
@@ -299,9 +300,10 @@ impl Bypass {
         self.set(words::STALL_AFTER, nanoseconds);
     }
 
-    /// Sets whether the other end speaks Linkmend, so that its headers must be removed when the daemon is gone.
-    pub fn set_peer_known(&self, known: bool) {
-        self.set(words::PEER_KNOWN, u64::from(known));
+    /// Sets until when the other end may send Linkmend's headers, which are removed when the daemon is gone, and may take
+    /// a host's frames for such. `until_ns` is CLOCK_MONOTONIC; 0 if it does not speak Linkmend.
+    pub fn set_known_until(&self, until_ns: u64) {
+        self.set(words::KNOWN_UNTIL, until_ns);
     }
 
     /// Sets which of two links frames from the inner port go to while both have a carrier: the first, or the second.

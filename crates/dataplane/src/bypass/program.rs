@@ -182,8 +182,9 @@ impl Program<'_> {
         self.load_frame(forward);
         self.hand_to_daemon(bypass, forward);
         self.code.bind(bypass);
-        if self.parameters.side != Side::Inner {
-            self.bypass_from_link(forward);
+        match self.parameters.side {
+            Side::Inner => self.bypass_from_inner(forward),
+            Side::Link | Side::Backup => self.bypass_from_link(forward),
         }
         self.code.bind(forward);
         self.forward();
@@ -239,6 +240,23 @@ impl Program<'_> {
         code.exit();
     }
 
+    /// Handles a frame from the host when the daemon is gone. Nobody can escape it, so it is dropped if the peer could take
+    /// it for this end's.
+    fn bypass_from_inner(&mut self, forward: Label) {
+        let (own, unknown, drop) = (self.code.label(), self.code.label(), self.code.label());
+        self.code.jump_if(R8, Condition::Equal, loaded(ethertype::TRANSPARENT), own);
+        self.code.jump_if(R8, Condition::NotEqual, loaded(ethertype::COMPACT), forward);
+        self.code.bind(own);
+        self.jump_unless_known(unknown);
+        self.code.jump(drop);
+        self.code.bind(unknown);
+        // A peer that does not know this end still answers a handshake.
+        self.load_data(ETHERNET_BYTES + 1 + wire::MAGIC.len() as i32, forward);
+        self.jump_unless_magic(forward);
+        self.code.bind(drop);
+        self.drop_frame();
+    }
+
     /// Handles a frame from the link when the daemon is gone: removes what the peer, which may not know this yet, has
     /// added.
     fn bypass_from_link(&mut self, forward: Label) {
@@ -246,10 +264,9 @@ impl Program<'_> {
         let drop = self.code.label();
         let decapsulate = self.code.label();
         self.note_protected(false);
-        let code = &mut self.code;
-        code.load(Width::Double, R1, R9, word(words::PEER_KNOWN));
         // If the peer does not speak Linkmend, these EtherTypes belong to some host.
-        code.jump_if(R1, Condition::Equal, 0, forward);
+        self.jump_unless_known(forward);
+        let code = &mut self.code;
         code.jump_if(R8, Condition::Equal, loaded(ethertype::COMPACT), compact);
         code.jump_if(R8, Condition::NotEqual, loaded(ethertype::TRANSPARENT), forward);
         self.transparent(decapsulate, drop, forward);
@@ -258,9 +275,30 @@ impl Program<'_> {
         self.code.bind(decapsulate);
         self.decapsulate(drop);
         self.code.bind(drop);
+        self.drop_frame();
+    }
+
+    fn drop_frame(&mut self) {
         self.count(words::DROPPED);
         self.code.immediate(Operation::Move, R0, XDP_DROP);
         self.code.exit();
+    }
+
+    /// Jumps if the peer is not known to speak Linkmend. A peer outlives the daemon only for a while: it stops adding
+    /// headers when it no longer hears this end.
+    fn jump_unless_known(&mut self, unknown: Label) {
+        self.code.call(HELPER_KTIME_GET_NS);
+        self.code.load(Width::Double, R1, R9, word(words::KNOWN_UNTIL));
+        self.code.jump_if_register(R0, Condition::Greater, R1, unknown);
+    }
+
+    /// Compares the magic without the byte in front of it. The frame must be loaded up to there.
+    fn jump_unless_magic(&mut self, other: Label) {
+        let code = &mut self.code;
+        code.load(Width::Half, R1, R7, ETHERNET_BYTES as i16 + 1);
+        code.jump_if(R1, Condition::NotEqual, loaded(0x4c4d), other);
+        code.load(Width::Byte, R1, R7, ETHERNET_BYTES as i16 + 3);
+        code.jump_if(R1, Condition::NotEqual, 0x31, other);
     }
 
     /// Ends at `decapsulate` with `R2` = bytes to remove and `R8` = EtherType to put back.
@@ -299,11 +337,8 @@ impl Program<'_> {
         code.jump(decapsulate);
 
         code.bind(control);
-        // The magic is compared without the control type in front of it.
-        code.load(Width::Half, R1, R7, ETHERNET_BYTES as i16 + 1);
-        code.jump_if(R1, Condition::NotEqual, loaded(0x4c4d), forward);
-        code.load(Width::Byte, R1, R7, ETHERNET_BYTES as i16 + 3);
-        code.jump_if(R1, Condition::NotEqual, 0x31, forward);
+        self.jump_unless_magic(forward);
+        let code = &mut self.code;
         code.jump(drop);
 
         code.bind(escaped);

@@ -113,7 +113,7 @@ fn model(frame: &[u8]) -> Option<Vec<u8>> {
 #[test]
 fn frames_of_a_dead_daemon_are_decapsulated_as_the_model_says() {
     let Some(fixture) = fixture() else { return };
-    fixture.set(words::PEER_KNOWN, 1);
+    fixture.set(words::KNOWN_UNTIL, u64::MAX);
     let mut headers = Vec::new();
     for byte in 0..=255 {
         headers.push(vec![0x88, 0xb5, byte, 1, 2, 3, 4, 5, 6, 7]);
@@ -135,7 +135,7 @@ fn frames_of_a_dead_daemon_are_decapsulated_as_the_model_says() {
 #[test]
 fn only_protected_originals_are_counted_as_decapsulated() {
     let Some(fixture) = fixture() else { return };
-    fixture.set(words::PEER_KNOWN, 1);
+    fixture.set(words::KNOWN_UNTIL, u64::MAX);
     let rows: [(&str, &[u8], u64); 9] = [
         ("escaped", &[0x88, 0xb5, 0xc0, b'L', b'M', b'1', 0x88, 0xb5], 0),
         ("ACK on an unprotected frame", &[0x88, 0xb5, 0xe1, 0, 7], 0),
@@ -159,7 +159,7 @@ fn only_protected_originals_are_counted_as_decapsulated() {
 #[test]
 fn random_frames_are_treated_as_the_model_says() {
     let Some(fixture) = fixture() else { return };
-    fixture.set(words::PEER_KNOWN, 1);
+    fixture.set(words::KNOWN_UNTIL, u64::MAX);
     let mut random = Random::new(1, "frames");
     for _ in 0..RANDOM_FRAMES {
         let mut header: Vec<u8> = (0..12).map(|_| random.next_u64() as u8).collect();
@@ -178,18 +178,42 @@ fn random_frames_are_treated_as_the_model_says() {
     }
 }
 
+/// A dead daemon does not escape a host's frames, and a peer may know it still.
 #[test]
-fn unknown_peer_and_inner_side_leave_every_frame_alone() {
+fn a_hosts_frame_passes_only_if_the_peer_cannot_take_it_for_ours() {
     let Some(fixture) = fixture() else { return };
-    for header in [[0x88, 0xb5, 1], [0x88, 0xb5, 0x88], [0xab, 0xcd, 0], [0x08, 0, 0x45]] {
-        let frame = frame(&header);
-        fixture.set(words::PEER_KNOWN, 0);
-        assert_eq!(fixture.after_link(&frame).unwrap(), frame);
-        fixture.set(words::PEER_KNOWN, 1);
-        assert_eq!(run(&fixture.inner, &frame).unwrap(), frame);
+    let rows: [(&[u8], bool, bool); 7] = [
+        (&[0x88, 0xb5, 1, 0, 7], true, false),
+        (&[0x88, 0xb5, 0x88, b'L', b'M', b'2'], true, false),
+        (&[0x88, 0xb5, 0x88, b'L', b'M', b'1'], false, false),
+        (&[0x88, 0xb5, 0xc0, b'L', b'M', b'1'], false, false),
+        (&[0xab, 0xcd, 0], true, false),
+        (&[0x81, 0, 0, 7, 0x88, 0xb5, 0xc0, b'L', b'M', b'1'], true, true),
+        (&[0x08, 0, 0x45], true, true),
+    ];
+    for (header, if_unknown, if_known) in rows {
+        let frame = frame(header);
+        for (until, passes) in [(0, if_unknown), (1, if_unknown), (u64::MAX, if_known)] {
+            fixture.set(words::KNOWN_UNTIL, until);
+            let expected = passes.then(|| frame.clone());
+            assert_eq!(run(&fixture.inner, &frame), expected, "{header:02x?} until {until}");
+        }
     }
-    assert_eq!(fixture.count(Side::Inner, words::BYPASSED_FRAMES), 4);
-    assert_eq!(fixture.count(Side::Inner, words::BYPASSED_BYTES), 240);
+    assert_eq!(fixture.count(Side::Inner, words::BYPASSED_FRAMES), 2 * 5 + 2);
+    assert_eq!(fixture.count(Side::Inner, words::DROPPED), 7 * 3 - 12);
+}
+
+#[test]
+fn frames_of_a_peer_that_is_unknown_or_no_longer_known_are_left_alone() {
+    let Some(fixture) = fixture() else { return };
+    for until in [0, 1] {
+        fixture.set(words::KNOWN_UNTIL, until);
+        for header in [[0x88, 0xb5, 1], [0x88, 0xb5, 0x88], [0xab, 0xcd, 0], [0x08, 0, 0x45]] {
+            let frame = frame(&header);
+            assert_eq!(fixture.after_link(&frame).unwrap(), frame);
+        }
+    }
+    assert_eq!(fixture.count(Side::Link, words::BYPASSED_BYTES), 8 * 60);
 }
 
 #[test]
@@ -213,7 +237,7 @@ fn heartbeat_in_the_future_is_not_a_stall() {
 #[test]
 fn short_frames_do_not_confuse_the_program() {
     let Some(fixture) = fixture() else { return };
-    fixture.set(words::PEER_KNOWN, 1);
+    fixture.set(words::KNOWN_UNTIL, u64::MAX);
     for length in 14..22 {
         let short = &frame(&[0x88, 0xb5, 1])[..length];
         assert_eq!(fixture.after_link(short), None, "{length} bytes");
@@ -225,7 +249,7 @@ fn short_frames_do_not_confuse_the_program() {
 #[test]
 fn what_leaves_through_a_queue_is_passed_on_as_what_is_redirected() {
     let Some(fixture) = fixture() else { return };
-    fixture.set(words::PEER_KNOWN, 1);
+    fixture.set(words::KNOWN_UNTIL, u64::MAX);
     fixture.set(words::QUEUED[Side::Link as usize], 1);
     for header in
         [&[0x08, 0x00, 0x45][..], &[0x88, 0xb5, 1, 0, 7], &[0x88, 0xb5, 0x40, 0, 7, 0, 0, 9, 0x12, 0x34]]

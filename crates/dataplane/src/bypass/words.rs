@@ -6,8 +6,8 @@ pub(crate) const ACTIVE: usize = 0;
 pub(crate) const HEARTBEAT: usize = 1;
 /// Age of the heartbeat, nanoseconds, at which the daemon counts as stalled.
 pub(crate) const STALL_AFTER: usize = 2;
-/// Not 0 if the other end of the link speaks Linkmend.
-pub(crate) const PEER_KNOWN: usize = 3;
+/// CLOCK_MONOTONIC until which the other end of the link is known to speak Linkmend, nanoseconds; 0 if it is not.
+pub(crate) const KNOWN_UNTIL: usize = 3;
 /// Not 0 if frames from the inner port, from the link port and from that of a second link, respectively, leave through
 /// the other port's queue.
 pub(crate) const QUEUED: [usize; 3] = [4, 5, 32];

@@ -93,6 +93,7 @@ struct Counters {
     unprotected_frames: u64,
     oversize_unprotected_frames: u64,
     oversize_dropped_frames: u64,
+    ambiguous_frames: u64,
     malformed_frames: u64,
     queue_drops: u64,
     ecn_marked_frames: u64,
@@ -135,6 +136,7 @@ pub(crate) struct Engine {
     batch_left: usize,
     full_rounds: u32,
     inner_open_ns: u64,
+    warn_of_ambiguous_at: u64,
     corruptions: u64,
     taps: Taps,
     /// The name of an interface that is gone, which ends the loop.
@@ -218,6 +220,7 @@ impl Engine {
             batch_left: 0,
             full_rounds: 0,
             inner_open_ns: now,
+            warn_of_ambiguous_at: 0,
             corruptions: 0,
             taps: Taps::default(),
             lost_interface: None,

@@ -18,6 +18,8 @@ pub(super) const DORMANT_WAIT_MAX_NS: u64 = 500_000_000;
 const STANDSTILL_NS: u64 = 200_000_000;
 /// How many keepalives may be lost or late, on top of a standstill, before the peer counts as gone.
 const KEEPALIVES: u64 = 3;
+/// The longest time after the daemon's last sign of life that the kernel still takes headers for the peer's.
+const PEER_MEMORY_MAX_NS: u64 = 10_000_000_000;
 const PEER_TIMEOUT_MIN_NS: u64 =
     ACTIVE_STALL_AFTER_NS + KEEPALIVES * Config::new(Tick::Nanosecond).keepalive.0;
 #[cfg(test)]
@@ -45,6 +47,12 @@ pub(crate) fn validate(config: &Config) -> Result<(), ConfigError> {
     })
 }
 
+/// How long a peer may still send headers, and believe those that it gets, after this end has died: as long as it
+/// remembers this end, if it is configured alike. It needs as long after an orderly stop.
+fn peer_memory(config: &Config) -> u64 {
+    (4 * config.hello_interval.0 + config.peer_timeout.0).min(PEER_MEMORY_MAX_NS)
+}
+
 /// What the kernel has done so far in place of a daemon.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct KernelWork {
@@ -60,8 +68,12 @@ impl Engine {
     pub(super) fn beat(&mut self, now: u64) {
         let Some(bypass) = &self.ports.bypass else { return };
         bypass.heartbeat(now);
-        let by_configuration = self.settings.format == Format::Linkguardian;
-        bypass.set_peer_known(self.end.peer_known() || by_configuration);
+        bypass.set_known_until(match self.settings.format {
+            // The authors' program goes on whether this end lives or not.
+            Format::Linkguardian => u64::MAX,
+            _ if self.end.peer_known() => now + peer_memory(self.end.config()),
+            _ => 0,
+        });
         let [inner, link, backup] =
             [Side::Inner, Side::Link, Side::Backup].map(|side| bypass.counters_at(side));
         let work = KernelWork {

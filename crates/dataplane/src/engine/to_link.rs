@@ -6,12 +6,17 @@ use crate::port_pair::PortPair;
 use linkmend_protocol::paths::Path;
 use linkmend_protocol::schedule::{Next, PortRoom, Round, Waiting};
 use linkmend_protocol::wire::{
-    self, ADDRESSES_BYTES, CONTROL_FRAME_MAX, Encapsulation, HEADER_GROWTH_MAX, VLAN_TAG_BYTES, VLAN_TAGS_MAX,
+    self, ADDRESSES_BYTES, CONTROL_FRAME_MAX, Departure, Encapsulation, HEADER_GROWTH_MAX, OtherEnd,
+    VLAN_TAG_BYTES, VLAN_TAGS_MAX,
 };
 use linkmend_protocol::{Admission, Control, Format, FrameHandle, Instant, Transmit};
 
 /// Room on the link port that is kept free of normal frames, for urgent ones.
 pub(super) const URGENT_ROOM: usize = 64;
+/// How long after its start, in hellos of a dormant end, an end may be known to a peer that it does not know yet.
+const STARTING_HELLOS: u64 = 3;
+/// The warning about a host that sends frames like ours is not repeated sooner.
+const WARN_OF_AMBIGUOUS_NS: u64 = 60_000_000_000;
 
 impl Engine {
     pub(super) fn send_to_link(&mut self, now: u64) -> usize {
@@ -67,25 +72,64 @@ impl Engine {
 
     fn send_unprotected(&mut self, now: u64, frame: FrameHandle, bytes: u32, fits_with_header: bool) {
         self.counters.unprotected_frames += 1;
+        let (length, room) = (bytes as usize, self.interfaces.link_frame_bytes());
+        let departure = wire::depart(self.ports.pool.head(frame), length, room, self.other_end(now));
         // Most drivers do not count VLAN tags; one that does refuses the frame, and the port counts that.
-        if bytes as usize > self.interfaces.link_frame_bytes() + VLAN_TAGS_MAX * VLAN_TAG_BYTES {
+        if length > room + VLAN_TAGS_MAX * VLAN_TAG_BYTES {
             self.counters.oversize_dropped_frames += 1;
             self.ports.pool.release(frame);
             return;
         }
-        if !fits_with_header {
-            self.counters.oversize_unprotected_frames += 1;
-        } else if self.end.peer_known() || self.settings.format == Format::Linkguardian {
-            let head = self.ports.pool.head(frame);
-            // The authors' program does not know escaped frames.
-            let escape = if self.settings.format == Format::Linkguardian { None } else { wire::escape(head) };
-            let encapsulation = escape.or_else(|| self.acknowledge_on(now, frame));
-            if let Some(encapsulation) = encapsulation {
-                self.wrap(frame, &encapsulation);
+        self.counters.oversize_unprotected_frames += u64::from(!fits_with_header);
+        let encapsulation = match departure {
+            Departure::Never => {
+                self.count_ambiguous(now);
+                self.ports.pool.release(frame);
+                return;
             }
+            Departure::Escaped(escape) => Some(escape),
+            Departure::AsItIs if fits_with_header && self.believes_peer() => self.acknowledge_on(now, frame),
+            Departure::AsItIs => None,
+        };
+        if let Some(encapsulation) = encapsulation {
+            self.wrap(frame, &encapsulation);
         }
         self.post(now, frame);
         self.ports.pool.release(frame);
+    }
+
+    /// Whether the peer is there and removes what this end adds to unprotected frames.
+    fn believes_peer(&self) -> bool {
+        self.end.peer_known() || self.settings.format == Format::Linkguardian
+    }
+
+    /// What to expect of the other end. One that was known once may come back at any time, and know this one before it
+    /// is known itself; so may one that was there before this end started.
+    fn other_end(&self, now: u64) -> OtherEnd {
+        let start = STARTING_HELLOS * self.end.config().hello_interval.0;
+        if self.settings.format == Format::Linkguardian {
+            OtherEnd::MayBelieve
+        } else if self.end.peer_known() {
+            OtherEnd::Unescapes
+        } else if self.end.peer_was_known() || now < self.started_ns.saturating_add(start) {
+            OtherEnd::MayBelieve
+        } else {
+            OtherEnd::Indifferent
+        }
+    }
+
+    /// Counts a host's frame that is dropped because the other end would take it for one of ours.
+    fn count_ambiguous(&mut self, now: u64) {
+        self.counters.ambiguous_frames += 1;
+        if now < self.warn_of_ambiguous_at {
+            return;
+        }
+        self.warn_of_ambiguous_at = now + WARN_OF_AMBIGUOUS_NS;
+        tracing::warn!(
+            link = %self.settings.name, dropped = self.counters.ambiguous_frames,
+            "a host sends frames of EtherType 0x88B5 or 0xABCD that the other end could take for Linkmend's, and they are \
+             dropped; hint: if they are legitimate, make the link's MTU at least 6 larger than the hosts'"
+        );
     }
 
     /// Puts an owed ACK on an unprotected frame.

@@ -52,6 +52,14 @@ impl Interface {
             )));
         }
         let lock = InterfaceLock::acquire(name, facts.index)?;
+        let switched_off = features::deliver_frames_unchanged(name);
+        if features::strips_vlan_tags(name) {
+            tracing::warn!(
+                interface = name,
+                "the interface takes VLAN tags out of received frames and cannot be told not to, so tags are lost, and what \
+                 stands behind one may be taken for a frame of Linkmend's; hint: `ethtool -K {name} rxvlan off`, or another port"
+            );
+        }
         Ok(Interface {
             name: interface(),
             index: facts.index,
@@ -61,7 +69,7 @@ impl Interface {
             receive_queues: ethtool::receive_queues(name).unwrap_or(1),
             _lock: lock,
             _ipv6_silencer: Ipv6Silencer::new(name),
-            switched_off: features::deliver_frames_unchanged(name),
+            switched_off,
             bypassed: AtomicBool::new(false),
         })
     }

@@ -179,6 +179,9 @@ pub struct CountersReport {
     pub oversize_unprotected_frames: u64,
     /// Frames too long for the link even without a header.
     pub oversize_dropped_frames: u64,
+    /// Frames of a host that the other end could have taken for Linkmend's, and that were dropped for that.
+    #[serde(default)]
+    pub ambiguous_frames: u64,
     /// Retransmitted copies sent.
     pub retransmitted_copies: u64,
     /// Frames whose fate is unknown because their session ended (peer lost).

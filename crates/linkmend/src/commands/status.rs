@@ -314,6 +314,10 @@ fn troubles(counters: &CountersReport) -> Vec<String> {
         (counters.queue_drops, "frames dropped because the queue was full"),
         (counters.inner_port_drops, "frames the inner port did not take"),
         (counters.oversize_dropped_frames, "frames too long for the link"),
+        (
+            counters.ambiguous_frames,
+            "frames of a host dropped because the other end could take them for Linkmend's",
+        ),
         (counters.oversize_unprotected_frames, "frames sent unprotected, too long with a header"),
         (counters.rx_buffer_overflows, "frames found the Rx buffer full"),
         (counters.recovery_timeouts, "frames given up by the clock"),

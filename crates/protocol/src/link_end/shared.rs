@@ -20,6 +20,7 @@ pub(super) struct Shared {
     random: u64,
     pub(super) mismatched_format: Option<Format>,
     pub(super) peer_heard_at: Option<Instant>,
+    peer_was_known: bool,
     pub(super) hello_at: Instant,
     events: VecDeque<Event>,
     pub(super) stats: Stats,
@@ -34,6 +35,7 @@ impl Shared {
             random: seed,
             mismatched_format: None,
             peer_heard_at: None,
+            peer_was_known: false,
             hello_at: Instant(0),
             events: VecDeque::with_capacity(EVENTS_MAX),
             stats: Stats::default(),
@@ -76,6 +78,7 @@ impl Shared {
             self.hello_at = now;
         }
         self.peer_heard_at = Some(now);
+        self.peer_was_known = true;
     }
 
     /// When a silent peer is forgotten.
@@ -117,5 +120,9 @@ impl LinkEnd {
     /// Whether the peer is known to speak Linkmend (a valid control frame within three hello intervals).
     pub fn peer_known(&self) -> bool {
         self.shared.peer_forgotten_at().is_some_and(|at| self.shared.now < at)
+    }
+    /// Whether a peer has been known since this end started.
+    pub const fn peer_was_known(&self) -> bool {
+        self.shared.peer_was_known
     }
 }

@@ -1,6 +1,7 @@
 //! Wire formats: what a driver writes behind the MAC addresses, and what it finds there.
 //!
-//! Sending: [`encapsulate`] returns the bytes to put behind the MAC addresses of a protected frame;
+//! Sending: [`encapsulate`] returns the bytes to put behind the MAC addresses of a protected frame; [`depart`] says how
+//! an unprotected one leaves;
 //! [`mark_retransmitted`] changes them in place for a copy; [`emit_control`] writes a whole control frame. Receiving:
 //! [`parse`] recognises a frame from the link, which can also be printed. Nothing here copies a payload.
 
@@ -8,6 +9,7 @@ mod compact;
 mod control;
 mod display;
 mod ethernet;
+mod own;
 mod priority_pause;
 mod probe;
 mod reader;
@@ -21,6 +23,7 @@ pub use ethernet::{
     FULL_FRAME_BYTES_IN_MEMORY, INTERPACKET_GAP_BYTES, PREAMBLE_BYTES, Untagged, VLAN_TAG_BYTES,
     VLAN_TAGS_MAX, WIRE_OVERHEAD_BYTES, ethertype, is_vlan_tag, wire_bytes,
 };
+pub use own::{Departure, OtherEnd, depart};
 pub use priority_pause::parse_priority_pause;
 pub use transparent::CODED_ETHERTYPES;
 
