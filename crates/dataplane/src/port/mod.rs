@@ -56,10 +56,6 @@ pub struct PortCounters {
 }
 
 /// One port of a link end.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a link end has two and moves none after opening: a box would be one more pointer on the frame path"
-)]
 pub enum Port {
     Xdp(XdpPort),
     Packet(PacketPort),

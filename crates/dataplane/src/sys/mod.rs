@@ -6,5 +6,6 @@
 pub(crate) mod bpf;
 pub(crate) mod iterator;
 pub(crate) mod memory;
+mod ring;
 pub(crate) mod tcx;
 pub(crate) mod xsk;
