@@ -1,6 +1,6 @@
 # `make demo` shows what Linkmend does; `make test` is what every change must pass; `make help` lists the rest.
 
-.PHONY: build demo test bench fuzz mutants acceptance clean help
+.PHONY: build demo test bench fuzz miri mutants advisories acceptance clean help
 
 # The linkmend binary, at target/release/linkmend.
 build:
@@ -27,9 +27,18 @@ acceptance: build
 fuzz:
 	@scripts/fuzz
 
+# The rings of AF_XDP under Miri (nightly toolchain with miri and rust-src): data races and accesses that are undefined.
+miri:
+	@scripts/miri
+
 # Changes the protocol in one place at a time (cargo-mutants); fails if tests notice less than 85 %: hours, or a part (scripts/mutants).
 mutants:
 	@scripts/mutants
+
+# Known vulnerabilities of what Linkmend is built from (cargo-deny); needs github.com for RustSec's database.
+advisories:
+	@scripts/require test
+	@PATH="$$PATH:$${CARGO_TARGET_DIR:-target}/tools" cargo deny --locked check advisories
 
 # Removes what was built.
 clean:
