@@ -170,7 +170,23 @@ for _, field in pairs(f) do
     table.insert(linkmend.fields, field)
 end
 
+local truncated = ProtoExpert.new("linkmend.truncated", "The frame ends within a field of Linkmend's",
+    expert.group.MALFORMED, expert.severity.ERROR)
+linkmend.experts = { truncated }
+
 local ethertypes = DissectorTable.get("ethertype")
+
+-- A dissector that says so when a frame ends before the fields that it should have: it was cut, or damaged.
+local function tolerant(dissect)
+    return function(buffer, pinfo, root)
+        local is_whole, answer = pcall(dissect, buffer, pinfo, root)
+        if is_whole then return answer end
+        if not tostring(answer):find("out of bounds", 1, true) then error(answer, 0) end
+        root:add(linkmend, buffer()):add_proto_expert_info(truncated)
+        pinfo.cols.info:append(" (truncated)")
+        return buffer:len()
+    end
+end
 
 local function has(byte, bit)
     return math.floor(byte / bit) % 2 == 1
@@ -179,7 +195,8 @@ end
 local function payload(ethertype, buffer, pinfo, root)
     -- `try` sets the columns itself; what Linkmend has to say comes in front of it.
     local said = tostring(pinfo.cols.info)
-    ethertypes:try(ethertype, buffer, pinfo, root)
+    -- A malformed frame inside is shown as one, and raises an error here.
+    pcall(ethertypes.try, ethertypes, ethertype, buffer, pinfo, root)
     pinfo.cols.info:prepend(said .. " | ")
 end
 
@@ -318,7 +335,7 @@ local function control(buffer, first, tree, pinfo)
     pinfo.cols.info = info
 end
 
-function linkmend.dissector(buffer, pinfo, root)
+linkmend.dissector = tolerant(function(buffer, pinfo, root)
     if buffer:len() < 4 then return 0 end
     local first = buffer(0, 1):uint()
     local kind = math.floor(first / 2 ^ KIND_SHIFT)
@@ -349,9 +366,9 @@ function linkmend.dissector(buffer, pinfo, root)
         data(buffer, first, kind, tree, pinfo, root)
     end
     return buffer:len()
-end
+end)
 
-function compact.dissector(buffer, pinfo, root)
+compact.dissector = tolerant(function(buffer, pinfo, root)
     if buffer:len() < 3 then return 0 end
     local first = buffer(0, 1):uint()
     local kind = math.floor(first / 2 ^ COMPACT_TYPE_SHIFT)
@@ -393,7 +410,7 @@ function compact.dissector(buffer, pinfo, root)
         payload(CODE_1, buffer(3):tvb(), pinfo, root)
     end
     return buffer:len()
-end
+end)
 
 ethertypes:add(ETHERTYPE_TRANSPARENT, linkmend)
 ethertypes:add(ETHERTYPE_COMPACT, compact)

@@ -287,7 +287,7 @@ fn whole(ethertype: u16, behind: &[u8]) -> Vec<u8> {
     let mut frame = vec![2; ADDRESSES_BYTES];
     frame.extend(ethertype.to_be_bytes());
     frame.extend(behind);
-    frame.resize(74, 0);
+    frame.resize(frame.len().max(74), 0);
     frame
 }
 
@@ -303,18 +303,26 @@ fn capture_file(frames: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// The dissector's text for each frame, without what needs other frames; `None` without tshark.
-fn said_by_tshark(frames: &[Vec<u8>]) -> Option<Vec<String>> {
-    let path = std::env::temp_dir().join(format!("linkmend-dissector-{}.pcap", std::process::id()));
+/// What tshark says of frames with our dissector; `None` without tshark.
+fn tshark(test: &str, frames: &[Vec<u8>], arguments: &[&str]) -> Option<String> {
+    let path = std::env::temp_dir().join(format!("linkmend-{test}-{}.pcap", std::process::id()));
     std::fs::write(&path, capture_file(frames)).expect("a temporary file");
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(DISSECTOR);
     let mut tshark = Command::new("tshark");
     tshark.arg("-X").arg(format!("lua_script:{}", script.display())).arg("-r").arg(&path);
-    let output = tshark.args(["-T", "fields", "-e", "_ws.col.Info"]).output();
+    let output = tshark.args(arguments).output();
     std::fs::remove_file(&path).expect("it is ours");
-    let output = output.ok()?;
+    let Ok(output) = output else {
+        eprintln!("\n######## SKIPPED: {test} needs tshark ########\n");
+        return None;
+    };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).expect("text");
+    Some(String::from_utf8(output.stdout).expect("text"))
+}
+
+/// The dissector's text for each frame, without what needs other frames.
+fn said_by_tshark(test: &str, frames: &[Vec<u8>]) -> Option<Vec<String>> {
+    let text = tshark(test, frames, &["-T", "fields", "-e", "_ws.col.Info"])?;
     Some(text.lines().map(|line| line.split(" | ").next().unwrap_or_default().trim().to_owned()).collect())
 }
 
@@ -369,9 +377,43 @@ fn the_dissector_shows_numbers_with_their_era_as_captures_do() {
         .map(with(ethertype::TRANSPARENT))
         .chain(compact.iter().map(with(ethertype::COMPACT)))
         .unzip();
-    let Some(said) = said_by_tshark(&frames) else {
-        eprintln!("\n######## SKIPPED: the_dissector_says_numbers_with_their_era needs tshark ########\n");
-        return;
-    };
+    let Some(said) = said_by_tshark("the_dissector_says_numbers_with_their_era", &frames) else { return };
     assert_eq!(said, expected);
+}
+
+/// Inputs of the fuzzer, damaged and cut, under our EtherTypes.
+fn damaged_frames(count: usize) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/wire");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).expect("the corpus").map(|file| file.expect("readable").path()).collect();
+    files.sort();
+    let mut random = linkmend_random::Random::new(7, "damaged frames");
+    let mut below = |limit: usize| (random.next_u64() % limit as u64) as usize;
+    let mut damaged = || {
+        let mut frame = std::fs::read(&files[below(files.len())]).expect("readable");
+        frame.resize(frame.len().max(ADDRESSES_BYTES + 6), 0);
+        for _ in 0..below(6) {
+            let place = below(frame.len());
+            frame[place] = below(256) as u8;
+        }
+        let ethertype = [ethertype::TRANSPARENT, ethertype::COMPACT][below(4) / 3];
+        frame[ADDRESSES_BYTES..ADDRESSES_BYTES + 2].copy_from_slice(&ethertype.to_be_bytes());
+        if below(2) == 0 {
+            frame[ADDRESSES_BYTES + 2] = 0x80 | below(13) as u8;
+            frame[ADDRESSES_BYTES + 3..ADDRESSES_BYTES + 6].copy_from_slice(&MAGIC);
+        }
+        frame.truncate(ADDRESSES_BYTES + 2 + below(frame.len() - ADDRESSES_BYTES));
+        frame
+    };
+    (0..count).map(|_| damaged()).collect()
+}
+
+#[test]
+fn the_dissector_shows_damaged_frames_without_an_error_of_its_own() {
+    let frames = damaged_frames(5_000);
+    let Some(text) = tshark("damaged_frames", &frames, &["-V"]) else { return };
+    let errors: Vec<&str> = text.lines().filter(|line| line.contains("Lua Error")).collect();
+    assert!(errors.is_empty(), "{} of {}: {:?}", errors.len(), frames.len(), errors[0]);
+    let truncated = text.matches("Expert Info (Error/Malformed): The frame ends within").count();
+    assert!(truncated > 100, "only {truncated} frames were cut within a field: the test tries nothing");
 }
