@@ -9,6 +9,7 @@ use crate::commands::{
 };
 use crate::failure::Result;
 use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
+use std::ffi::OsString;
 
 /// Masks corruption packet loss on a link by retransmitting between its two ends.
 ///
@@ -81,6 +82,26 @@ pub fn command() -> clap::Command {
     with_negative_numbers(Cli::command())
 }
 
+/// The arguments as they are parsed: clap takes `-1e-3` for options, because of its second minus, so it is tied to the option before.
+pub fn arguments(written: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = Vec::new();
+    for argument in written {
+        let is_number =
+            |text: &str| text.starts_with('-') && text.contains('e') && text.parse::<f64>().is_ok();
+        let is_option = |text: &str| text.starts_with("--") && text.len() > 2 && !text.contains('=');
+        match arguments.last_mut() {
+            Some(option)
+                if argument.to_str().is_some_and(is_number) && option.to_str().is_some_and(is_option) =>
+            {
+                option.push("=");
+                option.push(argument);
+            }
+            _ => arguments.push(argument),
+        }
+    }
+    arguments
+}
+
 fn with_negative_numbers(command: clap::Command) -> clap::Command {
     command
         .mut_args(|argument| {
@@ -122,5 +143,15 @@ mod tests {
     #[test]
     fn the_description_is_consistent() {
         command().debug_assert();
+    }
+
+    /// A regression: the error was about an option `-1`.
+    #[test]
+    fn a_negative_number_in_scientific_notation_is_refused_with_the_name_of_its_option() {
+        let parse =
+            |line: &str| command().try_get_matches_from(arguments(line.split(' ').map(OsString::from)));
+        let said = parse("linkmend rdma model --loss -1e-3").expect_err("it is negative").to_string();
+        assert!(said.contains("'-1e-3' for '--loss <RATE>'"), "{said}");
+        assert!(parse("linkmend rdma model --loss 1e-3 -v").is_ok());
     }
 }

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // clap prints help and usage errors itself, and ends with 0 or 2.
-    let matches = cli::command().get_matches();
+    let matches = cli::command().get_matches_from(cli::arguments(std::env::args_os()));
     let cli = cli::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let is_demo = matches!(cli.command, cli::Command::Demo(_));
     // An ordinary user's demo enters a user namespace. Only a process with one thread may do this, so it comes before

@@ -21,6 +21,39 @@ pub fn create(path: &Path) -> Result<File, WriteError> {
     File::create(path).map_err(cannot_write(path))
 }
 
+/// A file that has its name once it is whole, so that one that was cut by Ctrl-C is not taken for it.
+#[derive(Debug)]
+pub struct Unfinished {
+    path: PathBuf,
+    /// `None` for what is no file, such as a pipe.
+    part: Option<PathBuf>,
+}
+
+impl Unfinished {
+    /// Creates the file under a name that ends in `.part`.
+    ///
+    /// # Errors
+    /// [`WriteError`].
+    pub fn create(path: &Path) -> Result<(File, Unfinished), WriteError> {
+        let is_file = path.metadata().map_or(true, |metadata| metadata.is_file());
+        let part = is_file.then(|| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(".part");
+            PathBuf::from(name)
+        });
+        let file = File::create(part.as_deref().unwrap_or(path)).map_err(cannot_write(path))?;
+        Ok((file, Unfinished { path: path.to_owned(), part }))
+    }
+
+    /// Gives it its name, once everything is written.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn finish(self) -> io::Result<()> {
+        self.part.map_or(Ok(()), |part| std::fs::rename(part, &self.path))
+    }
+}
+
 /// Writes a whole file.
 ///
 /// # Errors
@@ -84,6 +117,23 @@ impl Diagnose for WriteError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+
+    /// A regression: Ctrl-C left a series that was cut in the middle of a line under the name of a whole one.
+    #[test]
+    fn a_file_has_its_name_only_once_it_is_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("series.csv");
+        fs::write(&path, "old").expect("written");
+        let (mut file, unfinished) = Unfinished::create(&path).expect("created");
+        io::Write::write_all(&mut file, b"new").expect("written");
+        assert_eq!(fs::read_to_string(&path).expect("it is still there"), "old");
+        unfinished.finish().expect("renamed");
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "new");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+        let (_, pipe) = Unfinished::create(Path::new("/dev/null")).expect("it is no file");
+        pipe.finish().expect("nothing is to be done");
+    }
 
     #[test]
     fn a_file_that_cannot_be_written_is_named_with_a_way_out() {
@@ -92,6 +142,8 @@ mod tests {
         let error = error.expect_err("it is always full");
         assert_eq!(error.to_string(), "cannot write /dev/full");
         assert!(error.hint().expect("a hint").starts_with("free some space"), "{error:?}");
+        let error = Unfinished::create(Path::new("/nowhere/at/all.csv")).expect_err("no such folder");
+        assert_eq!(error.to_string(), "cannot write /nowhere/at/all.csv");
         let error = create(Path::new("/nowhere/at/all.pcapng")).expect_err("no such folder");
         assert_eq!(error.hint().as_deref(), Some("make its folder with `mkdir -p /nowhere/at`"));
         let error = write(Path::new("/proc"), "x").expect_err("a folder");

@@ -208,6 +208,19 @@ fn one_error_names_all_missing_interfaces() {
     assert_eq!(fs::read_dir(folder.path()).expect("it exists").count(), 0, "nothing is left behind");
 }
 
+/// A regression: a value that is the default was ignored.
+#[test]
+fn options_of_a_second_link_are_refused_where_there_is_none() {
+    for option in ["--failure-detection 10ms", "--failover-return-after 2s", "--backup-rate 1G"] {
+        let arguments: Vec<&str> =
+            "run --inner a --link b --check".split(' ').chain(option.split(' ')).collect();
+        let (code, _, err) = run(&arguments);
+        let named = option.split(' ').next().expect("a name");
+        assert!(code == 2 && err.contains(&format!("{named} has no meaning without --backup")), "{err}");
+        assert_eq!(run(&[&arguments[..], &["--backup", "c"]].concat()).0, 0);
+    }
+}
+
 #[test]
 fn without_a_daemon_there_is_a_hint() {
     for arguments in [

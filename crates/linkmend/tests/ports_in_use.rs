@@ -78,6 +78,11 @@ fn a_port_in_use_may_be_taken_and_is_given_back() {
     assert!(reaches());
     let daemon = lab.start_between(&left, "left", "i0 --use-port-in-use");
     lab.wait_for_log("left", "ports are open");
+    let log = lab.read_log("left");
+    assert!(
+        log.contains("`i0` is in use: it has the address 10.1.0.1/24; the port is taken all the same"),
+        "{log}"
+    );
     assert!(!reaches(), "it carries the frames of others");
     assert_eq!(lab.stop(daemon, "-TERM"), Some(0));
     let log = lab.read_log("left");

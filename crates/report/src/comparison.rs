@@ -54,6 +54,21 @@ pub struct Comparison {
     too_few: bool,
 }
 
+/// A comparison with its verdict, to be written as JSON.
+#[derive(Debug, Serialize)]
+pub struct Judged<'a> {
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+    verdict: Verdict,
+}
+
+impl Judged<'_> {
+    /// Judges all rows.
+    pub fn all(rows: &[Comparison]) -> Vec<Judged<'_>> {
+        rows.iter().map(|comparison| Judged { comparison, verdict: comparison.verdict() }).collect()
+    }
+}
+
 impl Tolerance {
     /// Whether its number is valid: a tolerance is at least 0, a factor at least 1.
     pub fn is_sensible(self) -> bool {

@@ -39,7 +39,7 @@ mod table;
 mod tone;
 mod wrap;
 
-pub use comparison::{Comparison, Tolerance, Verdict};
+pub use comparison::{Comparison, Judged, Tolerance, Verdict};
 pub use plot::{
     Axis, BoxPlot, Distribution, GroupedBars, HeatMap, Hue, LayeredGraph, Line, Mark, Panel, Place, Plot,
     Scatter, Series, Stroke, Summary, TailPlot, Timeline,

@@ -163,7 +163,10 @@ pub fn check_all_devices(links: &[LinkConfig]) -> Result<(), DeviceErrors> {
 /// All problems with the interfaces of one link. A port that is yet to be created is skipped.
 pub fn device_problems(config: &LinkConfig) -> Vec<DeviceError> {
     // A port that carries the bypass is lost to this machine already, so a start takes nothing from it.
-    let mut problems = in_use(config, |interface| !bypass::carries_bypass(interface));
+    let mut problems = match config.use_port_in_use {
+        true => Vec::new(),
+        false => in_use(config, |interface| !bypass::carries_bypass(interface)),
+    };
     let mut link_ports = Vec::new();
     for interface in config.link_interfaces() {
         match usable(config, interface) {
@@ -196,14 +199,16 @@ pub fn device_problems(config: &LinkConfig) -> Vec<DeviceError> {
 
 /// The uses of ports that are no obstacle only as long as the bypass of an earlier run is there.
 pub(crate) fn uses_behind_bypass(config: &LinkConfig) -> Vec<DeviceError> {
-    in_use(config, bypass::carries_bypass)
+    if config.use_port_in_use { Vec::new() } else { in_use(config, bypass::carries_bypass) }
 }
 
-/// Those of `chosen` ports of a link that this machine itself uses, unless that is allowed.
+/// The uses of ports that end because the configuration allows it.
+pub(crate) fn uses_that_end(config: &LinkConfig) -> Vec<DeviceError> {
+    if config.use_port_in_use { in_use(config, |_| true) } else { Vec::new() }
+}
+
+/// Those of `chosen` ports of a link that this machine itself uses.
 fn in_use(config: &LinkConfig, chosen: impl Fn(&str) -> bool) -> Vec<DeviceError> {
-    if config.use_port_in_use {
-        return Vec::new();
-    }
     let login = login::of_this_process();
     let inner = match &config.inner {
         InnerPort::Existing(inner) => Some(inner),

@@ -27,8 +27,8 @@ mod validate;
 
 pub use class_field::ClassField;
 pub use daemon::{CONTROL_FOLDER, DaemonConfig};
-pub(crate) use devices::uses_behind_bypass;
 pub use devices::{DeviceError, DeviceErrors, check_all_devices, check_devices, device_problems};
+pub(crate) use devices::{uses_behind_bypass, uses_that_end};
 pub use error::{ConfigError, Place, Problem};
 pub use failover::FailoverConfig;
 pub use fallback::FallbackLimits;

@@ -8,7 +8,9 @@ mod tests;
 pub use error::DaemonError;
 
 use crate::bypass::{self, carries_bypass};
-use crate::config::{CONTROL_FOLDER, DaemonConfig, HostPort, LinkConfig, check_devices, uses_behind_bypass};
+use crate::config::{
+    CONTROL_FOLDER, DaemonConfig, HostPort, LinkConfig, check_devices, uses_behind_bypass, uses_that_end,
+};
 use crate::control::{Backend, Links, Loss, Reservation, Server};
 use crate::metrics::{MetricsServer, page_of_links};
 use crate::port::Interface;
@@ -67,6 +69,9 @@ impl Daemon {
                 tracing::warn!(
                     "{used}; the bypass has it already, but a start after a reboot is refused; hint: {hint}"
                 );
+            }
+            for used in uses_that_end(config) {
+                tracing::warn!("{used}; the port is taken all the same, as `use-port-in-use` asks");
             }
             start_link(config, &daemon.links, &mut daemon.host_ports)?;
         }

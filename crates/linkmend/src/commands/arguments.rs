@@ -273,11 +273,21 @@ pub fn written_beside(
     matches: &ArgMatches,
     command: &Command,
 ) -> Option<String> {
+    first_written(subcommand, matches, command, |id| !allowed.contains(&id))
+}
+
+/// The first option of a subcommand that was written, and not only has its default, of those whose names in the code are `wanted`.
+pub fn first_written(
+    subcommand: &str,
+    matches: &ArgMatches,
+    command: &Command,
+    wanted: impl Fn(&str) -> bool,
+) -> Option<String> {
     let command = command.find_subcommand(subcommand)?;
     let (_, matches) = matches.subcommand()?;
     let written = |argument: &&clap::Arg| {
         let id = argument.get_id().as_str();
-        !allowed.contains(&id) && matches.value_source(id) == Some(ValueSource::CommandLine)
+        wanted(id) && matches.value_source(id) == Some(ValueSource::CommandLine)
     };
     let argument = command.get_arguments().find(written)?;
     Some(argument.get_long().unwrap_or(argument.get_id().as_str()).to_owned())

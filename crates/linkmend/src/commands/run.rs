@@ -1,7 +1,7 @@
 //! `linkmend run`.
 
 use super::arguments::RunArgs;
-use crate::commands::arguments::written_beside;
+use crate::commands::arguments::{first_written, written_beside};
 use crate::daemon::{Signals, serve};
 use crate::failure::{Result, UsageError};
 use crate::output::print;
@@ -62,6 +62,18 @@ fn configuration(arguments: RunArgs, matches: &ArgMatches, command: &Command) ->
             let config = DaemonConfig { control, metrics, state, restore, links: file.links };
             Ok(config.resolved(true))
         }
-        None => Ok(daemon.with_link(link)?.resolved(false)),
+        None => {
+            // The configuration itself cannot tell a value that was written from the same default.
+            let of_backup = |id: &str| ["detection", "return_after", "backup_rate"].contains(&id);
+            if link.backup.is_none()
+                && let Some(option) = first_written("run", matches, command, of_backup)
+            {
+                return Err(UsageError::new(format!(
+                    "--{option} has no meaning without --backup, the interface of a second link; add it, or remove this"
+                ))
+                .into());
+            }
+            Ok(daemon.with_link(link)?.resolved(false))
+        }
     }
 }

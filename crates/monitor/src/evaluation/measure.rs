@@ -6,10 +6,13 @@ use super::{DetectionCell, EvaluationOptions, FULL_LOAD, FalseAlarmCell, POLL, Y
 use crate::detection::Detector;
 use linkmend_experiment::poisson_interval;
 use linkmend_random::Random;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Polls of a healthy link before it begins to corrupt, which the window then has.
 const HEALTHY_POLLS: u32 = 1_200;
+/// After so many polls it looks whether it is to stop.
+const POLLS_A_LOOK: u64 = 1 << 16;
 /// Polls after which a loss counts as not found: a day.
 const POLLS_MOST: u32 = 86_400;
 const CONFIDENCE: f64 = 0.95;
@@ -19,10 +22,15 @@ fn frames_per_poll(load: f64) -> u64 {
 }
 
 /// Starts the loss rate again and again.
-pub(super) fn detection(options: &EvaluationOptions, loss_rate: f64, load: f64) -> DetectionCell {
+pub(super) fn detection(
+    options: &EvaluationOptions,
+    loss_rate: f64,
+    load: f64,
+    stop: &AtomicBool,
+) -> DetectionCell {
     let mut times = Vec::new();
     let mut paper_times = Vec::new();
-    for run in 0..options.runs {
+    for run in (0..options.runs).take_while(|_| !stop.load(Ordering::Relaxed)) {
         let random = Random::new(options.seed, &format!("detection {loss_rate:e} {load} {run}"));
         let (ours, papers) = time_to_detect(options, random, loss_rate, load);
         times.extend(ours);
@@ -93,8 +101,8 @@ pub(super) fn false_alarms(
     options: &EvaluationOptions,
     background: f64,
     load: f64,
-    link_years: f64,
-    part: u64,
+    (link_years, part): (f64, u64),
+    stop: &AtomicBool,
 ) -> Alarms {
     let settings = &options.settings;
     let random = Random::new(options.seed, &format!("healthy {background:e} {part}"));
@@ -105,7 +113,10 @@ pub(super) fn false_alarms(
     let mut alarms = Alarms::default();
     let polls = (link_years * YEAR_S / POLL.as_secs_f64()) as u64;
     let mut now = Duration::ZERO;
-    for _ in 0..polls {
+    for poll in 0..polls {
+        if poll % POLLS_A_LOOK == 0 && stop.load(Ordering::Relaxed) {
+            break;
+        }
         let increment = link.poll(1.0);
         alarms.papers += u64::from(paper.alarm(settings, now, increment));
         now += POLL;

@@ -10,7 +10,7 @@ mod paper;
 use crate::detection::Settings;
 use linkmend_experiment::run_each;
 use serde::Serialize;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Frames a second of a 100G link that is full of 1,518-byte frames.
@@ -139,12 +139,12 @@ pub fn evaluate(
     let load = options.loads.iter().copied().fold(0.0, f64::max);
     let year_part = options.link_years / PARTS as f64;
     let parts = run_each(options.parts(), threads, stop, done, |index| match cells.get(index) {
-        Some(&(loss, load)) => Part::Detection(measure::detection(options, loss, load)),
+        Some(&(loss, load)) => Part::Detection(measure::detection(options, loss, load, stop)),
         None => {
             let index = index - cells.len();
             let background = options.backgrounds[index / PARTS];
             let part = (index % PARTS) as u64;
-            Part::FalseAlarms(measure::false_alarms(options, background, load, year_part, part))
+            Part::FalseAlarms(measure::false_alarms(options, background, load, (year_part, part), stop))
         }
     })?;
     let mut detection = Vec::new();
@@ -154,6 +154,9 @@ pub fn evaluate(
             Part::Detection(cell) => detection.push(cell),
             Part::FalseAlarms(part) => alarms.push(part),
         }
+    }
+    if stop.load(Ordering::Relaxed) {
+        return None;
     }
     let false_alarms = options.backgrounds.iter().zip(alarms.chunks(PARTS));
     Some(Evaluation {

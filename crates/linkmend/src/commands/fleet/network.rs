@@ -30,6 +30,12 @@ pub struct NetworkArgs {
 impl NetworkArgs {
     /// Builds the network that was described, or `alternative` if none was.
     pub fn build(&self, alternative: FabricParameters) -> Result<Topology> {
+        if let Some(layers) = &self.layers
+            && self.file().is_none_or(|path| path.exists() && !path.is_dir())
+        {
+            let text = "is for a folder of LLDP dumps, and --topology names none";
+            return Err(UsageError::new(format!("--layers {}: {text}", layers.display())).into());
+        }
         match &self.topology {
             Some(written) if names_file(written) => self.read(Path::new(written)),
             Some(written) => Ok(spec::layered(written)?),

@@ -1,9 +1,12 @@
 //! What protection leaves of a loss rate: the published table, a simulated one, or one from a file.
 
-use crate::failure::{Context, Result, UsageError};
+use crate::failure::{Result, UsageError};
 use clap::ValueEnum;
 use linkmend_fleet::protection::ProtectionTable;
-use std::path::Path;
+
+/// What may be written instead.
+const HINT: &str = "write `authors`, `25G`, `100G` or `400G`, or name a JSON file with rows of loss_rate, effective_loss_rate and \
+                    capacity";
 
 /// The mode whose rows of a table apply.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -30,9 +33,9 @@ pub fn read(written: &str) -> Result<ProtectionTable> {
     if let Some(table) = ProtectionTable::named(written) {
         return Ok(table);
     }
-    let path = Path::new(written);
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read the protection table {}", path.display()))?;
-    let table = ProtectionTable::from_json(&text);
-    Ok(table.map_err(|error| UsageError::new(format!("{}: {error}", path.display())))?)
+    let refused =
+        |reason: String| UsageError::hinted(format!("--protection {written}: {reason}"), HINT.to_owned());
+    let text = std::fs::read_to_string(written)
+        .map_err(|error| refused(format!("no table has this name, and the file cannot be read: {error}")))?;
+    Ok(ProtectionTable::from_json(&text).map_err(|error| refused(error.to_string()))?)
 }

@@ -8,7 +8,7 @@ use super::share;
 use super::source::{DRAWING, DrawArgs, network_and_trace};
 use crate::failure::{Context, Result};
 use crate::output;
-use crate::written_file::{self, cannot_write};
+use crate::written_file::{Unfinished, cannot_write};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_fleet::optimizer::Objective;
@@ -83,7 +83,7 @@ pub struct SimulateArgs {
     /// Loss rate of a link that does not corrupt
     #[arg(long, value_name = "LOSS", default_value = "1e-18")]
     clean_loss_rate: LossRate,
-    /// Write all metrics before and after every event to this file (CSV)
+    /// Write all metrics before and after every event to this file (CSV); until it is whole, its name ends in .part
     #[arg(long, value_name = "FILE")]
     series: Option<PathBuf>,
     /// Print JSON instead of a table
@@ -145,8 +145,9 @@ pub fn execute(arguments: &SimulateArgs) -> Result<()> {
     let settings = arguments.settings(&topology, protection)?;
     let mut series = match &arguments.series {
         Some(path) => {
-            let file = BufWriter::new(written_file::create(path)?);
-            Some(SeriesWriter::new(file).map_err(cannot_write(path))?)
+            let (file, unfinished) = Unfinished::create(path)?;
+            let writer = SeriesWriter::new(BufWriter::new(file)).map_err(cannot_write(path))?;
+            Some((writer, unfinished))
         }
         None => None,
     };
@@ -154,7 +155,7 @@ pub fn execute(arguments: &SimulateArgs) -> Result<()> {
     let bar = progress(trace.events().last().map_or(0, |event| event.time_s));
     let mut steps = 0_u64;
     let summary = simulate(&topology, &trace, &settings, &mut |step, _| {
-        if let Some(series) = &mut series
+        if let Some((series, _)) = &mut series
             && trouble.is_ok()
         {
             trouble = series.write(step);
@@ -165,11 +166,14 @@ pub fn execute(arguments: &SimulateArgs) -> Result<()> {
         }
     });
     bar.finish_and_clear();
-    let written = trouble.and_then(|()| series.map_or(Ok(()), SeriesWriter::finish));
+    let written = trouble.and_then(|()| match series {
+        Some((writer, unfinished)) => writer.finish().and_then(|()| unfinished.finish()),
+        None => Ok(()),
+    });
     written.map_err(cannot_write(arguments.series.as_deref().unwrap_or(Path::new("series"))))?;
     let wall_s = began.elapsed().as_secs_f64();
     if arguments.json {
-        return arguments.print_json(&topology, &summary, wall_s);
+        return arguments.print_json(&topology, &summary);
     }
     let (width, colour) = output::terminal(TABLE_WIDTH);
     Ok(output::print(&arguments.table(&topology, &summary, wall_s).to_text(width, colour))?)
@@ -207,7 +211,7 @@ impl SimulateArgs {
         })
     }
 
-    fn print_json(&self, topology: &Topology, summary: &Summary, wall_s: f64) -> Result<()> {
+    fn print_json(&self, topology: &Topology, summary: &Summary) -> Result<()> {
         let mut object = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "seed": self.draw.seed,
@@ -217,7 +221,6 @@ impl SimulateArgs {
             "constraint": self.constraint,
             "repair": self.repair.delays()?.to_string(),
             "crew": self.repair.crew(),
-            "wall_s": wall_s,
         });
         let summary = serde_json::to_value(summary).context("a summary is no JSON")?;
         if let (Some(object), Some(summary)) = (object.as_object_mut(), summary.as_object()) {

@@ -8,7 +8,7 @@ use crate::output;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_quantity::Count;
-use linkmend_report::{Comparison, Tolerance, Unit, Verdict};
+use linkmend_report::{Comparison, Judged, Tolerance, Unit, Verdict};
 use linkmend_sim::flows::{Check, CheckCase, RdmaMechanisms, check_cases};
 
 /// Timeouts that must be seen for their interval to mean anything: it is that of weighed counts, and normal.
@@ -61,7 +61,7 @@ pub fn execute(arguments: &CheckArgs) -> Result<()> {
     }
     bar.finish_and_clear();
     if arguments.json {
-        output::print(&serde_json::to_string_pretty(&rows).context("the rows are no JSON")?)?;
+        output::print(&serde_json::to_string_pretty(&Judged::all(&rows)).context("the rows are no JSON")?)?;
     } else {
         let (width, colour) = output::terminal(TABLE_WIDTH);
         let title = "timeouts in a flow: the model (as published) and the simulated transport (as measured)";

@@ -5,7 +5,7 @@ use crate::failure::{Context, Error, Hinted, Result};
 use crate::output;
 use clap::Args;
 use linkmend_rdma::{Flows, Sizes, published};
-use linkmend_report::Comparison;
+use linkmend_report::{Comparison, Judged};
 use linkmend_sim::host::FlowSizes;
 
 /// Flows by which the distribution of sizes is computed.
@@ -34,7 +34,7 @@ pub fn execute(arguments: &PublishedArgs) -> Result<()> {
     };
     let rows = published::comparisons(&flows("web-search"), &flows("data-mining"));
     if arguments.json {
-        output::print(&serde_json::to_string_pretty(&rows).context("the rows are no JSON")?)?;
+        output::print(&serde_json::to_string_pretty(&Judged::all(&rows)).context("the rows are no JSON")?)?;
     } else {
         let (width, colour) = output::terminal(TABLE_WIDTH);
         let table = Comparison::table("what the paper derives (Gao et al., JCST 2022)", &rows);

@@ -4,18 +4,9 @@ use super::finished::{Finished, Tally};
 use super::{Options, page};
 use crate::failure::{Context, Result};
 use crate::written_file::cannot_write;
-use linkmend_report::{Comparison, Verdict};
-use serde::Serialize;
+use linkmend_report::Judged;
 use serde_json::{Value, json};
 use std::path::Path;
-
-/// A comparison with its verdict.
-#[derive(Serialize)]
-struct Judged<'a> {
-    #[serde(flatten)]
-    comparison: &'a Comparison,
-    verdict: Verdict,
-}
 
 /// Writes the folder of an experiment that has just finished.
 pub fn write_experiment(finished: &Finished, options: &Options) -> Result<()> {
@@ -68,8 +59,7 @@ pub fn summary(finished: &[&Finished], options: &Options) -> Value {
 }
 
 fn judged<'a>(finished: &'a Finished) -> Vec<Judged<'a>> {
-    let judged = |comparison: &'a Comparison| Judged { comparison, verdict: comparison.verdict() };
-    finished.comparisons.iter().map(judged).collect()
+    Judged::all(&finished.comparisons)
 }
 
 fn results(finished: &Finished, options: &Options) -> Value {

@@ -52,8 +52,7 @@ fn results(sweep: &Sweep<'_>, options: &Options) -> Result<Value> {
             }
         };
         if let Some(fields) = result.as_object_mut() {
-            // How long it took is not a result, and the seed of the first of several runs is given below.
-            fields.remove("wall_s");
+            // That of the first of several runs is given below.
             fields.remove("seed");
         }
         points.push(json!({

@@ -4,6 +4,7 @@ use super::stress::usage;
 use crate::failure::{Result, UsageError};
 use crate::written_file::{self, cannot_write};
 use clap::Args;
+use linkmend_diagnose::ParameterError;
 use linkmend_quantity::Count;
 use linkmend_sim::flows::{FlowsConfig, PortCapture, PortCaptureOptions, find_port, port_name};
 use linkmend_sim::link::config::RATE_REQUIREMENT;
@@ -53,7 +54,8 @@ impl PcapArgs {
             return Err(UsageError::new("--pcap-frames 0: must be at least 1".to_owned()).into());
         }
         let port = match (&self.pcap_port, config.corrupting.first()) {
-            (Some(written), _) => find_port(&config.graph, written).map_err(usage)?,
+            (Some(written), _) => find_port(&config.graph, written)
+                .map_err(|error| usage(ParameterError { parameter: "pcap-port", ..error }))?,
             (None, Some(link)) => PortId::new(*link, Side::A),
             (None, None) => {
                 let text = "--pcap: no link of this topology corrupts; name a port with --pcap-port";
