@@ -1,0 +1,56 @@
+//! What is shipped for operators: units that bound their memory, and hooks that take names for nothing but names.
+
+use linkmend_tidy::workspace_root;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+#[test]
+fn every_unit_bounds_its_memory() {
+    let folder = std::fs::read_dir(workspace_root().join("dist")).expect("the folder");
+    let paths = folder.map(|entry| entry.expect("an entry").path());
+    let units: Vec<_> = paths.filter(|path| path.extension().is_some_and(|end| end == "service")).collect();
+    assert_eq!(units.len(), 2, "{units:?}");
+    for path in units {
+        let unit = std::fs::read_to_string(&path).expect("readable");
+        assert_eq!(unit.matches("\nMemoryMax=").count(), 1, "{}", path.display());
+    }
+}
+
+/// The scripts in docs/corruptd.md.
+fn hooks() -> Vec<String> {
+    let document = std::fs::read_to_string(workspace_root().join("docs/corruptd.md")).expect("readable");
+    let scripts = document.split("```sh\n").skip(1);
+    scripts.filter_map(|after| Some(after.split("```").next()?.to_owned())).collect()
+}
+
+/// Names come from other machines. A name with a command in it must reach `ip` and `linkmend` as it is.
+#[test]
+fn hooks_in_the_documents_run_nothing_that_a_name_says() {
+    const HOSTILE: &str = "$(touch${IFS}ran);touch${IFS}ran;*";
+    let folder = tempfile::tempdir().expect("a folder");
+    for tool in ["ip", "linkmend"] {
+        let path = folder.path().join(tool);
+        std::fs::write(&path, format!("#!/bin/sh\nprintf '<%s>' {tool} \"$@\" >> told\n")).expect("written");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("ours");
+    }
+    let hooks = hooks();
+    assert_eq!(hooks.len(), 2, "one for each kind of hook");
+    for hook in hooks {
+        let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").expect("a PATH"));
+        let status = Command::new("sh")
+            .args(["-c", &hook])
+            .current_dir(folder.path())
+            .env("PATH", path)
+            .env("LINKMEND_ACTION", if hook.contains("LINKMEND_PORTS") { "disable" } else { "protect" })
+            .env("LINKMEND_PORT", format!("leaf1/{HOSTILE}"))
+            .env("LINKMEND_PORTS", format!("leaf1/{HOSTILE} spine1/eth0"))
+            .env("LINKMEND_LINK", HOSTILE)
+            .env("LINKMEND_MODE", "ordered")
+            .env("LINKMEND_LOSS_RATE", "1e-3")
+            .status();
+        assert!(status.expect("sh").success(), "{hook}");
+    }
+    let told = std::fs::read_to_string(folder.path().join("told")).expect("the hooks called something");
+    assert_eq!(told.matches(&format!("<{HOSTILE}>")).count(), 2, "{told}");
+    assert!(!folder.path().join("ran").exists(), "{told}");
+}
