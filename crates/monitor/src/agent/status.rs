@@ -55,6 +55,9 @@ pub struct DisabledStatus {
     /// Whether it is in operation to see whether it still corrupts.
     pub on_trial: bool,
     pub failed_trials: u32,
+    /// Whether the command that disables it has failed, and is tried again: it may carry traffic as before.
+    #[serde(default)]
+    pub failing: bool,
     /// When it is tried next.
     pub trial_at_s: Option<u64>,
 }

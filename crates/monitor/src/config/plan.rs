@@ -2,11 +2,11 @@
 
 use super::ConfigError;
 use crate::actuator::fault;
-use crate::planning::GuardSettings;
+use crate::planning::{GuardSettings, Network};
 use linkmend_diagnose::ParameterError;
 use linkmend_quantity::{BitRate, Share, Span};
 use linkmend_topology::file::{TopologyFileOptions, read_topology};
-use linkmend_topology::{Topology, spec};
+use linkmend_topology::spec;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -177,12 +177,13 @@ impl PlanConfig {
 ///
 /// # Errors
 /// If there is no such file or kind, or it is no network.
-pub fn network(topology: &str) -> Result<Topology, ConfigError> {
+pub fn network(topology: &str) -> Result<Network, ConfigError> {
     if !spec::names_file(topology) {
-        return Ok(spec::layered(topology)?);
+        return Ok(spec::layered(topology)?.into());
     }
     let options = TopologyFileOptions { default_speed: Some(SPEED_DEFAULT), layers: None };
-    Ok(read_topology(Path::new(topology), &options)?.topology)
+    let loaded = read_topology(Path::new(topology), &options)?;
+    Ok(Network::new(loaded.topology, &loaded.cables))
 }
 
 impl PlanChoice {
@@ -190,7 +191,7 @@ impl PlanChoice {
     ///
     /// # Errors
     /// If there is no such file or kind, or it is no network.
-    pub fn network(&self) -> Result<Topology, ConfigError> {
+    pub fn network(&self) -> Result<Network, ConfigError> {
         network(&self.topology)
     }
 }

@@ -12,12 +12,11 @@ use crate::agent::{Action, Agent, AgentStatus, PlanStatus};
 use crate::bus::{Bus, BusError, BusEvent, EmbeddedBus, RedisBus, RehearsedBus};
 use crate::config::{ActuatorChoice, BusChoice, ConfigError, PlanChoice, Resolved, SourceChoice, network};
 use crate::exchange::{DirectionState, Directions};
-use crate::planning::{Planner, PlannerSettings, downstream_ports};
+use crate::planning::{Network, Planner, PlannerSettings, downstream_ports};
 use crate::source::{LinkmendSource, LinuxSource, PrometheusSource, SonicSource, Source};
 use linkmend_dataplane::control::SocketError;
 use linkmend_dataplane::metrics::{MetricsError, MetricsServer};
 use linkmend_diagnose::{Diagnose, ParameterError};
-use linkmend_topology::Topology;
 use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -97,7 +96,7 @@ pub struct Corruptd {
     synchronised: bool,
     planner: Option<PlanThread>,
     /// In which links are recognised that only pass on what others corrupt.
-    topology: Option<Topology>,
+    topology: Option<Network>,
     plan_from: Duration,
     socket: StatusSocket,
     /// What the metrics show, if anybody asked for them.

@@ -1,10 +1,11 @@
 //! Which link of a topology a direction is of.
 
+use super::Network;
 use crate::PortName;
 use crate::exchange::Directions;
 use linkmend_fleet::plan::{LinkFinder, ReportedLink};
 use linkmend_topology::{LinkId, SwitchId, Topology};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// A link that corrupts.
@@ -15,6 +16,8 @@ pub struct PlacedLink {
     pub ports: [PortName; 2],
     /// What each of them counts; at least one does.
     pub loss_rates: [Option<f64>; 2],
+    /// Whether it may be another one of several links between its switches: their ports are not known.
+    pub is_interchangeable: bool,
 }
 
 /// A direction whose link is not known.
@@ -43,6 +46,12 @@ pub struct Found {
 }
 
 impl PlacedLink {
+    /// Its name in the topology, or its ports if the topology cannot tell it from those beside it.
+    pub fn name(&self, topology: &Topology) -> String {
+        let [one, other] = &self.ports;
+        if self.is_interchangeable { format!("{one}--{other}") } else { topology.names().link(self.link) }
+    }
+
     /// The rate of its worse direction.
     pub fn loss_rate(&self) -> f64 {
         self.loss_rates.into_iter().flatten().fold(0.0, f64::max)
@@ -69,12 +78,17 @@ impl Found {
     }
 }
 
+/// What the two ports of a cable count.
+type Rates = [Option<f64>; 2];
+
 /// The links that count corrupted frames, and the directions whose links are not known.
 ///
-/// Agents must have the names of the topology's switches. Of several links between two switches, the corrupting cables are
-/// taken in order of their ports: the plan does not depend on which of equal links they are.
-pub fn corrupting_links(topology: &Topology, directions: &Directions) -> Found {
-    let mut cables: BTreeMap<[&PortName; 2], [Option<f64>; 2]> = BTreeMap::new();
+/// Agents must have the names of the topology's switches. A link is found by its ports, if the network names them. Of several
+/// links between two switches whose ports it does not name, the corrupting cables are taken in order: the plan does not
+/// depend on which of equal links they are.
+pub fn corrupting_links(network: &Network, directions: &Directions) -> Found {
+    let topology = network.topology();
+    let mut cables: BTreeMap<[&PortName; 2], Rates> = BTreeMap::new();
     let mut found = Found::default();
     let mut outside = Vec::new();
     for (port, state) in directions {
@@ -94,34 +108,55 @@ pub fn corrupting_links(topology: &Topology, directions: &Directions) -> Found {
             }
         }
     }
-    let finder = LinkFinder::new(topology);
-    let mut taken: BTreeMap<[&str; 2], usize> = BTreeMap::new();
-    for ([one, other], loss_rates) in cables {
-        let mut switches = [one.agent(), other.agent()];
-        switches.sort_unstable();
-        let links = finder.all_between(switches[0], switches[1]);
-        let next = taken.entry(switches).or_default();
-        match links.get(*next) {
-            Some(&link) => {
-                found.links.push(PlacedLink { link, ports: [one.clone(), other.clone()], loss_rates });
+    for (ends @ [one, other], loss_rates, place) in places(network, &cables) {
+        match place {
+            Ok((link, is_interchangeable)) => {
+                let ports = ends.map(PortName::clone);
+                found.links.push(PlacedLink { link, ports, loss_rates, is_interchangeable });
             }
-            None => {
-                let [one_switch, other_switch] = switches;
-                let why = match links.len() {
-                    0 => format!("the network has no link between {one_switch} and {other_switch}"),
-                    many => {
-                        format!("the network has only {many} links between {one_switch} and {other_switch}")
-                    }
-                };
+            Err(why) => {
                 let counting = [one, other].into_iter().zip(loss_rates);
                 outside.extend(counting.filter_map(|(port, loss_rate)| Some((port, loss_rate?))));
                 found.unplaced.push(Unplaced { port: one.clone(), why });
             }
         }
-        *next += 1;
     }
     found.entering = entering(topology, &outside);
     found
+}
+
+/// The link of each cable, and whether it may be another one beside it; or why it is not known.
+fn places<'a>(
+    network: &Network,
+    cables: &BTreeMap<[&'a PortName; 2], Rates>,
+) -> Vec<([&'a PortName; 2], Rates, Result<(LinkId, bool), String>)> {
+    let finder = LinkFinder::new(network.topology());
+    let between = |[one, other]: [&PortName; 2]| {
+        let mut switches = [one.agent(), other.agent()];
+        switches.sort_unstable();
+        finder.all_between(switches[0], switches[1])
+    };
+    // Either port is enough: the other one may be called by another name.
+    let by_port = |ends: [&PortName; 2], links: &[LinkId]| {
+        let named = ends.into_iter().filter_map(|port| network.link_of(port));
+        let links: BTreeSet<LinkId> = named.filter(|link| links.contains(link)).collect();
+        if links.len() == 1 { links.first().copied() } else { None }
+    };
+    let mut taken: BTreeSet<LinkId> =
+        cables.keys().filter_map(|ends| by_port(*ends, &between(*ends))).collect();
+    let mut place = |ends: [&PortName; 2]| {
+        let links = between(ends);
+        if let Some(link) = by_port(ends, &links) {
+            return Ok((link, false));
+        }
+        let [one, other] = ends.map(PortName::agent);
+        match links.iter().find(|link| taken.insert(**link)) {
+            Some(&link) => Ok((link, links.len() > 1)),
+            None if links.is_empty() => Err(format!("the network has no link between {one} and {other}")),
+            None => Err(format!("the network has only {} links between {one} and {other}", links.len())),
+        }
+    };
+    cables.iter().map(|(ends, loss_rates)| (*ends, *loss_rates, place(*ends))).collect()
 }
 
 /// The highest of these rates at each switch.
@@ -153,10 +188,11 @@ pub(super) mod tests {
                            - {name: spine2, layer: 1}\nlinks:\n  - {from: leaf1, to: spine1}\n  - {from: leaf1, to: spine1}\n  \
                            - {from: leaf1, to: spine2}\n  - {from: leaf2, to: spine2}\n";
 
-    pub(in crate::planning) fn network(text: &str) -> Topology {
+    pub(in crate::planning) fn network(text: &str) -> Network {
         let options =
             TopologyFileOptions { default_speed: Some(linkmend_quantity::BitRate(1)), ..Default::default() };
-        parse_topology(text.as_bytes().to_vec(), "network.yaml", &options).expect("a network").topology
+        let loaded = parse_topology(text.as_bytes().to_vec(), "network.yaml", &options).expect("a network");
+        Network::new(loaded.topology, &loaded.cables)
     }
 
     pub(in crate::planning) fn directions(of: &[(&str, Option<&str>, f64)]) -> Directions {
@@ -175,9 +211,10 @@ pub(super) mod tests {
 
     #[test]
     fn both_directions_are_one_link_and_parallel_cables_are_several() {
-        let topology = &network(NETWORK);
+        let network = &network(NETWORK);
+        let topology = network.topology();
         let Found { links, entering, unplaced } = corrupting_links(
-            topology,
+            network,
             &directions(&[
                 ("leaf1/a", Some("spine2/a"), 1e-4),
                 ("spine2/a", Some("leaf1/a"), 1e-3),
@@ -206,5 +243,31 @@ pub(super) mod tests {
                 "spine1/z: the network has no link between spine1 and tor9",
             ]
         );
+    }
+
+    /// Eight links between two switches, and a ninth whose ports are not named.
+    #[test]
+    fn parallel_links_are_told_apart_by_their_ports() {
+        let links: String = (0..8)
+            .map(|n| format!("  - {{from: leaf1, to: sp0, name: L{n}, from_port: p{n}, to_port: q{n}}}\n"))
+            .collect();
+        let switches = "switches:\n  - {name: leaf1, layer: 0}\n  - {name: sp0, layer: 1}\n";
+        let network = network(&format!("{switches}links:\n{links}  - {{from: leaf1, to: sp0, name: L8}}\n"));
+        let names = |of: &[(&str, Option<&str>, f64)]| {
+            let found = corrupting_links(&network, &directions(of));
+            let names = found.links.iter().map(|link| link.name(network.topology()));
+            names.chain(found.unplaced.iter().map(ToString::to_string)).collect::<Vec<String>>()
+        };
+        assert_eq!(names(&[("leaf1/p5", Some("sp0/q5"), 1e-3)]), ["L5"]);
+        assert_eq!(
+            names(&[("sp0/q7", Some("leaf1/p7"), 1e-3), ("leaf1/p5", Some("sp0/q5"), 1e-3)]),
+            ["L5", "L7"]
+        );
+        // One port is enough, and two that contradict each other name none.
+        assert_eq!(names(&[("leaf1/p5", Some("sp0/etp5"), 1e-3)]), ["L5"]);
+        assert_eq!(names(&[("leaf1/p5", Some("sp0/q6"), 1e-3)]), ["leaf1/p5--sp0/q6"]);
+        // What is not named takes no link of which the ports are known.
+        let both = [("leaf1/a", Some("sp0/a"), 1e-3), ("leaf1/p0", Some("sp0/q0"), 1e-3)];
+        assert_eq!(names(&both), ["leaf1/a--sp0/a", "L0"]);
     }
 }

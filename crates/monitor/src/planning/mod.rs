@@ -3,10 +3,12 @@
 
 mod guard;
 mod links;
+mod network;
 mod planner;
 mod upstream;
 
 pub use guard::{DisabledLink, Guard, GuardMemory, GuardSettings, Hold, Trial};
 pub use links::{Found, PlacedLink, Unplaced, corrupting_links};
+pub use network::Network;
 pub use planner::{Planned, Planner, PlannerSettings, Verdict};
 pub use upstream::downstream_ports;

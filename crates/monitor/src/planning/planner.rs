@@ -1,5 +1,6 @@
 //! A plan that is kept while links begin to corrupt, get worse and come back.
 
+use super::Network;
 use super::links::{PlacedLink, Unplaced, corrupting_links};
 use crate::PortName;
 use crate::exchange::{DirectionState, Directions, Protection, Request};
@@ -8,7 +9,7 @@ use linkmend_fleet::deployment::Deployment;
 use linkmend_fleet::optimizer::Objective;
 use linkmend_fleet::plan::{Action, Plan, PlanSettings};
 use linkmend_fleet::protection::{ProtectionLimits, ProtectionTable};
-use linkmend_topology::{LinkId, Topology};
+use linkmend_topology::LinkId;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +34,7 @@ pub struct PlannerSettings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
-    /// Its name in the topology.
+    /// Its name in the topology, or its ports if that cannot tell it from those beside it.
     pub link: String,
     /// Its two ports, sorted.
     pub ports: [PortName; 2],
@@ -57,7 +58,7 @@ pub struct Planned {
 /// ([`disabled`](Self::disabled)); everything else is planned anew each time.
 #[derive(Debug)]
 pub struct Planner {
-    topology: Topology,
+    network: Network,
     settings: PlanSettings,
     disabled: BTreeSet<[PortName; 2]>,
 }
@@ -65,7 +66,7 @@ pub struct Planner {
 impl Planner {
     /// A planner for a network in which these links, by their two ports, are disabled already.
     pub fn new(
-        topology: Topology,
+        network: Network,
         settings: PlannerSettings,
         disabled: impl IntoIterator<Item = [PortName; 2]>,
     ) -> Planner {
@@ -81,7 +82,7 @@ impl Planner {
             crew: 1,
             store_and_forward: false,
         };
-        Planner { topology, settings, disabled: disabled.into_iter().collect() }
+        Planner { network, settings, disabled: disabled.into_iter().collect() }
     }
 
     /// Plans for what agents ask for now. A disabled link stays so until they have taken back what they asked for: they find
@@ -98,20 +99,25 @@ impl Planner {
         returned.iter().for_each(|ports| {
             self.disabled.remove(ports);
         });
-        let found = corrupting_links(&self.topology, &self.with_disabled(directions));
+        let topology = self.network.topology();
+        let found = corrupting_links(&self.network, &self.with_disabled(directions));
         let is_disabled = |link: &PlacedLink| self.disabled.contains(&link.ports);
-        let mut reported = found.reported(&self.topology, is_disabled);
+        let mut reported = found.reported(topology, is_disabled);
         for link in reported.iter_mut().filter(|link| link.disabled && link.loss_rate == Some(UNHEARD)) {
             link.loss_rate = None;
         }
-        let plan = Plan::with_entering(&self.topology, &reported, found.entering, self.settings.clone());
+        let plan = Plan::with_entering(topology, &reported, found.entering, self.settings.clone());
         let of: BTreeMap<LinkId, &PlacedLink> = found.links.iter().map(|link| (link.link, link)).collect();
         let disable = plan.by_urgency().into_iter().filter(|planned| planned.action == Action::Disable);
         let verdict = |link: LinkId| {
             let placed = of.get(&link)?;
             let why = plan.explain(link).map(|explained| explained.reasons.join(" ")).unwrap_or_default();
-            let link = self.topology.names().link(link);
-            Some(Verdict { link, ports: placed.ports.clone(), loss_rate: placed.loss_rate(), why })
+            Some(Verdict {
+                link: placed.name(topology),
+                ports: placed.ports.clone(),
+                loss_rate: placed.loss_rate(),
+                why,
+            })
         };
         let disable = disable.filter_map(|planned| verdict(planned.link)).collect();
         Planned { disable, returned, unplaced: found.unplaced }
@@ -134,11 +140,8 @@ impl Planner {
                 })
             };
             if !is_known(one, other) && !is_known(other, one) {
-                let target = self.settings.target_loss;
-                let loss_rate = UNHEARD;
-                let protection = Protection { mode: ProtectMode::Ordered, loss_rate, target, copies: 1 };
-                let (protection, sender) = (Some(protection), Some(other.clone()));
-                let request = Request { protection, sender, ..Request::default() };
+                let sender = Some(other.clone());
+                let request = Request { sender, ..unheard(self.settings.target_loss) };
                 all.insert(one.clone(), DirectionState { request: Some(request), acknowledgement: None });
             }
         }
@@ -150,10 +153,24 @@ impl Planner {
         self.disabled.insert(ports);
     }
 
+    /// What a link is called that has these ports; `None` if it is not of this network.
+    pub fn name_of(&self, [one, other]: &[PortName; 2]) -> Option<String> {
+        let request = Request { sender: Some(other.clone()), ..unheard(self.settings.target_loss) };
+        let state = DirectionState { request: Some(request), acknowledgement: None };
+        let found = corrupting_links(&self.network, &Directions::from([(one.clone(), state)]));
+        found.links.first().map(|link| link.name(self.network.topology()))
+    }
+
     /// The links that are disabled, by their ports.
     pub fn all_disabled(&self) -> &BTreeSet<[PortName; 2]> {
         &self.disabled
     }
+}
+
+/// Stands for what is asked for at a disabled link of which nothing is heard.
+fn unheard(target: f64) -> Request {
+    let protection = Protection { mode: ProtectMode::Ordered, loss_rate: UNHEARD, target, copies: 1 };
+    Request { protection: Some(protection), ..Request::default() }
 }
 
 #[cfg(test)]
@@ -226,6 +243,18 @@ mod tests {
         assert_eq!(links, ["tor1--agg1"]);
         planner.disabled(planned.disable[0].ports.clone());
         assert_eq!(planner.plan(&counted).disable, []);
+    }
+
+    /// L0 is as good as L1, but it is L1 that has to be disabled.
+    #[test]
+    fn a_parallel_link_is_called_by_its_own_name() {
+        let text = "switches:\n  - {name: leaf1, layer: 0}\n  - {name: sp0, layer: 1}\nlinks:\n  \
+                    - {from: leaf1, to: sp0, name: L0, from_port: p0, to_port: p0}\n  \
+                    - {from: leaf1, to: sp0, name: L1, from_port: p1, to_port: p1}\n";
+        let mut planner = Planner::new(network(text), PlannerSettings { constraint: 0.5, target: 1e-8 }, []);
+        let planned = planner.plan(&directions(&[("leaf1/p1", Some("sp0/p1"), 1e-2)]));
+        assert_eq!(planned.disable[0].link, "L1");
+        assert_eq!(planner.name_of(&planned.disable[0].ports).as_deref(), Some("L1"));
     }
 
     #[test]

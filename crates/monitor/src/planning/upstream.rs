@@ -1,33 +1,40 @@
 //! Which directions only carry what others have corrupted.
 
+use super::Network;
 use super::links::corrupting_links;
 use crate::PortName;
 use crate::exchange::Directions;
-use linkmend_fleet::attribution::{Counted, Counts, Verdict, attribute};
+use linkmend_fleet::attribution::{Counted, Counts, Culprit, Verdict, attribute};
 use linkmend_fleet::plan::{ReportedLink, culprit_name};
-use linkmend_topology::Topology;
 use std::collections::BTreeMap;
 
 /// The ports that count frames which were corrupted further up the path, with the link that did. Links above `activate` are
 /// certain to be among the directions.
 pub fn downstream_ports(
-    topology: &Topology,
+    network: &Network,
     directions: &Directions,
     activate: f64,
 ) -> BTreeMap<PortName, String> {
-    let found = corrupting_links(topology, directions);
+    let topology = network.topology();
+    let found = corrupting_links(network, directions);
     let counted =
         |of: &ReportedLink| Some(Counted { link: of.link, loss_rate: of.loss_rate?, receiver: of.receiver });
     let links = found.reported(topology, |_| false).iter().filter_map(counted).collect();
     let counts = Counts { links, entering: found.entering, reported_from: activate, ..Counts::default() };
     let attributed = attribute(topology, &counts);
+    let placed = |link| found.links.iter().find(|placed| placed.link == link);
+    let name = |culprit| match culprit {
+        Culprit::Link(link) => placed(link).map(|placed| placed.name(topology)),
+        Culprit::Outside(_) => None,
+    };
     let mut downstream = BTreeMap::new();
-    for placed in found.links {
+    for placed in &found.links {
         let Some(Verdict::Downstream(culprit)) = attributed.get(&placed.link).map(|of| of.verdict) else {
             continue;
         };
-        for (port, _) in placed.ports.into_iter().zip(placed.loss_rates).filter(|(_, rate)| rate.is_some()) {
-            downstream.insert(port, culprit_name(topology, culprit));
+        let culprit = name(culprit).unwrap_or_else(|| culprit_name(topology, culprit));
+        for (port, _) in placed.ports.iter().zip(placed.loss_rates).filter(|(_, rate)| rate.is_some()) {
+            downstream.insert(port.clone(), culprit.clone());
         }
     }
     downstream

@@ -58,8 +58,12 @@ fn alarms(status: &AgentStatus) -> Vec<String> {
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let mut alarms = status.troubles.clone();
     let Some(plan) = &status.plan else { return alarms };
-    let would = if status.dry_run { "WOULD BE DISABLED" } else { "DISABLED" };
     alarms.extend(plan.disabled.iter().map(|link| {
+        let what = match (status.dry_run, link.failing) {
+            (true, _) => "WOULD BE DISABLED",
+            (false, true) => "COULD NOT BE DISABLED, and is tried again,",
+            (false, false) => "DISABLED",
+        };
         let [one, other] = &link.ports;
         let since = link.since_s.map_or_else(String::new, |since| format!(" for {}", ago(now_s, since)));
         let next = match link.trial_at_s {
@@ -72,7 +76,7 @@ fn alarms(status: &AgentStatus) -> Vec<String> {
             1 => ", after 1 failed trial".to_owned(),
             many => format!(", after {many} failed trials"),
         };
-        format!("{would}{since}: {one} - {other} {}{next}{failed}", link.link)
+        format!("{what}{since}: {one} - {other} {}{next}{failed}", link.link)
     }));
     alarms.extend(plan.held.iter().map(|link| {
         let [one, other] = &link.ports;
@@ -234,6 +238,8 @@ mod tests {
     fn what_is_disabled_and_what_does_not_work_is_below_the_table_of_healthy_ports() {
         let ports = ["tor1/Ethernet0", "agg1/Ethernet0"];
         let disabled = json!([{ "ports": ports, "link": "tor1--agg1", "reason": "", "since_s": 0, "on_trial": true, "failed_trials": 2 }]);
+        let failing = json!({ "ports": ports, "link": "L5", "reason": "", "since_s": 0, "on_trial": false, "failed_trials": 0, "failing": true });
+        let disabled = json!([disabled[0], failing]);
         let held = json!([{ "ports": ports, "reason": "it waits" }]);
         let plan = json!({ "disabled": disabled, "held": held });
         let more = json!({ "troubles": ["the hook /x cannot be run"], "plan": plan });
@@ -244,6 +250,7 @@ mod tests {
             alarms[1].starts_with("DISABLED for ")
                 && alarms[1].contains("on trial now, after 2 failed trials")
         );
-        assert_eq!(alarms[2], "SHOULD BE DISABLED: tor1/Ethernet0 - agg1/Ethernet0: it waits");
+        assert!(alarms[2].starts_with("COULD NOT BE DISABLED, and is tried again, for "), "{alarms:?}");
+        assert_eq!(alarms[3], "SHOULD BE DISABLED: tor1/Ethernet0 - agg1/Ethernet0: it waits");
     }
 }

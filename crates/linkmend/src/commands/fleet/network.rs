@@ -4,7 +4,7 @@ use crate::failure::{Error, Result, UsageError};
 use clap::Args;
 use linkmend_fleet::FileKind;
 use linkmend_quantity::BitRate;
-use linkmend_topology::file::{TopologyFileOptions, read_topology};
+use linkmend_topology::file::{NamedCable, TopologyFileOptions, read_topology};
 use linkmend_topology::spec::{self, names_file};
 use linkmend_topology::{FabricParameters, Topology};
 use std::path::{Path, PathBuf};
@@ -30,6 +30,11 @@ pub struct NetworkArgs {
 impl NetworkArgs {
     /// Builds the network that was described, or `alternative` if none was.
     pub fn build(&self, alternative: FabricParameters) -> Result<Topology> {
+        Ok(self.build_with_cables(alternative)?.0)
+    }
+
+    /// The same with the ports of its links, as far as a file names them.
+    pub fn build_with_cables(&self, alternative: FabricParameters) -> Result<(Topology, Vec<NamedCable>)> {
         if let Some(layers) = &self.layers
             && self.file().is_none_or(|path| path.exists() && !path.is_dir())
         {
@@ -38,8 +43,8 @@ impl NetworkArgs {
         }
         match &self.topology {
             Some(written) if names_file(written) => self.read(Path::new(written)),
-            Some(written) => Ok(spec::layered(written)?),
-            None => Ok(alternative.build()?),
+            Some(written) => Ok((spec::layered(written)?, Vec::new())),
+            None => Ok((alternative.build()?, Vec::new())),
         }
     }
 
@@ -48,7 +53,7 @@ impl NetworkArgs {
         self.topology.as_deref().filter(|written| names_file(written)).map(Path::new)
     }
 
-    fn read(&self, path: &Path) -> Result<Topology> {
+    fn read(&self, path: &Path) -> Result<(Topology, Vec<NamedCable>)> {
         let options = TopologyFileOptions { default_speed: self.default_speed, layers: self.layers.clone() };
         let loaded = read_topology(path, &options).map_err(|error| match FileKind::detect(path) {
             FileKind::List => {
@@ -60,6 +65,6 @@ impl NetworkArgs {
         for warning in loaded.warnings {
             tracing::warn!("{warning}");
         }
-        Ok(loaded.topology)
+        Ok((loaded.topology, loaded.cables))
     }
 }

@@ -22,7 +22,7 @@ use linkmend_fleet::protection::ProtectionLimits;
 use linkmend_fleet::{FileError, FileKind};
 use linkmend_monitor::config::CONTROL_DEFAULT;
 use linkmend_monitor::daemon::ask_directions;
-use linkmend_monitor::planning::corrupting_links;
+use linkmend_monitor::planning::{Network, corrupting_links};
 use linkmend_quantity::LossRate;
 use linkmend_report::wrap;
 use linkmend_topology::{FabricParameters, SwitchId, Topology};
@@ -127,14 +127,16 @@ pub fn execute(arguments: &PlanArgs) -> Result<()> {
     if let Some(links) = &arguments.links {
         check_files(arguments.network.file(), links)?;
     }
-    let topology = arguments.network.build(FabricParameters::PAPER)?;
+    let (topology, cables) = arguments.network.build_with_cables(FabricParameters::PAPER)?;
+    let network = Network::new(topology, &cables);
+    let topology = network.topology();
     let settings = PlanSettings {
         constraint: arguments.constraint,
         target_loss: arguments.target.0,
         objective: arguments.objective.with(arguments.capacity_weight.0),
         protection,
         min_capacity: arguments.min_capacity,
-        deployment: arguments.upgraded.deployment(&topology)?,
+        deployment: arguments.upgraded.deployment(topology)?,
         limits: ProtectionLimits {
             per_pipe: arguments.max_protected_per_pipe,
             per_switch: arguments.max_protected_per_switch,
@@ -143,11 +145,11 @@ pub fn execute(arguments: &PlanArgs) -> Result<()> {
         store_and_forward: arguments.store_and_forward,
     };
     let (reported, entering) = match (&arguments.links, &arguments.corruptd) {
-        (Some(file), _) => (links(file, &topology)?, BTreeMap::new()),
-        (None, Some(socket)) => found_by_corruptd(socket, &topology)?,
+        (Some(file), _) => (links(file, topology)?, BTreeMap::new()),
+        (None, Some(socket)) => found_by_corruptd(socket, &network)?,
         (None, None) => (Vec::new(), BTreeMap::new()),
     };
-    let plan = Plan::with_entering(&topology, &reported, entering, settings);
+    let plan = Plan::with_entering(topology, &reported, entering, settings);
     // An explanation that is impossible is refused before any file is written.
     let explanation = match &arguments.explain {
         Some(written) => Some(explain(&plan, written, &arguments.source())?),
@@ -208,10 +210,18 @@ impl PlanArgs {
 /// known are named.
 fn found_by_corruptd(
     socket: &Path,
-    topology: &Topology,
+    network: &Network,
 ) -> Result<(Vec<ReportedLink>, BTreeMap<SwitchId, f64>)> {
     let directions = ask_directions(socket)?;
-    let found = corrupting_links(topology, &directions);
+    let topology = network.topology();
+    let found = corrupting_links(network, &directions);
+    for placed in found.links.iter().filter(|placed| placed.is_interchangeable).take(MAX_NAMED) {
+        let (link, [one, other]) = (topology.names().link(placed.link), &placed.ports);
+        output::remark(&format!(
+            "{link} stands for {one} - {other}: the network file does not say which of its parallel links that is \
+             (from_port, to_port)\n"
+        ));
+    }
     let unplaced = &found.unplaced;
     let more = unplaced.len().saturating_sub(MAX_NAMED);
     for port in unplaced.iter().take(MAX_NAMED) {

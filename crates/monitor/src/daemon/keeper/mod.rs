@@ -1,5 +1,8 @@
 //! Keeps the plan: disables what it disables, tries that later, and enables what is healthy.
 
+#[cfg(test)]
+mod tests;
+
 use super::plan_memory::Memory;
 use crate::PortName;
 use crate::actuator::{self, Stop};
@@ -48,10 +51,8 @@ pub(super) struct Keeper {
     memory: PathBuf,
     /// Links whose command has begun and has not succeeded. They count as disabled, because it may have done so.
     disabling: Vec<Verdict>,
-    /// When commands that have failed are tried again, in seconds since 1970.
-    retry_s: Option<u64>,
-    /// Why the latest command has failed.
-    trouble: Option<String>,
+    /// Links whose latest command has failed: when it is tried again, in seconds since 1970, and why it failed.
+    failed: BTreeMap<[PortName; 2], (u64, String)>,
     stop: Stop,
     started: Instant,
     decisions: Sender<Decision>,
@@ -73,14 +74,17 @@ impl Keeper {
         let Setup { planner, guard, hands, memory, mut before, stop, started } = setup;
         // People may take a link out of the file.
         before.guard.links.retain(|link| before.disabled.contains(&link.verdict.ports));
+        // The network file may say more of its ports than when they were disabled.
+        for verdict in before.guard.links.iter_mut().map(|link| &mut link.verdict) {
+            verdict.link = planner.name_of(&verdict.ports).unwrap_or_else(|| verdict.link.clone());
+        }
         Keeper {
             planner,
             guard: Guard::new(guard, before.guard, now_s()),
             hands,
             memory,
             disabling: before.disabling,
-            retry_s: None,
-            trouble: None,
+            failed: BTreeMap::new(),
             stop,
             started,
             decisions,
@@ -101,7 +105,8 @@ impl Keeper {
             }
             self.plan(&latest);
             let now = now_s();
-            let due = self.guard.next_timeout(now).into_iter().chain(self.retry_s).min();
+            let retries = self.failed.values().map(|(at, _)| *at);
+            let due = self.guard.next_timeout(now).into_iter().chain(retries).min();
             let next = match due {
                 None => changed.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 // What is overdue cannot be done now: no agent says anything of it.
@@ -120,9 +125,6 @@ impl Keeper {
     fn plan(&mut self, directions: &Directions) {
         let Planned { disable, returned, unplaced } = self.planner.plan(directions);
         self.name_what_is_not_planned_for(unplaced.iter().map(ToString::to_string), directions);
-        if self.retry_s.is_some_and(|at| at <= now_s()) {
-            self.retry_s = None;
-        }
         for ports in returned {
             self.take_back(ports);
         }
@@ -131,11 +133,13 @@ impl Keeper {
         self.held.retain(|ports| named.contains(ports));
         let still = self.planner.all_disabled();
         self.disabling.retain(|verdict| still.contains(&verdict.ports));
+        self.failed.retain(|ports, _| still.contains(ports));
         // What has failed is tried again first, when it is time: meanwhile it counts as disabled.
-        if self.retry_s.is_none() {
-            for verdict in std::mem::take(&mut self.disabling) {
-                self.disable(verdict);
-            }
+        let (waiting, due) =
+            std::mem::take(&mut self.disabling).into_iter().partition(|verdict| self.waits(&verdict.ports));
+        self.disabling = waiting;
+        for verdict in due {
+            self.disable(verdict);
         }
         for (verdict, why) in self.guard.failed_trials(now_s(), directions) {
             self.end_trial(verdict, why);
@@ -145,9 +149,21 @@ impl Keeper {
             self.consider(verdict);
         }
         for verdict in self.guard.due(now_s(), directions) {
-            self.try_again(verdict, directions);
+            if !self.is_failing(&verdict.ports) {
+                self.try_again(verdict, directions);
+            }
         }
         self.show(&named);
+    }
+
+    /// Whether the command that disables a link has failed, so that it may carry traffic as before.
+    fn is_failing(&self, ports: &[PortName; 2]) -> bool {
+        self.disabling.iter().any(|verdict| verdict.ports == *ports)
+    }
+
+    /// Whether a command for a link has failed a moment ago.
+    fn waits(&self, ports: &[PortName; 2]) -> bool {
+        self.failed.get(ports).is_some_and(|(at, _)| *at > now_s())
     }
 
     fn name_what_is_not_planned_for(
@@ -238,7 +254,7 @@ impl Keeper {
     fn take_back(&mut self, ports: [PortName; 2]) {
         let known = self.guard.memory().links.iter().find(|link| link.verdict.ports == ports);
         let verdict = known.map(|link| link.verdict.clone());
-        let waits = self.retry_s.is_some();
+        let waits = self.waits(&ports);
         let done = match &verdict {
             Some(_) if waits => Err(None),
             Some(verdict) => self.command("enable", verdict).map_err(Some),
@@ -264,8 +280,7 @@ impl Keeper {
     }
 
     fn fail(&mut self, verdict: Verdict, error: String) {
-        self.retry_s = Some(now_s() + RETRY_S);
-        self.trouble = Some(error.clone());
+        self.failed.insert(verdict.ports.clone(), (now_s() + RETRY_S, error.clone()));
         self.tell(verdict.ports, PlanVerdict::Failed, verdict.link, error);
     }
 
@@ -280,7 +295,7 @@ impl Keeper {
         command.env("LINKMEND_FRAMES", format!("{:.0}", frames.ceil()));
         let done = actuator::run(command, &self.stop);
         if done.is_ok() {
-            self.trouble = None;
+            self.failed.remove(ports);
         }
         done
     }
@@ -317,7 +332,10 @@ impl Keeper {
                 since_s: link.map(|link| link.since_s),
                 on_trial: link.is_some_and(|link| link.trial.is_some()),
                 failed_trials: link.map_or(0, |link| link.failed_trials),
-                trial_at_s: link.and_then(|link| self.guard.trial_at(link)),
+                failing: self.is_failing(ports),
+                trial_at_s: link
+                    .filter(|_| !self.is_failing(ports))
+                    .and_then(|link| self.guard.trial_at(link)),
             }
         });
         let is_advice = matches!(self.hands, Hands::None);
@@ -328,133 +346,8 @@ impl Keeper {
             let reason = hold.map_or_else(|| "nothing here disables it".to_owned(), |hold| hold.to_string());
             HeldStatus { ports: ports.clone(), reason, until_s }
         });
-        let status =
-            PlanStatus { disabled: disabled.collect(), held: held.collect(), trouble: self.trouble.clone() };
+        let trouble = self.failed.values().next().map(|(_, error)| error.clone());
+        let status = PlanStatus { disabled: disabled.collect(), held: held.collect(), trouble };
         *self.status.lock().unwrap_or_else(PoisonError::into_inner) = status;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::exchange::{DirectionState, Protection, Request};
-    use crate::planning::{GuardMemory, PlannerSettings};
-    use linkmend_dataplane::config::ProtectMode;
-    use linkmend_topology::file::{TopologyFileOptions, parse_topology};
-    use std::path::Path;
-    use std::sync::mpsc::channel;
-
-    /// A leaf with four spines, of which three must stay.
-    fn planner(disabled: BTreeSet<[PortName; 2]>) -> Planner {
-        let spines: String = (1..=4).map(|spine| format!("  - {{name: spine{spine}, layer: 1}}\n")).collect();
-        let links: String =
-            (1..=4).map(|spine| format!("  - {{from: leaf1, to: spine{spine}, speed: 100G}}\n")).collect();
-        let text = format!("switches:\n  - {{name: leaf1, layer: 0}}\n{spines}links:\n{links}");
-        let network = parse_topology(text.into_bytes(), "network.yaml", &TopologyFileOptions::default());
-        let settings = PlannerSettings { constraint: 0.75, target: 1e-8 };
-        Planner::new(network.expect("a network").topology, settings, disabled)
-    }
-
-    /// What agents ask for at the link to the first spine.
-    fn asked(generation: u64, loss_rate: Option<f64>) -> Directions {
-        let protection =
-            |loss_rate| Protection { mode: ProtectMode::Ordered, loss_rate, target: 1e-8, copies: 2 };
-        let sender = "spine1/a".parse().ok();
-        let request =
-            Request { generation, protection: loss_rate.map(protection), sender, ..Request::default() };
-        let state = DirectionState { request: Some(request), acknowledgement: None };
-        Directions::from([("leaf1/a".parse().expect("a port"), state)])
-    }
-
-    /// A keeper with a program that writes down what it is told, and that fails while there is a file `broken`.
-    fn keeper(folder: &Path, guard: GuardSettings) -> Keeper {
-        let (hook, told, broken) = (folder.join("hook"), folder.join("told"), folder.join("broken"));
-        let text = format!(
-            "#!/bin/sh\necho $LINKMEND_ACTION $LINKMEND_PORTS $LINKMEND_FRAMES >> {}\ntest ! -e {}\n",
-            told.display(),
-            broken.display()
-        );
-        // Were this process to write it, a child of another test could still have it open (ETXTBSY).
-        let mut writer = Command::new("sh");
-        writer.args(["-c", "printf %s \"$1\" > \"$0\" && chmod +x \"$0\""]).arg(&hook).arg(text);
-        assert!(writer.status().expect("there is a shell").success());
-        let memory = folder.join("plan.json");
-        let before = super::super::plan_memory::disabled_before(&memory).expect("as written");
-        let setup = Setup {
-            planner: planner(before.disabled.clone()),
-            guard,
-            hands: Hands::Hook(hook),
-            memory,
-            before,
-            stop: Stop::default(),
-            started: Instant::now(),
-        };
-        Keeper::new(setup, channel().0, Arc::default())
-    }
-
-    fn told(folder: &Path) -> Vec<String> {
-        let text = std::fs::read_to_string(folder.join("told")).unwrap_or_default();
-        text.lines().map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect()
-    }
-
-    fn status(keeper: &Keeper) -> PlanStatus {
-        keeper.status.lock().expect("no panic").clone()
-    }
-
-    #[test]
-    fn a_disabled_link_is_tried_disabled_again_and_enabled_when_it_is_healthy() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let folder = folder.path();
-        let now = Duration::ZERO;
-        let guard = GuardSettings { confirmation: now, trial_after: now, ..GuardSettings::default() };
-        let mut disabling = keeper(folder, guard);
-        disabling.plan(&asked(1, Some(1e-2)));
-        assert_eq!(told(folder), ["disable", "trial"]);
-        let frames = std::fs::read_to_string(folder.join("told")).expect("it ran");
-        assert!(frames.contains("leaf1/a spine1/a 1382"), "as many as would show the rate: {frames}");
-        assert!(status(&disabling).disabled[0].on_trial);
-        // After a restart it is on trial still. Nothing is known yet, and nothing happens.
-        drop(disabling);
-        let mut trying = keeper(folder, GuardSettings { trial_after: Duration::from_hours(1), ..guard });
-        trying.plan(&asked(1, Some(1e-2)));
-        assert_eq!(told(folder).len(), 2);
-        // It is found corrupting once more.
-        trying.plan(&asked(2, Some(1e-2)));
-        assert_eq!(told(folder), ["disable", "trial", "disable"]);
-        let disabled = status(&trying).disabled[0].clone();
-        assert!(!disabled.on_trial && disabled.failed_trials == 1, "{disabled:?}");
-        trying.plan(&asked(2, Some(1e-2)));
-        assert_eq!(told(folder).len(), 3, "its next trial is two hours away");
-        // It is healthy, and a hook that fails does not lose it.
-        std::fs::write(folder.join("broken"), "").expect("written");
-        trying.plan(&asked(3, None));
-        assert_eq!((told(folder).len(), status(&trying).disabled.len()), (4, 1));
-        assert!(status(&trying).trouble.is_some());
-        std::fs::remove_file(folder.join("broken")).expect("it is there");
-        trying.retry_s = None;
-        trying.plan(&asked(3, None));
-        assert_eq!(told(folder), ["disable", "trial", "disable", "enable", "enable"]);
-        assert_eq!(status(&trying), PlanStatus::default());
-    }
-
-    #[test]
-    fn what_waits_is_not_disabled_and_said() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut waiting = keeper(folder.path(), GuardSettings::default());
-        waiting.plan(&asked(1, Some(1e-2)));
-        assert_eq!(told(folder.path()).len(), 0);
-        let held = status(&waiting).held;
-        assert!(held[0].reason.contains("confirmation") && held[0].until_s.is_some(), "{held:?}");
-        // Others were disabled within the hour, before a restart.
-        let recent_s = vec![now_s(); 2];
-        let memory =
-            Memory::new(BTreeSet::new(), Vec::new(), GuardMemory { recent_s, ..GuardMemory::default() });
-        memory::write(&folder.path().join("plan.json"), &memory).expect("written");
-        let confirmed = GuardSettings { confirmation: Duration::ZERO, ..GuardSettings::default() };
-        let mut limited = keeper(folder.path(), confirmed);
-        limited.plan(&asked(1, Some(1e-2)));
-        assert_eq!(told(folder.path()).len(), 0);
-        let held = status(&limited).held;
-        assert!(held[0].reason.contains("disables-per-hour"), "{held:?}");
     }
 }
