@@ -1,7 +1,9 @@
 //! `linkmend corruptd` as users meet it.
 
+mod corruptd_source;
 mod program;
 
+use corruptd_source::Counting;
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
@@ -123,15 +125,20 @@ struct Remembering {
 }
 
 impl Remembering {
+    /// Nobody listens at port 1, so that it counts nothing.
     fn start(folder: &Path, directions: &Value, more: &[&str]) -> Remembering {
+        Remembering::counting(folder, directions, "http://127.0.0.1:1", more)
+    }
+
+    fn counting(folder: &Path, directions: &Value, source: &str, more: &[&str]) -> Remembering {
         let path = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
         let (state, socket) = (path("state.json"), path("socket"));
         let memory = serde_json::json!({ "version": 1, "directions": directions });
         std::fs::write(&state, memory.to_string()).expect("written");
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_linkmend"));
         command.args(["corruptd", "--agent", "leaf1", "--state", &state, "--control", &socket]);
-        // Nobody listens at port 1.
-        command.args(["--source", "prometheus", "--prometheus", "http://127.0.0.1:1"]).args(more);
+        command.args(["--source", "prometheus", "--prometheus", source, "--poll", "200ms"]).args(more);
+        command.args(["--prometheus-queries", "linkmend", "--hold-down", "1s"]);
         let daemon = command.stderr(std::process::Stdio::null()).spawn().expect("it starts");
         let begun = std::time::Instant::now();
         while linkmend_monitor::daemon::ask(Path::new(&socket)).is_err() {
@@ -226,11 +233,11 @@ fn hook(folder: &Path) -> (String, String) {
     (hook, told)
 }
 
-/// What an audit file says of plans.
+/// What an audit file says of plans, without links about which nothing is decided yet.
 fn plans(audit: &str) -> Vec<Value> {
     let lines = std::fs::read_to_string(audit).unwrap_or_default();
     let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-    lines.filter(|line| line["kind"] == "plan").collect()
+    lines.filter(|line| line["kind"] == "plan" && line["verdict"] != "unsure").collect()
 }
 
 /// A dry run had the hook run, and wrote down that the link was disabled.
@@ -243,13 +250,18 @@ fn a_dry_run_runs_no_hook_and_writes_no_file() {
     let (audit, memory, state) = (path("audit"), path("made/plan.json"), path("state.json"));
     let plan =
         ["--plan-topology", &network, "--plan-state", &memory, "--audit", &audit, "--disable-after", "0s"];
-    let dry = [&plan[..], &["--disable-hook", &hook, "--dry-run", "--cable", "eth4=spine4/eth0"]].concat();
+    let dry = [
+        &plan[..],
+        &["--disable-hook", &hook, "--dry-run", "--cable", "eth4=spine4/eth0", "--cable", "eth2=spine2/eth0"],
+    ]
+    .concat();
     // What another agent asks for is not done, either.
     let directions = serde_json::json!({
         "leaf1/eth2": request("spine2/eth0", 1e-2),
         "spine4/eth0": request("leaf1/eth4", 1e-5),
     });
-    let daemon = Remembering::start(folder.path(), &directions, &dry);
+    let counting = Counting::start(&[("eth2", 1e-2)]);
+    let daemon = Remembering::counting(folder.path(), &directions, &counting.url, &dry);
     let before = std::fs::read_to_string(&state).expect("it is there");
     let begun = std::time::Instant::now();
     while plans(&audit).is_empty() {
@@ -266,6 +278,28 @@ fn a_dry_run_runs_no_hook_and_writes_no_file() {
     for made in [&told, &memory, &path("made")] {
         assert!(!Path::new(made).exists(), "{made}");
     }
+}
+
+/// An agent that has been restarted must find by its own counters that a link corrupts, and here nothing can be read.
+#[test]
+fn what_was_asked_for_before_a_restart_is_not_enough_to_disable_a_link() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let network = network(folder.path());
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (hook, told) = hook(folder.path());
+    let (audit, memory) = (path("audit"), path("plan.json"));
+    let plan = ["--plan-topology", &network, "--plan-state", &memory, "--audit", &audit];
+    let may_disable = [&plan[..], &["--disable-hook", &hook, "--disable-after", "0s"]].concat();
+    let directions = serde_json::json!({ "leaf1/eth2": request("spine2/eth0", 1e-2) });
+    let _silent = Remembering::start(folder.path(), &directions, &may_disable);
+    let audited = || std::fs::read_to_string(&audit).unwrap_or_default();
+    let begun = std::time::Instant::now();
+    while !audited().contains("is not disabled: no agent of its ports finds") {
+        assert!(begun.elapsed().as_secs() < 20, "{}", audited());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    assert!(plans(&audit).is_empty() && !Path::new(&told).exists(), "{}", audited());
 }
 
 #[test]
@@ -296,14 +330,21 @@ fn links_that_the_network_can_spare_are_disabled_once_if_that_is_allowed() {
         verdicts.iter().map(|(port, verdict)| ((*port).to_owned(), (*verdict).to_owned())).collect()
     };
     // Not allowed, it is said; three of four paths must stay.
-    let daemon = Remembering::start(folder.path(), &both, &plan);
+    let counting = Counting::start(&[("eth1", 1e-5), ("eth2", 1e-2)]);
+    let cables = ["--cable", "eth1=spine1/eth0", "--cable", "eth2=spine2/eth0"];
+    let plan = [&plan[..], &cables].concat();
+    let may_disable = [&may_disable[..], &cables].concat();
+    let start = |directions: &Value, plan: &[&str]| {
+        Remembering::counting(folder.path(), directions, &counting.url, plan)
+    };
+    let daemon = start(&both, &plan);
     wait_for(1);
     drop(daemon);
     assert_eq!(verdicts(), expected(&[("leaf1/eth2", "advised")]));
     assert!(!Path::new(&told).exists());
     // Allowed, it is done, and a restart does not do it again.
     for _ in 0..2 {
-        let daemon = Remembering::start(folder.path(), &both, &may_disable);
+        let daemon = start(&both, &may_disable);
         wait_for(2);
         // What the bus has said is planned for at once.
         let socket = Path::new(&daemon.socket);
@@ -314,15 +355,19 @@ fn links_that_the_network_can_spare_are_disabled_once_if_that_is_allowed() {
     }
     assert_eq!(verdicts().len(), 2, "{:?}", verdicts());
     assert_eq!(verdicts()[1], expected(&[("leaf1/eth2", "disabled")])[0]);
-    assert_eq!(std::fs::read_to_string(&told).expect("it ran"), "disable leaf1/eth2 spine2/eth0 1e-2\n");
+    let of = |line: usize| {
+        let told = std::fs::read_to_string(&told).expect("it ran");
+        told.lines().nth(line).and_then(|line| line.rsplit_once(' ')).map(|(what, _)| what.to_owned())
+    };
+    assert_eq!([of(0).as_deref(), of(1).as_deref()], [Some("disable leaf1/eth2 spine2/eth0"), None]);
     // Repaired, it makes room for the other one.
     let repaired =
         serde_json::json!({ "request": { "generation": 2, "disable": false, "reason": "a test" } });
     let one = serde_json::json!({ "leaf1/eth1": request("spine1/eth0", 1e-5), "leaf1/eth2": repaired });
-    let daemon = Remembering::start(folder.path(), &one, &may_disable);
+    counting.corrupt("eth2", 0.0);
+    let daemon = start(&one, &may_disable);
     wait_for(4);
     drop(daemon);
     assert_eq!(verdicts()[2..], expected(&[("leaf1/eth2", "returned"), ("leaf1/eth1", "disabled")]));
-    let told = std::fs::read_to_string(&told).expect("it ran");
-    assert_eq!(told.lines().nth(1), Some("enable leaf1/eth2 spine2/eth0 1e-2"), "{told}");
+    assert_eq!(of(1).as_deref(), Some("enable leaf1/eth2 spine2/eth0"));
 }

@@ -6,6 +6,7 @@
 //! - [`forecast`]: what forward error correction lets expect, before frames are lost;
 //! - [`Cabling`]: which [port](PortName) faces which;
 //! - [`exchange`]: what the two ends of a link tell each other;
+//! - [`findings`]: what agents tell everybody about their ports;
 //! - [`agent`]: what one machine decides, and asks others for;
 //! - [`evaluation`]: how good detection is, on links of which the truth is known;
 //! - [`planning`]: which links of a topology corrupt, for the fleet's planner;
@@ -31,6 +32,7 @@ pub mod daemon;
 pub mod detection;
 pub mod evaluation;
 pub mod exchange;
+pub mod findings;
 pub mod forecast;
 mod memory;
 pub mod planning;

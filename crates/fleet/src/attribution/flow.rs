@@ -65,6 +65,7 @@ impl<'a> Flow<'a> {
             Culprit::Link(link) => {
                 self.directions(link).map(|direction| self.rate(direction)).fold(0.0, f64::max)
             }
+            Culprit::Unjudged(_) => f64::INFINITY,
         }
     }
 
@@ -73,6 +74,21 @@ impl<'a> Flow<'a> {
         let both = [false, true].map(|up| Direction { link, up });
         let counted = both.map(|direction| self.rates.contains_key(&direction).then_some(direction));
         counted.into_iter().flatten()
+    }
+
+    /// The links of which nobody knows whether they corrupt, in order.
+    pub fn unjudged(&self) -> impl Iterator<Item = Culprit> {
+        let links: BTreeSet<LinkId> = self.counts.unjudged.iter().map(|(link, _)| *link).collect();
+        links.into_iter().map(Culprit::Unjudged)
+    }
+
+    /// The directions of a link of which nobody knows whether it corrupts in them.
+    pub fn unjudged_directions(&self, link: LinkId) -> impl Iterator<Item = Direction> + use<> {
+        let Link { lower, upper, .. } = *self.topology.link(link);
+        let unjudged = [(lower, false), (upper, true)].map(|(receiver, up)| {
+            self.counts.unjudged.contains(&(link, receiver)).then_some(Direction { link, up })
+        });
+        unjudged.into_iter().flatten()
     }
 
     pub fn rate(&self, direction: Direction) -> f64 {

@@ -47,6 +47,9 @@ pub struct Counts {
     pub entering: BTreeMap<SwitchId, f64>,
     /// Links out of operation, so that their silence says nothing.
     pub disabled: BTreeSet<LinkId>,
+    /// Directions of links of which nobody knows whether they corrupt, by the switches that receive: their silence says
+    /// nothing either, so that what they lead to may be healthy.
+    pub unjudged: BTreeSet<(LinkId, SwitchId)>,
     /// The loss rate from which on links are certainly among [`links`](Self::links).
     pub reported_from: f64,
 }
@@ -57,6 +60,8 @@ pub enum Culprit {
     /// A link outside the topology, at this switch.
     Outside(SwitchId),
     Link(LinkId),
+    /// A link of which nobody knows whether it corrupts.
+    Unjudged(LinkId),
 }
 
 /// Whether a link corrupts frames.
@@ -64,7 +69,7 @@ pub enum Culprit {
 pub enum Verdict {
     /// It does: nothing upstream has counted enough.
     Source,
-    /// It is blamed, but this one has counted enough to be the source.
+    /// It is blamed, but this one has counted enough to be the source, or is not judged.
     Uncertain(Culprit),
     /// It only carries bad frames, most of them from this source.
     Downstream(Culprit),
@@ -89,12 +94,19 @@ pub fn attribute(topology: &Topology, counts: &Counts) -> BTreeMap<LinkId, Attri
         let blamed = match origin {
             Culprit::Outside(_) => true,
             Culprit::Link(link) => explain(&flow, link, &by_sources, &mut explained),
+            Culprit::Unjudged(_) => false,
         };
         if blamed {
             spread(&flow, origin, &mut by_sources);
         }
     }
-    flow.links().map(|link| (link, judge(&flow, link, &explained, &by_any))).collect()
+    // After all others, so that a link that counts is named rather than one of which nothing is known.
+    let mut by_unjudged = Reach::new();
+    for origin in flow.unjudged() {
+        spread(&flow, origin, &mut by_unjudged);
+    }
+    let doubts = [by_any, by_unjudged];
+    flow.links().map(|link| (link, judge(&flow, link, &explained, &doubts))).collect()
 }
 
 /// How bad frames come to a direction.
@@ -122,6 +134,7 @@ fn spread(flow: &Flow<'_>, origin: Culprit, reach: &mut Reach) {
             flow.leaving(switch).for_each(|direction| arrive(direction, None, &mut to_visit));
         }
         Culprit::Link(link) => to_visit.extend(flow.directions(link)),
+        Culprit::Unjudged(link) => to_visit.extend(flow.unjudged_directions(link)),
     }
     while let Some(direction) = to_visit.pop() {
         flow.after(direction).for_each(|next| arrive(next, Some(direction.link), &mut to_visit));
@@ -154,7 +167,7 @@ fn judge(
     flow: &Flow<'_>,
     link: LinkId,
     explained: &BTreeMap<Direction, Option<Culprit>>,
-    by_any: &Reach,
+    doubts: &[Reach],
 ) -> Attribution {
     let worst = |one: Direction, other: Direction| flow.rate(one).total_cmp(&flow.rate(other));
     let of_link = || {
@@ -163,10 +176,13 @@ fn judge(
     };
     let blamed = || of_link().filter(|(_, origin)| origin.is_none()).map(|(direction, _)| direction);
     if let Some(direction) = blamed().max_by(|one, other| worst(*one, *other)) {
-        let doubt = blamed().find_map(|direction| {
-            let reached = by_any.get(&direction)?;
-            (flow.rate(direction) <= SLACK * flow.rate_of(reached.origin)).then_some(reached.origin)
-        });
+        let doubt = doubts
+            .iter()
+            .flat_map(|reach| blamed().map(move |direction| (reach, direction)))
+            .find_map(|(reach, direction)| {
+                let reached = reach.get(&direction)?;
+                (flow.rate(direction) <= SLACK * flow.rate_of(reached.origin)).then_some(reached.origin)
+            });
         let verdict = doubt.map_or(Verdict::Source, Verdict::Uncertain);
         return Attribution { verdict, loss_rate: flow.rate(direction) };
     }

@@ -201,6 +201,13 @@ impl Plan<'_> {
     }
 
     fn why_held(&self, origin: Culprit) -> String {
+        if let Culprit::Unjudged(_) = origin {
+            return format!(
+                "It must not be disabled, because it may be healthy: nobody can say at the moment whether {} corrupts frames, \
+                 and it may be their source, if the switches in between are cut-through.",
+                culprit_name(self.topology, origin)
+            );
+        }
         format!(
             "It must not be disabled, because it may be healthy: {} counts enough corrupted frames to be their source, if \
              the switches in between are cut-through. The counters of the links beside it speak against that.",

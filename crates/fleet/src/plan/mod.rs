@@ -36,7 +36,7 @@ use crate::optimizer::Objective;
 use crate::protection::{ProtectionLimits, ProtectionTable};
 use linkmend_topology::{LinkId, Names, SwitchId, Topology, ZoneId};
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use suspects::Suspect;
 
 /// The constraints and the objective of a plan.
@@ -60,6 +60,16 @@ pub struct PlanSettings {
     pub crew: u32,
     /// Whether no switch is cut-through, so that every link that counts corrupted frames corrupts them itself.
     pub store_and_forward: bool,
+}
+
+/// What is known of a network beside the links that are reported.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Surroundings {
+    /// The highest loss rate of the links outside the topology over which each switch receives corrupted frames.
+    pub entering: BTreeMap<SwitchId, f64>,
+    /// Directions of links of which nobody knows whether they corrupt, by the switches that receive. What they may feed is not
+    /// disabled. Without any, links that are not reported are healthy.
+    pub unjudged: BTreeSet<(LinkId, SwitchId)>,
 }
 
 /// Why a link that should be protected cannot be.
@@ -173,21 +183,20 @@ impl<'a> Plan<'a> {
     /// # Panics
     /// If a link is not one of the topology's; [`read_links`] refuses those.
     pub fn new(topology: &'a Topology, reported: &[ReportedLink], settings: PlanSettings) -> Plan<'a> {
-        Plan::with_entering(topology, reported, BTreeMap::new(), settings)
+        Plan::within(topology, reported, Surroundings::default(), settings)
     }
 
-    /// The same where switches receive corrupted frames over links outside the topology: the highest loss rate of those
-    /// links of each switch.
+    /// The same where more is known of the network.
     ///
     /// # Panics
     /// As [`Plan::new`].
-    pub fn with_entering(
+    pub fn within(
         topology: &'a Topology,
         reported: &[ReportedLink],
-        entering: BTreeMap<SwitchId, f64>,
+        surroundings: Surroundings,
         settings: PlanSettings,
     ) -> Plan<'a> {
-        let (suspects, victims) = suspects::tell_apart(topology, reported, entering, &settings);
+        let (suspects, victims) = suspects::tell_apart(topology, reported, surroundings, &settings);
         let mut decided = decide::decide(topology, &suspects, &settings);
         decided.links.extend(victims.into_iter().map(|victim| (victim.link, PlannedLink::from(victim))));
         Plan {
@@ -309,8 +318,10 @@ fn as_number(steps: i128) -> f64 {
 /// Where corrupted frames come from, for people.
 pub fn culprit_name(topology: &Topology, culprit: Culprit) -> String {
     match culprit {
-        Culprit::Link(link) if matches!(topology.names(), Names::Given { .. }) => topology.names().link(link),
-        Culprit::Link(link) => ends_of(topology, link),
+        Culprit::Link(link) | Culprit::Unjudged(link) => match topology.names() {
+            Names::Given { .. } => topology.names().link(link),
+            Names::Fabric(_) | Names::Numbers(_) => ends_of(topology, link),
+        },
         Culprit::Outside(switch) => format!("a host's link of {}", topology.names().switch(switch)),
     }
 }

@@ -1,6 +1,6 @@
 //! Which of the reported links are to be decided about: those that corrupt frames, and not those that pass them on.
 
-use super::{Action, PlanSettings, PlannedLink, ReportedLink};
+use super::{Action, PlanSettings, PlannedLink, ReportedLink, Surroundings};
 use crate::attribution::{Attribution, Counted, Counts, Culprit, Verdict, attribute};
 use linkmend_topology::{LinkId, SwitchId, Topology};
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,7 +43,7 @@ impl From<Victim> for PlannedLink {
 pub(super) fn tell_apart(
     topology: &Topology,
     reported: &[ReportedLink],
-    entering: BTreeMap<SwitchId, f64>,
+    surroundings: Surroundings,
     settings: &PlanSettings,
 ) -> (Vec<Suspect>, Vec<Victim>) {
     let latest: BTreeMap<(LinkId, Option<SwitchId>), &ReportedLink> =
@@ -56,7 +56,8 @@ pub(super) fn tell_apart(
         latest.values().filter(|reported| reported.disabled).map(|reported| reported.link).collect();
     let links = latest.values().filter_map(counted).collect();
     let reported_from = settings.target_loss;
-    let counts = Counts { links, entering, disabled: disabled.clone(), reported_from };
+    let Surroundings { entering, unjudged } = surroundings;
+    let counts = Counts { links, entering, disabled: disabled.clone(), unjudged, reported_from };
     let mut attributed = attribute(topology, &counts);
     if settings.store_and_forward {
         attributed.values_mut().for_each(|attribution| attribution.verdict = Verdict::Source);

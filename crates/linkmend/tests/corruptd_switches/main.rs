@@ -3,6 +3,8 @@
 //! exactly what corrupts.
 
 mod downstream;
+mod flapping;
+mod pod;
 mod switches;
 
 use std::time::{Duration, Instant};

@@ -62,6 +62,13 @@ pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address").port()
 }
 
+/// Writes a program. Were this process to write it, a child of another test could still have it open (ETXTBSY).
+pub fn write_program(path: &Path, text: &str) {
+    let mut writer = Command::new("sh");
+    writer.args(["-c", "printf %s \"$1\" > \"$0\" && chmod +x \"$0\""]).arg(path).arg(text);
+    assert!(writer.status().expect("there is a shell").success());
+}
+
 /// A Redis with its files in this folder.
 pub fn start_redis(port: u16, folder: &Path, options: &[&str]) -> Process {
     let mut command = Command::new(PROGRAM);

@@ -84,6 +84,8 @@ pub enum PlanVerdict {
     Disabled,
     /// It is not disabled yet, because as many as may be are.
     Held,
+    /// It is not disabled, because it is not certain that it corrupts.
+    Unsure,
     /// A command for it has failed.
     Failed,
     /// It was disabled, and is in operation to see whether it still corrupts.
@@ -182,6 +184,7 @@ impl fmt::Display for Decision {
                 let done = match (verdict, self.dry_run) {
                     (PlanVerdict::Advised, _) => "should be disabled",
                     (PlanVerdict::Held, _) => "should be disabled, and is not yet",
+                    (PlanVerdict::Unsure, _) => "is not disabled",
                     (PlanVerdict::Disabled, false) => "was disabled",
                     (PlanVerdict::Disabled, true) => "would be disabled",
                     (PlanVerdict::Failed, _) => "is not as it should be",

@@ -29,6 +29,7 @@ pub use status::{AgentStatus, DisabledStatus, HeldStatus, PlanStatus, PortStatus
 use crate::counters::Reading;
 use crate::detection::Settings;
 use crate::exchange::{Acknowledgement, DirectionState, Effect, Request};
+use crate::findings::PortFinding;
 use crate::{Cabling, PortName};
 use direction::{Carrying, Due};
 use linkmend_dataplane::config::ProtectMode;
@@ -324,6 +325,15 @@ impl Agent {
             self.in_step.remove(port);
             self.acknowledge(port);
         }
+    }
+
+    /// What is certain about the links of watched ports at `now`, by the names of the ports.
+    pub fn findings(&self, now: Duration) -> BTreeMap<String, PortFinding> {
+        let finding = |(port, watched): (&String, &Watched)| {
+            let sender = self.cabling.peer(watched.name());
+            Some((port.clone(), watched.finding(&self.policy.detection, now, sender)?))
+        };
+        self.ports.iter().filter_map(finding).collect()
     }
 
     /// Starts what has waited long enough to be tried again.

@@ -62,7 +62,7 @@ pub struct DisabledStatus {
     pub trial_at_s: Option<u64>,
 }
 
-/// A link that should be disabled.
+/// A link that should be disabled, or may have to be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HeldStatus {
     pub ports: [PortName; 2],
@@ -70,6 +70,9 @@ pub struct HeldStatus {
     pub reason: String,
     /// Until when, in seconds since 1970, if that is known.
     pub until_s: Option<u64>,
+    /// Whether it is not certain that it should be.
+    #[serde(default)]
+    pub unsure: bool,
 }
 
 /// A port that is watched, or at which protection is carried out.

@@ -5,6 +5,7 @@ use crate::PortName;
 use crate::counters::{Irregularity, Reading};
 use crate::detection::{Change, Detector, Settings, State};
 use crate::exchange::{Protection, Request};
+use crate::findings::{Finding, PortFinding};
 use crate::forecast::EarlyWarning;
 use linkmend_protocol::copies_for;
 use std::time::Duration;
@@ -27,6 +28,8 @@ pub(super) struct Watched {
     pub(super) missing: bool,
     /// Whether the link was found corrupting since something was asked for.
     pub(super) found: bool,
+    /// Since when all readings could be compared, or the port was down in all of them: whether it was down, and since when.
+    steady: Option<(bool, Duration)>,
 }
 
 impl Watched {
@@ -39,6 +42,7 @@ impl Watched {
             polled: None,
             missing: false,
             found: false,
+            steady: None,
         }
     }
 
@@ -55,6 +59,14 @@ impl Watched {
         (self.missing, self.polled) = (false, Some(now));
         let outcome = self.detector.handle_reading(settings, now, reading);
         self.irregularity = outcome.err();
+        let is_down = match self.irregularity {
+            None => Some(false),
+            Some(Irregularity::Down) => Some(true),
+            Some(_) => None,
+        };
+        if is_down != self.steady.map(|(is_down, _)| is_down) {
+            self.steady = is_down.map(|is_down| (is_down, now));
+        }
         let change = match outcome {
             Err(Irregularity::NotCounted) => self.detector.handle_absence(),
             Err(Irregularity::Down) => self.detector.handle_down(),
@@ -77,7 +89,31 @@ impl Watched {
             Irregularity::Absent
         );
         self.irregularity = Some(Irregularity::Absent);
+        self.steady = None;
         self.detector.handle_absence()
+    }
+
+    /// What is certain about the link at `now`; `None` if it cannot be judged.
+    pub(super) fn finding(
+        &self,
+        settings: &Settings,
+        now: Duration,
+        sender: Option<&PortName>,
+    ) -> Option<PortFinding> {
+        let (is_down, since) = self.steady?;
+        let of = |finding, calm_s| Some(PortFinding { finding, sender: sender.cloned(), calm_s });
+        if !is_down && let Some(shown_at) = self.detector.shown_at(settings) {
+            return of(Finding::Corrupting, now.saturating_sub(shown_at).as_secs());
+        }
+        // What others count may be of a few minutes ago: a port that has just been repaired may be the source of that.
+        if now.saturating_sub(since) < settings.hold_down {
+            return None;
+        }
+        match (is_down, self.detector.state()) {
+            (true, _) => of(Finding::Down, 0),
+            (false, State::Healthy) => of(Finding::Healthy, 0),
+            (false, _) => None,
+        }
     }
 
     /// Whether the port has been away for so long that it may be forgotten, and nothing of it has to be remembered.

@@ -10,6 +10,7 @@ pub use rehearsed::RehearsedBus;
 
 use crate::PortName;
 use crate::exchange::DirectionState;
+use crate::findings::Findings;
 use linkmend_diagnose::Diagnose;
 
 /// What a bus says.
@@ -22,6 +23,8 @@ pub enum BusEvent {
     Rereading,
     /// Every direction that the bus knows has been named.
     Synchronised,
+    /// What an agent finds out about its ports.
+    Findings(String, Findings),
 }
 
 /// Holds the state of all directions, and tells every agent about changes.
@@ -40,6 +43,15 @@ pub trait Bus: Send {
     /// # Errors
     /// If that cannot be promised; the next call tries again.
     fn flush(&mut self) -> Result<(), BusError> {
+        Ok(())
+    }
+
+    /// Says what this agent finds out about its ports, to whoever plans. A bus without others has nobody to hear it.
+    ///
+    /// # Errors
+    /// If it cannot be reached; the next [`poll`](Self::poll) connects anew.
+    fn say(&mut self, findings: &Findings) -> Result<(), BusError> {
+        let _ = findings;
         Ok(())
     }
 

@@ -37,6 +37,7 @@ impl Bus for RehearsedBus {
                     events.push(BusEvent::Rereading);
                 }
                 BusEvent::Synchronised => last = Some(BusEvent::Synchronised),
+                BusEvent::Findings(agent, findings) => events.push(BusEvent::Findings(agent, findings)),
             }
         }
         let known = self.known.poll()?;

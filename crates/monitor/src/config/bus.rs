@@ -50,17 +50,15 @@ impl BusConfig {
     pub(super) fn choose(&self, state: Option<&PathBuf>) -> Result<BusChoice, ParameterError> {
         if self.redis.is_empty() {
             return match self.without_a_server() {
-                Some((name, value)) => Err(ParameterError::new(
-                    name,
-                    value,
-                    "is of no use without redis, the address of a server",
-                )),
+                Some((name, value)) => {
+                    Err(ParameterError::new(name, value, "requires redis, the address of a server"))
+                }
                 None => Ok(BusChoice::Embedded(state.cloned().unwrap_or_else(|| STATE_DEFAULT.into()))),
             };
         }
         if let Some(state) = state {
             let rule =
-                "is of no use with redis, which keeps what must outlive a restart; leave out one of them";
+                "cannot be used with redis, which keeps what must outlive a restart; leave out one of them";
             return Err(ParameterError::new("state", state.display(), rule));
         }
         let settings = RedisSettings {

@@ -351,7 +351,7 @@ mod tests {
             ("[protection]\nmode = \"off\"", "mode = off"),
             ("[protection]\ntarget = 0", "target = 0"),
             ("interface = [\"eth0\"]", "unknown field"),
-            ("[counters]\ninterface = [\"eth0\"]", "interface = eth0: is of no use without source"),
+            ("[counters]\ninterface = [\"eth0\"]", "interface = eth0: requires source"),
             (
                 "source = \"linux\"\n[counters.drivers.x]\ngood-frames = [\"a\"]",
                 "counters.drivers = x: needs names",
@@ -361,10 +361,7 @@ mod tests {
                 "source = \"prometheus\"\n[counters]\nprometheus = \"http://a\"\nprometheus-queries = \"x\"",
                 "prometheus-queries = x: must be one of linkmend, node, node-bnxt_en",
             ),
-            (
-                "[counters]\nsonic = \"redis://me:secret@a\"",
-                "sonic = redis://me:***@a: is of no use without source",
-            ),
+            ("[counters]\nsonic = \"redis://me:secret@a\"", "sonic = redis://me:***@a: requires source"),
             ("[plan]\nconstraint = \"50%\"", "plan-constraint = 0.5: requires the topology"),
             ("[plan]\ntopology = \"thin-tree\"", "thin-tree"),
             ("[plan]\ntrial-after = \"1h\"", "trial-after = 3600s: requires the topology"),
@@ -389,9 +386,9 @@ mod tests {
             ("[protection]\nhook = \"/nowhere/hook\"", "hook = /nowhere/hook: cannot be run: No such file"),
             ("[detection]\nlink-up-hold-off = \"2h\"", "link-up-hold-off = 7200s: must be 0 s to an hour"),
             ("[plan]\ntopology = \"/nowhere/network.yaml\"", "/nowhere/network.yaml"),
-            ("[bus]\nredis-prefix = \"x\"", "redis-prefix = x: is of no use without redis"),
+            ("[bus]\nredis-prefix = \"x\"", "redis-prefix = x: requires redis"),
             ("[bus]\nredis = [\"http://me:secret@host\"]", "redis = http://me:***@host"),
-            ("state = \"/x\"\n[bus]\nredis = [\"redis://host\"]", "state = /x: is of no use with redis"),
+            ("state = \"/x\"\n[bus]\nredis = [\"redis://host\"]", "state = /x: cannot be used with redis"),
         ] {
             let error = resolve(text).expect_err("refused");
             assert!(error.contains(part), "{text}: {error}");

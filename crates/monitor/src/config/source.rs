@@ -146,7 +146,7 @@ impl MonitorConfig {
             if let Some(value) = value.filter(|_| !sources.contains(&self.source)) {
                 let names: Vec<String> =
                     sources.iter().map(|source| format!("\"{}\"", source.name())).collect();
-                let rule = format!("is of no use without source = {}", names.join(" or "));
+                let rule = format!("requires source = {}", names.join(" or "));
                 return Err(ParameterError::new(name, value, rule));
             }
         }

@@ -53,7 +53,7 @@ impl Audit {
         match &decision.kind {
             DecisionKind::Effect { effect: Effect::Failed, .. } => tracing::warn!("{decision}"),
             DecisionKind::Plan { verdict, .. }
-                if !matches!(verdict, PlanVerdict::Returned | PlanVerdict::Tried) =>
+                if !matches!(verdict, PlanVerdict::Returned | PlanVerdict::Tried | PlanVerdict::Unsure) =>
             {
                 tracing::warn!("{decision}")
             }

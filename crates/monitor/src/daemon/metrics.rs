@@ -91,12 +91,12 @@ impl Collector for Page {
             (
                 "corruptd_links_disabled",
                 "Links that the plan has disabled",
-                plan.map_or(0, |plan| plan.disabled.len()),
+                plan.filter(|_| !self.0.dry_run).map_or(0, |plan| plan.disabled.len()),
             ),
             (
                 "corruptd_links_held",
                 "Links that should be disabled and are not",
-                plan.map_or(0, |plan| plan.held.len()),
+                plan.map_or(0, |plan| plan.held.iter().filter(|link| !link.unsure).count()),
             ),
             ("corruptd_troubles", "What does not work: sources, bus, files, hooks", self.0.troubles.len()),
         ];
@@ -129,6 +129,7 @@ fn effective(port: &PortStatus) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::{DisabledStatus, HeldStatus, PlanStatus};
     use crate::exchange::{Acknowledgement, Protection, Request};
     use linkmend_dataplane::config::ProtectMode;
     use std::path::Path;
@@ -184,6 +185,30 @@ mod tests {
             line.strip_prefix("linkmend_link_effective_loss_ratio{port=\"leaf1/eth0\"} ")?.parse::<f64>().ok()
         });
         assert!((effective.expect("it is there") / 1e-9 - 1.0).abs() < 1e-6, "{page}");
+    }
+
+    /// And links of which it is not certain that they should be disabled wait for nothing that people can change.
+    #[test]
+    fn a_dry_run_has_disabled_nothing() {
+        let ports = ["leaf1/a", "spine1/a"].map(|port| port.parse().expect("a port"));
+        let disabled = DisabledStatus {
+            ports: ports.clone(),
+            link: String::new(),
+            reason: String::new(),
+            since_s: None,
+            on_trial: false,
+            failed_trials: 0,
+            failing: false,
+            trial_at_s: None,
+        };
+        let held = |unsure| HeldStatus { ports: ports.clone(), reason: String::new(), until_s: None, unsure };
+        let plan =
+            PlanStatus { disabled: vec![disabled], held: vec![held(true), held(false)], trouble: None };
+        for (dry_run, count) in [(false, 1), (true, 0)] {
+            let page = encode(AgentStatus { dry_run, plan: Some(plan.clone()), ..status() });
+            assert!(page.contains(&format!("linkmend_corruptd_links_disabled {count}\n")), "{page}");
+            assert!(page.contains("linkmend_corruptd_links_held 1\n"), "{page}");
+        }
     }
 
     /// Names of metrics in a text: words that begin with the prefix.

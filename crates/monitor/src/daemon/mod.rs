@@ -2,6 +2,7 @@
 
 mod audit;
 mod keeper;
+mod knowledge;
 mod metrics;
 mod plan_memory;
 mod planner;
@@ -10,4 +11,4 @@ mod status;
 
 pub use audit::Audit;
 pub use run::{Corruptd, StartError};
-pub use status::{StatusError, ask, ask_directions};
+pub use status::{StatusError, ask, ask_directions, ask_findings};

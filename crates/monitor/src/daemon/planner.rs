@@ -2,7 +2,7 @@
 
 use super::keeper::{Keeper, Setup};
 use crate::agent::{Decision, PlanStatus};
-use crate::exchange::Directions;
+use crate::planning::Known;
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,9 +10,9 @@ use std::thread::JoinHandle;
 
 /// The thread, which ends when it is no longer needed and nothing is under way.
 pub(super) struct PlanThread {
-    directions: Option<SyncSender<Directions>>,
+    known: Option<SyncSender<Known>>,
     /// What could not be handed over yet, because a plan is being made or carried out. Only the latest counts.
-    waiting: Option<Directions>,
+    waiting: Option<Known>,
     decisions: Receiver<Decision>,
     status: Arc<Mutex<PlanStatus>>,
     thread: Option<JoinHandle<()>>,
@@ -24,19 +24,13 @@ impl PlanThread {
     /// # Errors
     /// If there can be no more threads.
     pub fn start(setup: Setup) -> io::Result<PlanThread> {
-        let (directions, changed) = sync_channel(1);
+        let (known, changed) = sync_channel(1);
         let (told, decisions) = channel();
         let status = Arc::new(Mutex::new(PlanStatus::default()));
         let keeper = Keeper::new(setup, told, Arc::clone(&status));
         let thread =
             std::thread::Builder::new().name("planner".to_owned()).spawn(move || keeper.run(&changed))?;
-        Ok(PlanThread {
-            directions: Some(directions),
-            waiting: None,
-            decisions,
-            status,
-            thread: Some(thread),
-        })
+        Ok(PlanThread { known: Some(known), waiting: None, decisions, status, thread: Some(thread) })
     }
 
     /// Which links are disabled, and which are to be.
@@ -44,21 +38,27 @@ impl PlanThread {
         self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Hands over all directions of which agents have said something.
-    pub fn plan(&mut self, directions: Directions) {
-        self.waiting = Some(directions);
+    /// Whether a link is on trial.
+    pub fn is_trying(&self) -> bool {
+        let status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        status.disabled.iter().any(|link| link.on_trial)
+    }
+
+    /// Hands over what is known.
+    pub fn plan(&mut self, known: Known) {
+        self.waiting = Some(known);
         self.hand_over();
     }
 
     /// Hands over what waits, if the thread can take it. Called now and then.
     pub fn hand_over(&mut self) {
-        let (Some(waiting), Some(sender)) = (self.waiting.take(), &self.directions) else { return };
+        let (Some(waiting), Some(sender)) = (self.waiting.take(), &self.known) else { return };
         match sender.try_send(waiting) {
             Ok(()) => {}
             Err(TrySendError::Full(waiting)) => self.waiting = Some(waiting),
             Err(TrySendError::Disconnected(_)) => {
                 tracing::error!("links are not planned for any more until a restart: the planner has ended");
-                self.directions = None;
+                self.known = None;
             }
         }
     }
@@ -72,7 +72,7 @@ impl PlanThread {
 impl Drop for PlanThread {
     /// Waits for a running command, for the few seconds that it has when the daemon stops.
     fn drop(&mut self) {
-        self.directions = None;
+        self.known = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

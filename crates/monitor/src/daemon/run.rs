@@ -2,16 +2,16 @@
 
 use super::audit::Audit;
 use super::keeper::{Hands, Setup};
+use super::knowledge::Knowledge;
 use super::metrics;
 use super::plan_memory::disabled_before;
 use super::planner::PlanThread;
 use super::status::{Question, StatusSocket};
-use crate::PortName;
 use crate::actuator::{Actuator, ControlSocket, DryRun, Hook, Outcome, Stop, Worker, fault};
 use crate::agent::{Action, Agent, AgentStatus, PlanStatus};
 use crate::bus::{Bus, BusError, BusEvent, EmbeddedBus, RedisBus, RehearsedBus};
 use crate::config::{ActuatorChoice, BusChoice, ConfigError, PlanChoice, Resolved, SourceChoice, network};
-use crate::exchange::{DirectionState, Directions};
+use crate::exchange::DirectionState;
 use crate::planning::{Network, Planner, PlannerSettings, downstream_ports};
 use crate::source::{LinkmendSource, LinuxSource, PrometheusSource, SonicSource, Source};
 use linkmend_dataplane::control::SocketError;
@@ -25,10 +25,6 @@ use std::time::{Duration, Instant};
 
 /// How often the bus, clients and whoever stops the daemon are heard between polls.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// Directions of all machines that are remembered. More than that are not planned for; half of it is for those that corrupt.
-const DIRECTIONS_MOST: usize = 200_000;
-/// Plans are this far apart at least.
-const PLAN_INTERVAL: Duration = Duration::from_secs(2);
 /// Commands that may run at the same time.
 const HOOKS_AT_ONCE: usize = 8;
 /// How often the bus is tried again after it could not be reached.
@@ -89,15 +85,10 @@ pub struct Corruptd {
     worker: Worker,
     outcomes: Receiver<Outcome>,
     audit: Audit,
-    /// Of all machines that share the bus: those that corrupt, and those that have.
-    directions: Directions,
-    /// Whether these have changed since the plan was made.
-    unplanned: bool,
-    synchronised: bool,
+    knowledge: Knowledge,
     planner: Option<PlanThread>,
     /// In which links are recognised that only pass on what others corrupt.
     topology: Option<Network>,
-    plan_from: Duration,
     socket: StatusSocket,
     /// What the metrics show, if anybody asked for them.
     shown: Option<(Arc<Mutex<AgentStatus>>, MetricsServer)>,
@@ -150,9 +141,12 @@ fn bus(config: &Resolved) -> Result<Box<dyn Bus>, StartError> {
     Ok(match (&config.bus, config.dry_run) {
         (BusChoice::Embedded(state), false) => Box::new(EmbeddedBus::open(Some(state.clone()))?),
         (BusChoice::Embedded(state), true) => Box::new(EmbeddedBus::open(Some(state.clone()))?.read_only()),
-        (BusChoice::Redis(settings), false) => Box::new(RedisBus::new(settings, &config.agent)?),
-        (BusChoice::Redis(settings), true) => {
-            Box::new(RehearsedBus::new(Box::new(RedisBus::new(settings, &config.agent)?.read_only())))
+        (BusChoice::Redis(settings), dry_run) => {
+            let bus = RedisBus::new(settings, &config.agent)?.listening(config.plan.is_some());
+            match dry_run {
+                true => Box::new(RehearsedBus::new(Box::new(bus.read_only()))),
+                false => Box::new(bus),
+            }
         }
     })
 }
@@ -227,12 +221,9 @@ impl Corruptd {
             worker,
             outcomes,
             audit,
-            directions: Directions::new(),
-            unplanned: false,
-            synchronised: false,
+            knowledge: Knowledge::default(),
             planner,
             topology: config.topology.as_deref().map(network).transpose()?,
-            plan_from: Duration::ZERO,
             socket,
             shown: config.metrics.map(metrics::serve).transpose()?,
             config: started_with,
@@ -270,7 +261,10 @@ impl Corruptd {
         if config.agent == self.config.agent {
             self.agent.reconfigure(self.now(), config.policy, config.cabling);
             match config.topology.as_deref().map(network).transpose() {
-                Ok(topology) => (self.topology, self.unplanned) = (topology, true),
+                Ok(topology) => {
+                    self.topology = topology;
+                    self.knowledge.plan_anew();
+                }
                 Err(error) => tracing::warn!("the network stays as it was: {}", told(&error)),
             }
         } else {
@@ -336,7 +330,11 @@ impl Corruptd {
         for asked in self.socket.questions() {
             match asked.question {
                 Question::Status => asked.answer(&self.status()),
-                Question::Directions => asked.answer(&self.directions),
+                Question::Directions => asked.answer(self.knowledge.directions()),
+                Question::Findings => {
+                    let all = self.planner.is_some().then(|| self.knowledge.at(self.now()).findings);
+                    asked.answer(&all);
+                }
             }
         }
     }
@@ -355,32 +353,26 @@ impl Corruptd {
                 for event in events {
                     match event {
                         BusEvent::State(port, state) => {
-                            self.remember(&port, &state);
+                            self.knowledge.handle_state(&port, &state);
                             self.agent.handle_state(now, &port, state);
                         }
                         BusEvent::Rereading => {
-                            // What was deleted there is not planned for any more.
-                            self.directions.clear();
+                            self.knowledge.handle_rereading();
                             self.agent.handle_rereading();
                         }
                         BusEvent::Synchronised => {
-                            (self.synchronised, self.unplanned) = (true, true);
+                            self.knowledge.handle_synchronised();
                             self.agent.handle_synchronised(now);
                         }
+                        // Of its own ports, this agent knows more than any bus.
+                        BusEvent::Findings(agent, findings) if agent != self.config.agent => {
+                            self.knowledge.handle_findings(now, &agent, findings);
+                        }
+                        BusEvent::Findings(..) => {}
                     }
                 }
             }
             Err(error) => self.bus_is_away(&error),
-        }
-    }
-
-    /// Keeps what the bus says of links anywhere, for whoever plans what to do about those that corrupt.
-    fn remember(&mut self, port: &PortName, state: &DirectionState) {
-        let Some(request) = &state.request else { return };
-        let most = if request.protection.is_some() { DIRECTIONS_MOST } else { DIRECTIONS_MOST / 2 };
-        if self.directions.len() < most || self.directions.contains_key(port) {
-            let before = self.directions.insert(port.clone(), state.clone());
-            self.unplanned |= before.is_none_or(|before| before.request != state.request);
         }
     }
 
@@ -410,19 +402,17 @@ impl Corruptd {
     /// Has the plan made anew if links have begun to corrupt, got worse or come back, once the bus has said everything.
     fn plan(&mut self) {
         let now = self.started.elapsed();
-        let due = self.unplanned && self.synchronised && now >= self.plan_from;
-        if due {
-            self.unplanned = false;
-            self.plan_from = now + PLAN_INTERVAL;
-        }
+        let on_trial = self.planner.as_ref().is_some_and(PlanThread::is_trying);
+        let due = self.knowledge.is_due(now, on_trial);
         if let Some(topology) = self.topology.as_ref().filter(|_| due) {
             let activate = self.config.policy.detection.activate;
-            self.agent.handle_upstream(now, downstream_ports(topology, &self.directions, activate));
+            self.agent
+                .handle_upstream(now, downstream_ports(topology, self.knowledge.directions(), activate));
         }
         let Some(planner) = &mut self.planner else { return };
         planner.hand_over();
         if due {
-            planner.plan(self.directions.clone());
+            planner.plan(self.knowledge.at(now));
         }
         for decision in planner.decisions() {
             self.audit.write(&decision);
@@ -438,6 +428,12 @@ impl Corruptd {
                 }
                 self.agent.handle_aliases(self.source.take_aliases());
                 self.agent.handle_readings(now, readings);
+                let (name, findings) = (&self.config.agent, self.agent.findings(now));
+                if let Some(findings) = self.knowledge.handle_own_findings(now, name, self.poll, findings)
+                    && let Err(error) = self.bus.say(&findings)
+                {
+                    self.bus_is_away(&error);
+                }
             }
             Err(error) => {
                 let text = told(&error);

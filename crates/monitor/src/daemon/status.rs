@@ -2,6 +2,7 @@
 
 use crate::agent::AgentStatus;
 use crate::exchange::Directions;
+use crate::findings::PortFindings;
 use linkmend_dataplane::control::{ControlSocket, Reservation, SocketError};
 use linkmend_diagnose::Diagnose;
 use serde::de::DeserializeOwned;
@@ -30,6 +31,8 @@ pub(super) enum Question {
     Status,
     /// Which directions corrupt, of all that the bus knows: [`Directions`].
     Directions,
+    /// What agents find out about their ports, if this one plans: [`PortFindings`].
+    Findings,
 }
 
 /// A question that waits for its answer, a JSON text.
@@ -164,6 +167,14 @@ pub fn ask(path: &Path) -> Result<AgentStatus, StatusError> {
 /// [`StatusError`].
 pub fn ask_directions(path: &Path) -> Result<Directions, StatusError> {
     ask_for(path, &Question::Directions)
+}
+
+/// Asks the daemon at a socket what agents find out about their ports; `None` if it keeps no plan, and so hears nothing of that.
+///
+/// # Errors
+/// [`StatusError`].
+pub fn ask_findings(path: &Path) -> Result<Option<PortFindings>, StatusError> {
+    ask_for(path, &Question::Findings)
 }
 
 fn ask_for<T: DeserializeOwned>(path: &Path, question: &Question) -> Result<T, StatusError> {

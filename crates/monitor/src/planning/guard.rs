@@ -4,9 +4,10 @@
 //! A [`Guard`] is told the time, in seconds since 1970 so that a restart evades nothing, and does no I/O. Its
 //! [memory](Guard::memory) must outlive a restart.
 
+use super::known::Known;
 use super::planner::Verdict;
 use crate::PortName;
-use crate::exchange::Directions;
+use crate::exchange::{Directions, Request};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -213,14 +214,18 @@ impl Guard {
         }
     }
 
-    /// Trials that have failed, and why: the link was found corrupting once more, or was not found healthy in time.
-    pub fn failed_trials(&self, now_s: u64, directions: &Directions) -> Vec<(Verdict, &'static str)> {
+    /// Trials that have failed, and why: the link was found corrupting once more, corrupts as before, or was not found healthy in
+    /// time.
+    pub fn failed_trials(&self, now_s: u64, known: &Known) -> Vec<(Verdict, &'static str)> {
         let failed = |link: &DisabledLink| {
             let trial = link.trial.as_ref()?;
             let anew = link.verdict.ports.iter().zip(trial.generations).any(|(port, before)| {
-                let request = directions.get(port).and_then(|state| state.request.as_ref());
-                request
-                    .is_some_and(|request| request.protection.is_some() && Some(request.generation) > before)
+                let request = known.directions.get(port).and_then(|state| state.request.as_ref());
+                let is_asked_anew =
+                    |request: &Request| request.protection.is_some() && Some(request.generation) > before;
+                // If disabling it never took the port down, nothing is asked for anew.
+                let corrupts = known.corrupted_at_s(port).is_some_and(|at_s| at_s > trial.since_s);
+                corrupts || request.is_some_and(is_asked_anew)
             });
             let is_late = now_s.saturating_sub(trial.since_s) >= self.settings.trial_time.as_secs();
             match (anew, is_late) {
@@ -268,6 +273,7 @@ impl Guard {
 mod tests {
     use super::super::links::tests::directions;
     use super::*;
+    use crate::findings::{Finding, PortFinding};
 
     fn verdict(leaf: u8, spine: u8) -> Verdict {
         let ports = [format!("leaf{leaf}/eth{spine}"), format!("spine{spine}/eth{leaf}")];
@@ -327,6 +333,26 @@ mod tests {
         assert_eq!(guard.trial_at(&guard.memory().links[0]), Some(100 + 3_600));
     }
 
+    fn known(directions: &Directions) -> Known {
+        Known { directions: directions.clone(), ..Known::default() }
+    }
+
+    /// Its command did nothing, and the port was never down.
+    #[test]
+    fn a_trial_fails_while_its_link_corrupts_as_before() {
+        let (mut guard, link) = (guard(), verdict(1, 1));
+        let corrupting = directions(&[("leaf1/eth1", Some("spine1/eth1"), 1e-2)]);
+        guard.disabled(10_000, link.clone());
+        guard.begin_trial(13_600, &link.ports, &corrupting);
+        let found = |at_s, calm_s| {
+            let of = PortFinding { finding: Finding::Corrupting, sender: None, calm_s };
+            let findings = BTreeMap::from([(link.ports[0].clone(), of)]);
+            Known { at_s, findings, directions: corrupting.clone() }
+        };
+        assert_eq!(guard.failed_trials(13_620, &found(13_620, 20)), [], "it has not corrupted since");
+        assert_eq!(guard.failed_trials(13_620, &found(13_620, 19)), [(link.clone(), "it still corrupts")]);
+    }
+
     #[test]
     fn a_disabled_link_is_tried_at_growing_intervals_until_it_is_healthy() {
         let (mut guard, link) = (guard(), verdict(1, 1));
@@ -341,16 +367,16 @@ mod tests {
             assert_eq!(guard.due(now, &corrupting), std::slice::from_ref(&link));
             guard.begin_trial(now, &link.ports, &corrupting);
             assert_eq!(
-                (guard.due(now, &corrupting), guard.failed_trials(now, &corrupting)),
+                (guard.due(now, &corrupting), guard.failed_trials(now, &known(&corrupting))),
                 (vec![], vec![])
             );
             // The first time it is found once more, and later on it is never found healthy.
             let mut anew = corrupting.clone();
             anew.values_mut()
                 .for_each(|state| state.request.iter_mut().for_each(|request| request.generation += 1));
-            assert_eq!(guard.failed_trials(now + 60, &anew), [(link.clone(), "it still corrupts")]);
+            assert_eq!(guard.failed_trials(now + 60, &known(&anew)), [(link.clone(), "it still corrupts")]);
             assert_eq!(guard.next_timeout(now), Some(now + 3 * 3_600));
-            assert_eq!(guard.failed_trials(now + 3 * 3_600, &corrupting).len(), 1);
+            assert_eq!(guard.failed_trials(now + 3 * 3_600, &known(&corrupting)).len(), 1);
             guard.end_trial(now, &link.ports);
         }
         guard.returned(&link.ports);

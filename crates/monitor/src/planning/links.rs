@@ -1,6 +1,6 @@
 //! Which link of a topology a direction is of.
 
-use super::Network;
+use super::network::Network;
 use crate::PortName;
 use crate::exchange::Directions;
 use linkmend_fleet::plan::{LinkFinder, ReportedLink};
@@ -78,9 +78,6 @@ impl Found {
     }
 }
 
-/// What the two ports of a cable count.
-type Rates = [Option<f64>; 2];
-
 /// The links that count corrupted frames, and the directions whose links are not known.
 ///
 /// Agents must have the names of the topology's switches. A link is found by its ports, if the network names them. Of several
@@ -88,7 +85,7 @@ type Rates = [Option<f64>; 2];
 /// depend on which of equal links they are.
 pub fn corrupting_links(network: &Network, directions: &Directions) -> Found {
     let topology = network.topology();
-    let mut cables: BTreeMap<[&PortName; 2], Rates> = BTreeMap::new();
+    let mut cables: BTreeMap<[&PortName; 2], [Option<f64>; 2]> = BTreeMap::new();
     let mut found = Found::default();
     let mut outside = Vec::new();
     for (port, state) in directions {
@@ -108,16 +105,17 @@ pub fn corrupting_links(network: &Network, directions: &Directions) -> Found {
             }
         }
     }
-    for (ends @ [one, other], loss_rates, place) in places(network, &cables) {
+    let ends: Vec<[&PortName; 2]> = cables.keys().copied().collect();
+    for ((ends, loss_rates), place) in cables.into_iter().zip(places(network, &ends)) {
         match place {
             Ok((link, is_interchangeable)) => {
                 let ports = ends.map(PortName::clone);
                 found.links.push(PlacedLink { link, ports, loss_rates, is_interchangeable });
             }
             Err(why) => {
-                let counting = [one, other].into_iter().zip(loss_rates);
+                let counting = ends.into_iter().zip(loss_rates);
                 outside.extend(counting.filter_map(|(port, loss_rate)| Some((port, loss_rate?))));
-                found.unplaced.push(Unplaced { port: one.clone(), why });
+                found.unplaced.push(Unplaced { port: ends[0].clone(), why });
             }
         }
     }
@@ -126,10 +124,7 @@ pub fn corrupting_links(network: &Network, directions: &Directions) -> Found {
 }
 
 /// The link of each cable, and whether it may be another one beside it; or why it is not known.
-fn places<'a>(
-    network: &Network,
-    cables: &BTreeMap<[&'a PortName; 2], Rates>,
-) -> Vec<([&'a PortName; 2], Rates, Result<(LinkId, bool), String>)> {
+fn places(network: &Network, cables: &[[&PortName; 2]]) -> Vec<Result<(LinkId, bool), String>> {
     let finder = LinkFinder::new(network.topology());
     let between = |[one, other]: [&PortName; 2]| {
         let mut switches = [one.agent(), other.agent()];
@@ -143,7 +138,7 @@ fn places<'a>(
         if links.len() == 1 { links.first().copied() } else { None }
     };
     let mut taken: BTreeSet<LinkId> =
-        cables.keys().filter_map(|ends| by_port(*ends, &between(*ends))).collect();
+        cables.iter().filter_map(|ends| by_port(*ends, &between(*ends))).collect();
     let mut place = |ends: [&PortName; 2]| {
         let links = between(ends);
         if let Some(link) = by_port(ends, &links) {
@@ -156,7 +151,7 @@ fn places<'a>(
             None => Err(format!("the network has only {} links between {one} and {other}", links.len())),
         }
     };
-    cables.iter().map(|(ends, loss_rates)| (*ends, *loss_rates, place(*ends))).collect()
+    cables.iter().map(|ends| place(*ends)).collect()
 }
 
 /// The highest of these rates at each switch.

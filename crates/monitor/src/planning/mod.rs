@@ -2,12 +2,14 @@
 //! decisions.
 
 mod guard;
+mod known;
 mod links;
 mod network;
 mod planner;
 mod upstream;
 
 pub use guard::{DisabledLink, Guard, GuardMemory, GuardSettings, Hold, Trial};
+pub use known::{Known, unjudged};
 pub use links::{Found, PlacedLink, Unplaced, corrupting_links};
 pub use network::Network;
 pub use planner::{Planned, Planner, PlannerSettings, Verdict};

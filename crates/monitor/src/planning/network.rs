@@ -34,7 +34,7 @@ impl Network {
         network
     }
 
-    /// The topology.
+    /// Its switches and links.
     pub fn topology(&self) -> &Topology {
         &self.topology
     }

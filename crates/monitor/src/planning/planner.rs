@@ -1,13 +1,16 @@
 //! A plan that is kept while links begin to corrupt, get worse and come back.
 
-use super::Network;
+use super::known::{Known, unjudged};
 use super::links::{PlacedLink, Unplaced, corrupting_links};
+use super::network::Network;
 use crate::PortName;
 use crate::exchange::{DirectionState, Directions, Protection, Request};
+use crate::findings::Finding;
 use linkmend_dataplane::config::ProtectMode;
+use linkmend_fleet::attribution::Culprit;
 use linkmend_fleet::deployment::Deployment;
 use linkmend_fleet::optimizer::Objective;
-use linkmend_fleet::plan::{Action, Plan, PlanSettings};
+use linkmend_fleet::plan::{Action, Plan, PlanSettings, PlannedLink, Surroundings, culprit_name};
 use linkmend_fleet::protection::{ProtectionLimits, ProtectionTable};
 use linkmend_topology::LinkId;
 use serde::{Deserialize, Serialize};
@@ -50,6 +53,8 @@ pub struct Planned {
     pub disable: Vec<Verdict>,
     /// Links that were disabled and corrupt no longer: somebody has repaired them, and put them into operation.
     pub returned: Vec<[PortName; 2]>,
+    /// Links that corrupt, or only pass on what a link corrupts that is not judged, and why they are not disabled.
+    pub unsure: Vec<([PortName; 2], String)>,
     /// Directions that are of no link of the topology.
     pub unplaced: Vec<Unplaced>,
 }
@@ -85,42 +90,67 @@ impl Planner {
         Planner { network, settings, disabled: disabled.into_iter().collect() }
     }
 
-    /// Plans for what agents ask for now. A disabled link stays so until they have taken back what they asked for: they find
-    /// that it does not corrupt any more when it is in operation again. That nobody asks for anything says nothing: a bus may
-    /// have lost its memory.
-    pub fn plan(&mut self, directions: &Directions) -> Planned {
+    /// Plans for what agents know now.
+    ///
+    /// A link is disabled only if an agent of one of its ports finds that it corrupts. It stays so until agents take back what
+    /// they asked for, and one of them finds the link healthy, in operation. That nobody asks for anything says nothing: a bus
+    /// may have lost its memory.
+    pub fn plan(&mut self, known: &Known) -> Planned {
+        let directions = &known.directions;
         let request = |port: &PortName| directions.get(port).and_then(|state| state.request.as_ref());
-        let corrupts = |port: &PortName| request(port).is_some_and(|request| request.protection.is_some());
-        let is_back = |ports: &[PortName; 2]| {
-            ports.iter().any(|port| request(port).is_some()) && !ports.iter().any(corrupts)
+        let is_asked_for =
+            |port: &PortName| request(port).is_some_and(|request| request.protection.is_some());
+        let found_at = |ports: &[PortName; 2], finding: Finding| {
+            ports.iter().any(|port| known.finding(port) == Some(finding))
         };
-        let returned: Vec<[PortName; 2]> =
-            self.disabled.iter().filter(|ports| is_back(ports)).cloned().collect();
+        let is_back = |ports: &&[PortName; 2]| {
+            !ports.iter().any(is_asked_for)
+                && found_at(ports, Finding::Healthy)
+                && !found_at(ports, Finding::Corrupting)
+        };
+        let returned: Vec<[PortName; 2]> = self.disabled.iter().filter(is_back).cloned().collect();
         returned.iter().for_each(|ports| {
             self.disabled.remove(ports);
         });
         let topology = self.network.topology();
         let found = corrupting_links(&self.network, &self.with_disabled(directions));
         let is_disabled = |link: &PlacedLink| self.disabled.contains(&link.ports);
+        let unjudged = unjudged(&self.network, &found, &known.findings, is_disabled);
         let mut reported = found.reported(topology, is_disabled);
         for link in reported.iter_mut().filter(|link| link.disabled && link.loss_rate == Some(UNHEARD)) {
             link.loss_rate = None;
         }
-        let plan = Plan::with_entering(topology, &reported, found.entering, self.settings.clone());
+        let surroundings = Surroundings { entering: found.entering, unjudged };
+        let plan = Plan::within(topology, &reported, surroundings, self.settings.clone());
         let of: BTreeMap<LinkId, &PlacedLink> = found.links.iter().map(|link| (link.link, link)).collect();
-        let disable = plan.by_urgency().into_iter().filter(|planned| planned.action == Action::Disable);
-        let verdict = |link: LinkId| {
-            let placed = of.get(&link)?;
-            let why = plan.explain(link).map(|explained| explained.reasons.join(" ")).unwrap_or_default();
-            Some(Verdict {
-                link: placed.name(topology),
-                ports: placed.ports.clone(),
-                loss_rate: placed.loss_rate(),
-                why,
-            })
-        };
-        let disable = disable.filter_map(|planned| verdict(planned.link)).collect();
-        Planned { disable, returned, unplaced: found.unplaced }
+        let (mut disable, mut unsure) = (Vec::new(), Vec::new());
+        for planned in plan.by_urgency() {
+            let Some(placed) = of.get(&planned.link) else { continue };
+            let ports = placed.ports.clone();
+            if let Some(why) = self.why_unsure(planned, found_at(&ports, Finding::Corrupting)) {
+                unsure.push((ports, why));
+            } else if planned.action == Action::Disable {
+                let explained = plan.explain(planned.link);
+                let why = explained.map(|explained| explained.reasons.join(" ")).unwrap_or_default();
+                let link = placed.name(topology);
+                disable.push(Verdict { link, ports, loss_rate: placed.loss_rate(), why });
+            }
+        }
+        Planned { disable, returned, unsure, unplaced: found.unplaced }
+    }
+
+    /// Why nothing is done about a link that would be disabled, or may have to be.
+    fn why_unsure(&self, planned: &PlannedLink, is_found: bool) -> Option<String> {
+        match (planned.action, planned.upstream) {
+            (Action::Disable, _) if !is_found => {
+                Some("no agent of its ports finds at the moment that it corrupts".to_owned())
+            }
+            (Action::Protect(_) | Action::Leave(_), Some(origin @ Culprit::Unjudged(_))) => Some(format!(
+                "{} may corrupt what it passes on, and is not judged at the moment",
+                culprit_name(self.network.topology(), origin)
+            )),
+            _ => None,
+        }
     }
 
     /// Disabled links of which no agent says anything, so that only people can know whether they are repaired.
@@ -177,6 +207,7 @@ fn unheard(target: f64) -> Request {
 mod tests {
     use super::super::links::tests::{directions, network};
     use super::*;
+    use crate::findings::PortFinding;
     use proptest::prelude::*;
 
     /// A leaf with four spines, of which three must stay.
@@ -187,21 +218,31 @@ mod tests {
         Planner::new(network(&text), PlannerSettings { constraint: 0.75, target: 1e-8 }, [])
     }
 
-    fn corrupting(links: &[(u8, f64)]) -> Directions {
+    fn corrupting(links: &[(u8, f64)]) -> Known {
         let texts: Vec<(String, String, f64)> = links
             .iter()
             .map(|(spine, loss)| (format!("leaf1/eth{spine}"), format!("spine{spine}/eth0"), *loss))
             .collect();
         let of: Vec<(&str, Option<&str>, f64)> =
             texts.iter().map(|(port, sender, loss)| (port.as_str(), Some(sender.as_str()), *loss)).collect();
-        directions(&of)
+        known(&of)
     }
 
-    /// The same with nothing asked for at one port any more.
-    fn taken_back(mut directions: Directions, port: &str) -> Directions {
-        let state = directions.get_mut(&port.parse::<PortName>().expect("a port")).expect("it is there");
+    /// The same with nothing asked for at one port any more, and this found there.
+    fn taken_back(mut known: Known, port: &str, finding: Finding) -> Known {
+        let port = port.parse::<PortName>().expect("a port");
+        let state = known.directions.get_mut(&port).expect("it is there");
         state.request = state.request.take().map(|request| Request { protection: None, ..request });
-        directions
+        known.findings.get_mut(&port).expect("it is there").finding = finding;
+        known
+    }
+
+    /// What ports count, as their own agents find it.
+    fn known(of: &[(&str, Option<&str>, f64)]) -> Known {
+        let directions = directions(of);
+        let finding = PortFinding { finding: Finding::Corrupting, sender: None, calm_s: 0 };
+        let findings = directions.keys().map(|port| (port.clone(), finding.clone())).collect();
+        Known { at_s: 0, directions, findings }
     }
 
     fn spines(planned: &Planned) -> Vec<&str> {
@@ -221,9 +262,12 @@ mod tests {
         let worse = planner.plan(&corrupting(&[(1, 1e-1), (2, 1e-2)]));
         assert_eq!((worse.disable, worse.returned), (vec![], vec![]), "nothing is left to spare");
         // A bus that has forgotten everything says nothing of a repair.
-        assert_eq!(planner.plan(&Directions::new()).returned, [] as [[PortName; 2]; 0]);
+        assert_eq!(planner.plan(&Known::default()).returned, [] as [[PortName; 2]; 0]);
         assert_eq!(planner.unheard(&Directions::new()), [planned.disable[0].ports.clone()]);
-        let back = planner.plan(&taken_back(corrupting(&[(1, 1e-1), (2, 1e-2)]), "leaf1/eth2"));
+        let repaired = |finding| taken_back(corrupting(&[(1, 1e-1), (2, 1e-2)]), "leaf1/eth2", finding);
+        // Somebody says that it needs no protection any more, and its own agent sees that it is down.
+        assert_eq!(planner.plan(&repaired(Finding::Down)).returned, [] as [[PortName; 2]; 0]);
+        let back = planner.plan(&repaired(Finding::Healthy));
         assert_eq!(spines(&back), ["spine1"]);
         assert_eq!(back.returned, [planned.disable[0].ports.clone()]);
     }
@@ -233,7 +277,7 @@ mod tests {
     fn a_link_that_passes_on_what_another_corrupts_is_not_disabled() {
         let settings = PlannerSettings { constraint: 0.25, target: 1e-8 };
         let mut planner = Planner::new(network(super::super::upstream::tests::POD), settings, []);
-        let counted = directions(&[
+        let counted = known(&[
             ("agg1/a", Some("tor1/a"), 1e-3),
             ("spine1/a", Some("agg1/c"), 5.2e-4),
             ("spine2/a", Some("agg1/d"), 4.8e-4),
@@ -252,18 +296,48 @@ mod tests {
                     - {from: leaf1, to: sp0, name: L0, from_port: p0, to_port: p0}\n  \
                     - {from: leaf1, to: sp0, name: L1, from_port: p1, to_port: p1}\n";
         let mut planner = Planner::new(network(text), PlannerSettings { constraint: 0.5, target: 1e-8 }, []);
-        let planned = planner.plan(&directions(&[("leaf1/p1", Some("sp0/p1"), 1e-2)]));
+        let planned = planner.plan(&known(&[("leaf1/p1", Some("sp0/p1"), 1e-2)]));
         assert_eq!(planned.disable[0].link, "L1");
         assert_eq!(planner.name_of(&planned.disable[0].ports).as_deref(), Some("L1"));
+    }
+
+    /// The true source flaps while it corrupts, so that its port says nothing: leaf2 sends to sp0, which passes on to leaf1.
+    #[test]
+    fn nothing_is_disabled_because_of_what_a_port_may_corrupt_that_is_not_judged() {
+        for ports in [["", ""], ["from_port: p0, to_port: p0", "from_port: p0, to_port: p4"]] {
+            let text = format!(
+                "switches:\n  - {{name: leaf1, layer: 0}}\n  - {{name: leaf2, layer: 0}}\n  - {{name: sp0, layer: 1}}\n  \
+                 - {{name: sp1, layer: 1}}\nlinks:\n  - {{from: leaf1, to: sp0, {}}}\n  - {{from: leaf2, to: sp0, {}}}\n  \
+                 - {{from: leaf1, to: sp1}}\n  - {{from: leaf2, to: sp1}}\n",
+                ports[0], ports[1]
+            );
+            let settings = PlannerSettings { constraint: 0.4, target: 1e-8 };
+            let mut planner = Planner::new(network(&text), settings, []);
+            let mut counted = known(&[("leaf1/p0", Some("sp0/p0"), 1e-3)]);
+            let planned = planner.plan(&counted);
+            assert_eq!((planned.disable, planned.unsure.len()), (vec![], 1));
+            assert!(planned.unsure[0].1.starts_with("leaf2--sp0 may corrupt"), "{:?}", planned.unsure);
+            // The port of sp0 is found healthy, or down.
+            for finding in [Finding::Healthy, Finding::Down] {
+                let of = PortFinding { finding, sender: "leaf2/p0".parse().ok(), calm_s: 0 };
+                counted.findings.insert("sp0/p4".parse().expect("a port"), of);
+                let planned = planner.plan(&counted);
+                assert_eq!((planned.disable.len(), planned.unsure), (1, vec![]));
+            }
+            // Nobody finds at the moment what was asked for once.
+            counted.findings.remove(&"leaf1/p0".parse::<PortName>().expect("a port"));
+            let planned = planner.plan(&counted);
+            assert_eq!((planned.disable, planned.unsure.len()), (vec![], 1));
+        }
     }
 
     #[test]
     fn links_of_no_topology_are_named_and_left_alone() {
         let mut planner = planner();
-        let strange = directions(&[("tor9/a", Some("tor8/b"), 1e-3), ("leaf1/eth1", None, 1e-3)]);
+        let strange = known(&[("tor9/a", Some("tor8/b"), 1e-3), ("leaf1/eth1", None, 1e-3)]);
         let planned = planner.plan(&strange);
         assert_eq!((planned.disable.len(), planned.unplaced.len()), (0, 2));
-        assert_eq!(planner.plan(&Directions::new()), Planned::default());
+        assert_eq!(planner.plan(&Known::default()), Planned::default());
     }
 
     proptest! {

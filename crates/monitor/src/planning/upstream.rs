@@ -1,7 +1,7 @@
 //! Which directions only carry what others have corrupted.
 
-use super::Network;
 use super::links::corrupting_links;
+use super::network::Network;
 use crate::PortName;
 use crate::exchange::Directions;
 use linkmend_fleet::attribution::{Counted, Counts, Culprit, Verdict, attribute};
@@ -25,7 +25,7 @@ pub fn downstream_ports(
     let placed = |link| found.links.iter().find(|placed| placed.link == link);
     let name = |culprit| match culprit {
         Culprit::Link(link) => placed(link).map(|placed| placed.name(topology)),
-        Culprit::Outside(_) => None,
+        Culprit::Outside(_) | Culprit::Unjudged(_) => None,
     };
     let mut downstream = BTreeMap::new();
     for placed in &found.links {

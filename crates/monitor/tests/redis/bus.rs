@@ -4,6 +4,8 @@ use super::server::{Server, is_installed, settings};
 use linkmend_monitor::PortName;
 use linkmend_monitor::bus::{Bus, BusEvent, RedisBus, RehearsedBus};
 use linkmend_monitor::exchange::{Acknowledgement, DirectionState, Effect, Request};
+use linkmend_monitor::findings::{Finding, Findings, PortFinding};
+use std::time::Duration;
 
 pub fn port(name: &str) -> PortName {
     name.parse().expect("a port")
@@ -250,4 +252,29 @@ fn a_second_agent_of_one_name_is_refused_until_the_first_is_gone() {
     assert!((1..=15_000).contains(&left), "a machine that dies lets go: {left}");
     drop(bus);
     assert_eq!(held(&mut by_hand), None, "nobody waits for an agent that was ended");
+}
+
+/// Only whoever plans listens, and a text that nobody could have written harms nobody else's.
+#[test]
+fn findings_are_heard_by_whoever_plans_and_forgotten_with_their_agent() {
+    if !is_installed("findings_are_heard_by_whoever_plans_and_forgotten_with_their_agent") {
+        return;
+    }
+    let server = Server::start(&[]);
+    let (mut speaker, mut other) = (server.bus("leaf1"), server.bus("leaf2"));
+    let mut planner = server.bus("spine1").listening(true);
+    let of = PortFinding { finding: Finding::Healthy, sender: Some(port("spine1/a")), calm_s: 0 };
+    let said = Findings { beat: 7, valid_s: 2, ports: [("a".to_owned(), of)].into() };
+    assert_eq!((poll(&mut speaker).len(), poll(&mut other).len()), (2, 2));
+    speaker.say(&said).expect("said");
+    let mut calls = redis::pipe();
+    calls.cmd("SET").arg("{linkmend}:findings:leaf2").arg("nonsense").ignore();
+    calls.cmd("SADD").arg("{linkmend}:speakers").arg("leaf2").arg("no/name").ignore();
+    calls.exec(&mut server.connect()).expect("written");
+    let expected =
+        [BusEvent::Rereading, BusEvent::Findings("leaf1".to_owned(), said), BusEvent::Synchronised];
+    assert_eq!(poll(&mut planner), expected);
+    assert_eq!((poll(&mut planner), poll(&mut other)), (vec![], vec![]));
+    std::thread::sleep(Duration::from_millis(2_200));
+    assert_eq!(poll(&mut planner), [], "the server has forgotten what was not repeated");
 }

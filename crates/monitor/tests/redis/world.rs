@@ -102,6 +102,7 @@ impl World {
                 BusEvent::State(port, state) => self.agents[agent].handle_state(self.now, &port, state),
                 BusEvent::Rereading => self.agents[agent].handle_rereading(),
                 BusEvent::Synchronised => self.agents[agent].handle_synchronised(self.now),
+                BusEvent::Findings(..) => {}
             }
         }
     }

@@ -2,9 +2,9 @@
 
 use super::{actions, active, settings, small_fabric};
 use crate::attribution::Culprit;
-use crate::plan::{Plan, PlanSettings, ReportedLink};
+use crate::plan::{Plan, PlanSettings, ReportedLink, Surroundings};
 use linkmend_topology::{LinkId, SwitchId, Topology};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn cut_through() -> PlanSettings {
     PlanSettings { constraint: 0.5, store_and_forward: false, ..settings() }
@@ -63,7 +63,34 @@ fn links_up_from_a_switch_that_receives_corrupted_frames_from_hosts_are_victims(
     let topology = &small_fabric();
     let tor = topology.link(LinkId(0)).lower;
     let reported = [active(0, 1e-4), active(1, 1.1e-4)];
-    let plan = Plan::with_entering(topology, &reported, BTreeMap::from([(tor, 1e-3)]), cut_through());
+    let surroundings = Surroundings { entering: BTreeMap::from([(tor, 1e-3)]), ..Surroundings::default() };
+    let plan = Plan::within(topology, &reported, surroundings, cut_through());
     assert_eq!(actions(&plan), [(0, "downstream"), (1, "downstream")]);
     assert_eq!(plan.link(LinkId(0)).and_then(|link| link.upstream), Some(Culprit::Outside(tor)));
+}
+
+/// The source flaps, so that it says nothing while it corrupts.
+#[test]
+fn a_link_behind_one_that_is_not_judged_is_protected_and_not_disabled() {
+    let topology = &small_fabric();
+    let (up, down) = (topology.link(LinkId(0)).upper, topology.link(LinkId(0)).lower);
+    let unjudged = |link: u32, receiver| Surroundings {
+        unjudged: BTreeSet::from([(LinkId(link), receiver)]),
+        ..Surroundings::default()
+    };
+    let action = |reported: &[ReportedLink], surroundings| {
+        actions(&Plan::within(topology, reported, surroundings, cut_through()))
+    };
+    let counted = [ReportedLink { receiver: upper(topology, 8), ..active(8, 1e-3) }];
+    assert_eq!(action(&counted, unjudged(0, up)), [(8, "protect")]);
+    // What comes down to a ToR does not go up again, and a link does not feed itself.
+    assert_eq!(action(&counted, unjudged(0, down)), [(8, "disable")]);
+    assert_eq!(action(&counted, unjudged(8, topology.link(LinkId(8)).lower)), [(8, "disable")]);
+    // A link that counts is named rather than one of which nothing is known, and what it explains is a victim still.
+    let plan = Plan::within(topology, &[counted[0], active(0, 1e-3)], unjudged(2, up), cut_through());
+    assert_eq!(plan.link(LinkId(8)).and_then(|link| link.upstream), Some(Culprit::Link(LinkId(0))));
+    let explained = Plan::within(topology, &counted, unjudged(0, up), cut_through()).explain(LinkId(8));
+    assert!(
+        explained.expect("it was reported").reasons[0].contains("whether pod0-tor0--pod0-fabric0 corrupts")
+    );
 }

@@ -81,7 +81,8 @@ fn alarms(status: &AgentStatus) -> Vec<String> {
     alarms.extend(plan.held.iter().map(|link| {
         let [one, other] = &link.ports;
         let until = link.until_s.map_or_else(String::new, |until| format!("; in {}", ago(until, now_s)));
-        format!("SHOULD BE DISABLED: {one} - {other}: {}{until}", link.reason)
+        let what = if link.unsure { "not disabled" } else { "SHOULD BE DISABLED" };
+        format!("{what}: {one} - {other}: {}{until}", link.reason)
     }));
     alarms
 }

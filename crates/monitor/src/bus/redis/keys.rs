@@ -15,6 +15,8 @@ pub(super) struct Keys {
     pub index: String,
     /// The stream of ports whose directions have changed.
     pub events: String,
+    /// The set of all agents that have said what they find out about their ports.
+    pub speakers: String,
 }
 
 impl Keys {
@@ -24,6 +26,7 @@ impl Keys {
             directions: format!("{{{prefix}}}:direction:"),
             index: format!("{{{prefix}}}:directions"),
             events: format!("{{{prefix}}}:events"),
+            speakers: format!("{{{prefix}}}:speakers"),
         }
     }
 
@@ -35,6 +38,11 @@ impl Keys {
     /// Who has the name of an agent.
     pub fn agent(&self, name: &str) -> String {
         format!("{}:agent:{name}", self.tag)
+    }
+
+    /// What an agent finds out about its ports.
+    pub fn findings(&self, agent: &str) -> String {
+        format!("{}:findings:{agent}", self.tag)
     }
 
     /// The hash of what is known of a direction.

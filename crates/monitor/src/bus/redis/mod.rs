@@ -6,6 +6,7 @@
 //! claimed for a while and again and again, so that a second agent of that name is refused. A server behind a broken
 //! network delays an agent by [`TIMEOUT`](crate::server::TIMEOUT) once: connections are opened on a thread of their own.
 
+mod findings;
 mod holder;
 mod keys;
 mod session;
@@ -17,6 +18,7 @@ pub use settings::{PREFIX_DEFAULT, RedisSettings};
 use super::{Bus, BusError, BusEvent};
 use crate::PortName;
 use crate::exchange::DirectionState;
+use crate::findings::Findings;
 use crate::server::{Connector, ReachError};
 use ::redis::{Connection, RedisError, Script};
 use holder::Holder;
@@ -46,6 +48,8 @@ pub struct RedisBus {
     claim: Script,
     holder: Holder,
     read_only: bool,
+    /// Whether it is of interest what others find out about their ports.
+    listens: bool,
     link: Link,
     /// Why it could not be reached the last time.
     trouble: Option<BusError>,
@@ -95,6 +99,7 @@ impl RedisBus {
             claim: Script::new(include_str!("claim.lua")),
             holder: Holder::this(),
             read_only: false,
+            listens: false,
             link: Link::Away,
             trouble: None,
             complaints: BTreeMap::new(),
@@ -105,6 +110,13 @@ impl RedisBus {
     #[must_use]
     pub fn read_only(mut self) -> RedisBus {
         self.read_only = true;
+        self
+    }
+
+    /// The same bus, at which is heard what others find out about their ports.
+    #[must_use]
+    pub fn listening(mut self, listens: bool) -> RedisBus {
+        self.listens = listens;
         self
     }
 
@@ -208,6 +220,11 @@ impl Bus for RedisBus {
         }
     }
 
+    fn say(&mut self, findings: &Findings) -> Result<(), BusError> {
+        let Link::Up(session) = &mut self.link else { return Ok(()) };
+        session.say(findings).map_err(|error| self.lose(&error))
+    }
+
     fn poll(&mut self) -> Result<Vec<BusEvent>, BusError> {
         self.connect()?;
         let Link::Up(session) = &mut self.link else { return Ok(Vec::new()) };
@@ -218,6 +235,9 @@ impl Bus for RedisBus {
             Err(error) => Err(error),
         };
         let heard = heard.map_err(|error| self.lose(&error))?;
+        let Link::Up(session) = &mut self.link else { return Ok(Vec::new()) };
+        let found = if self.listens { session.listen() } else { Ok(Vec::new()) };
+        let found = found.map_err(|error| self.lose(&error))?;
         let mut events = if heard.all { vec![BusEvent::Rereading] } else { Vec::new() };
         for name in heard.strange {
             let shown: String = name.chars().take(NAME_SHOWN_MOST).collect();
@@ -231,6 +251,12 @@ impl Bus for RedisBus {
                     events.push(BusEvent::State(port, state));
                 }
                 Err(why) => self.complain(self.keys.direction(&port), why),
+            }
+        }
+        for (agent, findings) in found {
+            match findings {
+                Ok(findings) => events.push(BusEvent::Findings(agent, findings)),
+                Err(why) => self.complain(self.keys.findings(&agent), why),
             }
         }
         if heard.all {

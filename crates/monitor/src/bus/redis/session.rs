@@ -1,10 +1,12 @@
 //! One connection: what has been heard on it, and what has been asked for.
 
+use super::findings;
 use super::holder::Holder;
 use super::keys::Keys;
 use super::stored::{self, FIELDS};
 use crate::PortName;
 use crate::exchange::DirectionState;
+use crate::findings::Findings;
 use ::redis::{Connection, RedisError, Script, Value, cmd, pipe};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -23,6 +25,9 @@ const INDEX_STEPS_MOST: usize = 4_000;
 /// How often all directions are read again, in case that an event was lost: to the bound of the stream, to a person, or
 /// to a server that came back with less than it had.
 const REREAD_INTERVAL: Duration = Duration::from_secs(60);
+
+/// How often it is heard what agents find out about their ports.
+const LISTEN_INTERVAL: Duration = Duration::from_secs(2);
 
 /// How long a name is held, and how often it is claimed anew. A machine that dies lets go of it after that time.
 const CLAIM_TIME: Duration = Duration::from_secs(15);
@@ -61,6 +66,8 @@ pub(super) struct Session {
     read_only: bool,
     /// When the agent's name was claimed last.
     claimed_at: Option<Instant>,
+    /// When it was heard last what agents find out.
+    listened_at: Option<Instant>,
 }
 
 impl Session {
@@ -74,7 +81,25 @@ impl Session {
             read_at: None,
             read_only,
             claimed_at: None,
+            listened_at: None,
         }
+    }
+
+    /// Says what this agent finds out about its ports.
+    pub fn say(&mut self, said: &Findings) -> Result<(), RedisError> {
+        if self.read_only {
+            return Ok(());
+        }
+        findings::say(&mut self.connection, &self.keys, &self.group, said)
+    }
+
+    /// What agents find out about their ports, if it is time for that.
+    pub fn listen(&mut self) -> Result<findings::Heard, RedisError> {
+        if self.listened_at.is_some_and(|at| at.elapsed() < LISTEN_INTERVAL) {
+            return Ok(findings::Heard::new());
+        }
+        self.listened_at = Some(Instant::now());
+        findings::listen(&mut self.connection, &self.keys)
     }
 
     /// Claims the agent's name, if it is time for that; another process that has it.

@@ -83,7 +83,7 @@ impl RedisSettings {
             return wrong("redis-prefix", &self.prefix, &rule);
         }
         if let Some(ca) = self.ca.as_ref().filter(|_| !self.urls.iter().any(ServerUrl::is_tls)) {
-            let rule = "is of no use without TLS; write rediss:// in redis";
+            let rule = "requires TLS; write rediss:// in redis";
             return wrong("redis-ca", &ca.display().to_string(), rule);
         }
         let connector = Connector::new(&self.urls, topology, self.ca.clone());

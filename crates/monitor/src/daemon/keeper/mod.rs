@@ -9,7 +9,7 @@ use crate::actuator::{self, Stop};
 use crate::agent::{Decision, DisabledStatus, HeldStatus, PlanStatus, PlanVerdict};
 use crate::exchange::Directions;
 use crate::memory;
-use crate::planning::{Guard, GuardSettings, Planned, Planner, Verdict};
+use crate::planning::{Guard, GuardSettings, Known, Planned, Planner, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::Command;
@@ -60,6 +60,7 @@ pub(super) struct Keeper {
     /// What was said last, so that it is said once.
     said: BTreeSet<[PortName; 2]>,
     held: BTreeSet<[PortName; 2]>,
+    unsure: BTreeSet<[PortName; 2]>,
     unplaced: BTreeSet<String>,
     unheard: BTreeSet<[PortName; 2]>,
 }
@@ -91,13 +92,14 @@ impl Keeper {
             status,
             said: BTreeSet::new(),
             held: BTreeSet::new(),
+            unsure: BTreeSet::new(),
             unplaced: BTreeSet::new(),
             unheard: BTreeSet::new(),
         }
     }
 
     /// Plans whenever directions have changed or something is due, until nobody hands over any more.
-    pub fn run(mut self, changed: &Receiver<Directions>) {
+    pub fn run(mut self, changed: &Receiver<Known>) {
         let Ok(mut latest) = changed.recv() else { return };
         loop {
             if let Some(newer) = changed.try_iter().last() {
@@ -122,8 +124,9 @@ impl Keeper {
     }
 
     /// Plans, and carries it out.
-    fn plan(&mut self, directions: &Directions) {
-        let Planned { disable, returned, unplaced } = self.planner.plan(directions);
+    fn plan(&mut self, known: &Known) {
+        let directions = &known.directions;
+        let Planned { disable, returned, unsure, unplaced } = self.planner.plan(known);
         self.name_what_is_not_planned_for(unplaced.iter().map(ToString::to_string), directions);
         for ports in returned {
             self.take_back(ports);
@@ -141,7 +144,7 @@ impl Keeper {
         for verdict in due {
             self.disable(verdict);
         }
-        for (verdict, why) in self.guard.failed_trials(now_s(), directions) {
+        for (verdict, why) in self.guard.failed_trials(now_s(), known) {
             self.end_trial(verdict, why);
         }
         self.guard.want(now_s(), &disable);
@@ -153,7 +156,19 @@ impl Keeper {
                 self.try_again(verdict, directions);
             }
         }
-        self.show(&named);
+        self.name_what_is_unsure(&unsure);
+        self.show(&named, unsure);
+    }
+
+    /// Says once of each link why nothing is done about it.
+    fn name_what_is_unsure(&mut self, unsure: &[([PortName; 2], String)]) {
+        self.unsure.retain(|known| unsure.iter().any(|(ports, _)| ports == known));
+        for (ports, why) in unsure {
+            if self.unsure.insert(ports.clone()) {
+                let link = self.planner.name_of(ports).unwrap_or_default();
+                self.tell(ports.clone(), PlanVerdict::Unsure, link, why.clone());
+            }
+        }
     }
 
     /// Whether the command that disables a link has failed, so that it may carry traffic as before.
@@ -320,7 +335,7 @@ impl Keeper {
     }
 
     /// Lets the status show what is disabled and what waits.
-    fn show(&self, wanted: &BTreeSet<[PortName; 2]>) {
+    fn show(&self, wanted: &BTreeSet<[PortName; 2]>, unsure: Vec<([PortName; 2], String)>) {
         let known: BTreeMap<&[PortName; 2], _> =
             self.guard.memory().links.iter().map(|link| (&link.verdict.ports, link)).collect();
         let disabled = self.planner.all_disabled().iter().map(|ports| {
@@ -344,10 +359,16 @@ impl Keeper {
             let hold = self.guard.hold(now, ports).filter(|_| !is_advice);
             let until_s = hold.as_ref().and_then(|hold| hold.left_s()).map(|left_s| now + left_s);
             let reason = hold.map_or_else(|| "nothing here disables it".to_owned(), |hold| hold.to_string());
-            HeldStatus { ports: ports.clone(), reason, until_s }
+            HeldStatus { ports: ports.clone(), reason, until_s, unsure: false }
+        });
+        let unsure = unsure.into_iter().map(|(ports, reason)| HeldStatus {
+            ports,
+            reason,
+            until_s: None,
+            unsure: true,
         });
         let trouble = self.failed.values().next().map(|(_, error)| error.clone());
-        let status = PlanStatus { disabled: disabled.collect(), held: held.collect(), trouble };
+        let status = PlanStatus { disabled: disabled.collect(), held: held.chain(unsure).collect(), trouble };
         *self.status.lock().unwrap_or_else(PoisonError::into_inner) = status;
     }
 }

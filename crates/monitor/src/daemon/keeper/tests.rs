@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::exchange::{DirectionState, Protection, Request};
+use crate::findings::{Finding, PortFinding};
 use crate::planning::{GuardMemory, PlannerSettings};
 use linkmend_dataplane::config::ProtectMode;
 use linkmend_topology::file::{TopologyFileOptions, parse_topology};
@@ -20,13 +21,17 @@ fn planner(disabled: BTreeSet<[PortName; 2]>) -> Planner {
 }
 
 /// What agents ask for at the link to the first spine.
-fn asked(generation: u64, loss_rate: Option<f64>) -> Directions {
+fn asked(generation: u64, loss_rate: Option<f64>) -> Known {
     let protection =
         |loss_rate| Protection { mode: ProtectMode::Ordered, loss_rate, target: 1e-8, copies: 2 };
     let sender = "spine1/a".parse().ok();
     let request = Request { generation, protection: loss_rate.map(protection), sender, ..Request::default() };
     let state = DirectionState { request: Some(request), acknowledgement: None };
-    Directions::from([("leaf1/a".parse().expect("a port"), state)])
+    let port: PortName = "leaf1/a".parse().expect("a port");
+    let finding = if loss_rate.is_some() { Finding::Corrupting } else { Finding::Healthy };
+    let finding = PortFinding { finding, sender: None, calm_s: 1_000 };
+    let findings = BTreeMap::from([(port.clone(), finding)]);
+    Known { at_s: now_s(), directions: Directions::from([(port, state)]), findings }
 }
 
 /// A keeper with a program that writes down what it is told, and that fails while there is a file `broken`.

@@ -84,13 +84,15 @@ pub struct Detector {
     calm: Stretch,
     healthy_since: Option<Duration>,
     doublings: u32,
+    /// When corrupted frames last showed that the link corrupts.
+    shown_at: Duration,
 }
 
 impl Detector {
     /// The link was found corrupting at this rate by a monitor before a restart. It counts as corrupting until the
     /// hold-down has passed.
     pub fn resume(&mut self, loss_rate: f64, now: Duration) {
-        self.former = None;
+        (self.former, self.evidence) = (None, None);
         self.state = State::Corrupting;
         self.loss_rate = loss_rate;
         self.calm = Stretch { since: now, ..Stretch::default() };
@@ -184,6 +186,13 @@ impl Detector {
         (self.state.corrupts() || self.is_in_doubt()).then_some(self.calm.since)
     }
 
+    /// When counters last showed that the link corrupts; `None` if it does not, if only a monitor before a restart has seen it, or
+    /// if as many frames have come since as would have shown it again.
+    pub fn shown_at(&self, settings: &Settings) -> Option<Duration> {
+        let is_shown = self.state.corrupts() && self.evidence.is_some();
+        (is_shown && !self.would_have_shown(settings, self.loss_rate)).then_some(self.shown_at)
+    }
+
     /// Whether the link corrupted before its port went down, and it is not known yet whether it still does.
     pub fn is_in_doubt(&self) -> bool {
         self.former.is_some()
@@ -222,6 +231,7 @@ impl Detector {
         self.doublings = if relapse { (self.doublings + 1).min(DOUBLINGS_MOST) } else { 0 };
         self.calm = Stretch { since: now, ..Stretch::default() };
         self.loss_rate = evidence.loss_rate();
+        self.shown_at = now;
         self.severity(settings)
     }
 
@@ -232,6 +242,7 @@ impl Detector {
             if let Some(evidence) = evidence.filter(|found| found.rules_out_chance(settings.false_alarm)) {
                 self.evidence = Some(evidence);
                 self.loss_rate = evidence.loss_rate();
+                self.shown_at = now;
                 return self.severity(settings);
             }
         }
@@ -251,9 +262,13 @@ impl Detector {
 
     /// Whether there was no corruption for the hold-down, and in as many frames as would have shown one at the former rate.
     fn is_over(&self, settings: &Settings, now: Duration, former: f64) -> bool {
-        let expected = former * self.calm.frames as f64;
         let long_enough = now.saturating_sub(self.calm.since) >= self.hold_down(settings);
-        long_enough && expected >= -libm::log(settings.false_alarm)
+        long_enough && self.would_have_shown(settings, former)
+    }
+
+    /// Whether as many frames have come without corruption as would have shown one at this rate.
+    fn would_have_shown(&self, settings: &Settings, loss_rate: f64) -> bool {
+        loss_rate * self.calm.frames as f64 >= -libm::log(settings.false_alarm)
     }
 
     fn end(&mut self, now: Duration) -> State {

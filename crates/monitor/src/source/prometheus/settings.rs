@@ -39,7 +39,7 @@ impl PrometheusSettings {
             return Err(ParameterError::new("prometheus", &self.url, rule));
         }
         if let Some(ca) = self.ca.as_ref().filter(|_| !scheme("https://")) {
-            let rule = "is of no use without TLS; write https:// in prometheus";
+            let rule = "requires TLS; write https:// in prometheus";
             return Err(ParameterError::new("prometheus-ca", ca.display(), rule));
         }
         if self.filter.len() > FILTER_LENGTH_MOST || self.filter.chars().any(char::is_control) {

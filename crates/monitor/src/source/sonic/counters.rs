@@ -21,6 +21,7 @@ pub(super) const FIELDS: [&str; CODEWORDS + ERRORS_COUNTED] = [
     "SAI_PORT_STAT_ETHER_STATS_JABBERS",
     "SAI_PORT_STAT_ETHER_RX_OVERSIZE_PKTS",
     "SAI_PORT_STAT_ETHER_STATS_UNDERSIZE_PKTS",
+    "SAI_PORT_STAT_ETHER_STATS_OVERSIZE_PKTS",
     "SAI_PORT_STAT_LLR_RX_POISONED",
     "SAI_PORT_STAT_IF_IN_FEC_CORRECTABLE_FRAMES",
     "SAI_PORT_STAT_IF_IN_FEC_NOT_CORRECTABLE_FRAMES",
@@ -53,11 +54,13 @@ const FRAGMENTS: usize = 6;
 const JABBERS: usize = 7;
 const OVERSIZE: usize = 8;
 const UNDERSIZE: usize = 9;
-const POISONED: usize = 10;
-const CORRECTED: usize = 11;
-const UNCORRECTABLE: usize = 12;
-const CORRECTED_BITS: usize = 13;
-const CODEWORDS: usize = 14;
+/// The same frames as [`OVERSIZE`] where a switch has both.
+const OVERSIZE_TOO: usize = 10;
+const POISONED: usize = 11;
+const CORRECTED: usize = 12;
+const UNCORRECTABLE: usize = 13;
+const CORRECTED_BITS: usize = 14;
+const CODEWORDS: usize = 15;
 
 /// What is read of a port's state: its speed in Mbit/s, how often it went up or down, whether it is up, its lanes, its forward
 /// error correction, and what neighbours hear it called.
@@ -121,7 +124,8 @@ pub(super) fn take(fields: &[Value], troubles: &mut Vec<Trouble>) -> Result<(Cho
     let good_frames = sum(fields, good)?;
     let (corrupted, not_corrupted): (&[usize], &[usize]) = match corrupted {
         Corrupted::CheckSequence => (&[CHECK_SEQUENCE, FRAGMENTS, JABBERS], &[POISONED]),
-        Corrupted::Errors => (&[ERRORS], &[OVERSIZE, UNDERSIZE, POISONED]),
+        Corrupted::Errors if there(OVERSIZE) => (&[ERRORS], &[OVERSIZE, UNDERSIZE, POISONED]),
+        Corrupted::Errors => (&[ERRORS], &[OVERSIZE_TOO, UNDERSIZE, POISONED]),
         Corrupted::Nowhere => (&[], &[]),
     };
     let mut known = |places: &[usize]| {
@@ -266,6 +270,9 @@ mod tests {
         };
         assert_eq!(not_corrupted(&[]), None);
         assert_eq!(not_corrupted(&[(OVERSIZE, "7"), (UNDERSIZE, "1"), (POISONED, "2")]), Some(10));
+        // Some switches count frames that are too long under the other name only, and some under both.
+        assert_eq!(not_corrupted(&[(OVERSIZE_TOO, "7"), (UNDERSIZE, "1")]), Some(8));
+        assert_eq!(not_corrupted(&[(OVERSIZE, "7"), (OVERSIZE_TOO, "7")]), Some(7));
         // RFC 2819 has frames of a wrong length among its wrong check sequences only if these are wrong.
         assert_eq!(not_corrupted(&[(CHECK_SEQUENCE, "3"), (OVERSIZE, "7")]), None);
         assert_eq!(not_corrupted(&[(CHECK_SEQUENCE, "3"), (OVERSIZE, "7"), (POISONED, "2")]), Some(2));

@@ -16,17 +16,16 @@ use crate::output;
 use crate::written_file;
 use clap::Args;
 use linkmend_fleet::plan::{
-    Explanation, FindError, LinkFinder, Plan, PlanSettings, ReportedLink, read_links,
+    Explanation, FindError, LinkFinder, Plan, PlanSettings, ReportedLink, Surroundings, read_links,
 };
 use linkmend_fleet::protection::ProtectionLimits;
 use linkmend_fleet::{FileError, FileKind};
 use linkmend_monitor::config::CONTROL_DEFAULT;
-use linkmend_monitor::daemon::ask_directions;
-use linkmend_monitor::planning::{Network, corrupting_links};
+use linkmend_monitor::daemon::{ask_directions, ask_findings};
+use linkmend_monitor::planning::{Network, corrupting_links, unjudged};
 use linkmend_quantity::LossRate;
 use linkmend_report::wrap;
-use linkmend_topology::{FabricParameters, SwitchId, Topology};
-use std::collections::BTreeMap;
+use linkmend_topology::{FabricParameters, Topology};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -144,12 +143,12 @@ pub fn execute(arguments: &PlanArgs) -> Result<()> {
         crew: arguments.crew,
         store_and_forward: arguments.store_and_forward,
     };
-    let (reported, entering) = match (&arguments.links, &arguments.corruptd) {
-        (Some(file), _) => (links(file, topology)?, BTreeMap::new()),
+    let (reported, surroundings) = match (&arguments.links, &arguments.corruptd) {
+        (Some(file), _) => (links(file, topology)?, Surroundings::default()),
         (None, Some(socket)) => found_by_corruptd(socket, &network)?,
-        (None, None) => (Vec::new(), BTreeMap::new()),
+        (None, None) => (Vec::new(), Surroundings::default()),
     };
-    let plan = Plan::with_entering(topology, &reported, entering, settings);
+    let plan = Plan::within(topology, &reported, surroundings, settings);
     // An explanation that is impossible is refused before any file is written.
     let explanation = match &arguments.explain {
         Some(written) => Some(explain(&plan, written, &arguments.source())?),
@@ -208,11 +207,8 @@ impl PlanArgs {
 
 /// The links that a running corruptd says corrupt, and what comes from outside the topology. Ports whose links are not
 /// known are named.
-fn found_by_corruptd(
-    socket: &Path,
-    network: &Network,
-) -> Result<(Vec<ReportedLink>, BTreeMap<SwitchId, f64>)> {
-    let directions = ask_directions(socket)?;
+fn found_by_corruptd(socket: &Path, network: &Network) -> Result<(Vec<ReportedLink>, Surroundings)> {
+    let (directions, findings) = (ask_directions(socket)?, ask_findings(socket)?);
     let topology = network.topology();
     let found = corrupting_links(network, &directions);
     for placed in found.links.iter().filter(|placed| placed.is_interchangeable).take(MAX_NAMED) {
@@ -230,7 +226,15 @@ fn found_by_corruptd(
     if more > 0 {
         output::remark(&format!("not planned for: {more} more ports\n"));
     }
-    Ok((found.reported(topology, |_| false), found.entering))
+    let reported = found.reported(topology, |_| false);
+    let unjudged = findings.map(|findings| unjudged(network, &found, &findings, |_| false));
+    if unjudged.is_none() {
+        output::remark(
+            "this corruptd keeps no plan, so it does not know which ports are judged: a link may be called a source that only \
+             passes on what one of the others corrupts; ask the one that has [plan]\n",
+        );
+    }
+    Ok((reported, Surroundings { entering: found.entering, unjudged: unjudged.unwrap_or_default() }))
 }
 
 fn links(path: &Path, topology: &Topology) -> Result<Vec<ReportedLink>> {

@@ -1,5 +1,6 @@
 //! The plan as tables: what to do, the order of repairs, and what remains to pods and ToRs.
 
+use linkmend_fleet::attribution::Culprit;
 use linkmend_fleet::plan::{
     Action, Origin, Plan, PlannedLink, ProtectionObstacle, Repair, TorAfterPlan, culprit_name, ends_of,
 };
@@ -87,7 +88,8 @@ fn row(plan: &Plan, planned: &PlannedLink) -> [Cell; 4] {
 pub fn what_to_do(plan: &Plan, planned: &PlannedLink) -> String {
     let name = |switch| plan.topology().names().switch(switch);
     let doubt = planned.upstream.map_or_else(String::new, |culprit| {
-        format!("; may be downstream of {}", culprit_name(plan.topology(), culprit))
+        let unjudged = if let Culprit::Unjudged(_) = culprit { ", which is not judged" } else { "" };
+        format!("; may be downstream of {}{unjudged}", culprit_name(plan.topology(), culprit))
     });
     let action = match planned.action {
         Action::Protect(protection) => {
