@@ -96,11 +96,13 @@ pub(super) struct Peers {
     ports: [Port; 2],
     /// Whether protection is wanted, and waits until there is no third end.
     is_suspended: bool,
+    /// Since when there is a third end on a link that cannot be done without.
+    in_use_since: Option<u64>,
 }
 
 impl Peers {
     pub(super) fn new(own: [[u8; 6]; 2]) -> Peers {
-        Peers { own: own.map(Address), ports: [Port::default(); 2], is_suspended: false }
+        Peers { own: own.map(Address), ports: [Port::default(); 2], is_suspended: false, in_use_since: None }
     }
 
     /// Notes a control frame: whether it is the peer's, and what it reveals. An end that is heard while the peer is not,
@@ -222,12 +224,17 @@ impl Engine {
                 failover.paths.set_shared(Instant(now), path, self.peers.has_third(path));
             }
         }
-        if self.has_third_in_use() {
+        let is_needed = self.has_third_in_use();
+        let since = is_needed.then(|| self.peers.in_use_since.unwrap_or(now));
+        self.peers.in_use_since = since;
+        // A peer that stands still for a moment is heard on neither link, which says nothing of the clean one.
+        let patience = if self.failover.is_some() { PERSISTENT_NS } else { 0 };
+        if since.is_some_and(|since| now.saturating_sub(since) >= patience) {
             if self.end.status().protection_requested {
                 self.peers.is_suspended = true;
                 self.end.unprotect(Instant(now));
             }
-        } else if std::mem::take(&mut self.peers.is_suspended) {
+        } else if !is_needed && std::mem::take(&mut self.peers.is_suspended) {
             self.end.protect(Instant(now), Protection { copies: self.protection.copies });
         }
     }
