@@ -31,6 +31,19 @@ pub enum CablingError {
     /// A port, and two others that it is said to face.
     #[error("{} faces {}, and {} as well", .0[0], .0[1], .0[2])]
     TwoPeers(Box<[PortName; 3]>),
+    /// A port, the one that it faces by what people have written, and the one that lldpd sees there.
+    #[error("{} faces {} by the configuration, and lldpd sees {} there", .0[0], .0[1], .0[2])]
+    Unlike(Box<[PortName; 3]>),
+}
+
+impl CablingError {
+    /// What is made of the contradiction.
+    pub fn consequence(&self) -> &'static str {
+        match self {
+            CablingError::Unlike(_) => "the configuration is believed",
+            _ => "neither is believed: nobody is asked to protect what arrives there",
+        }
+    }
 }
 
 impl Diagnose for CablingError {
@@ -87,19 +100,34 @@ impl Cabling {
         (cabling, faults.into_values().collect())
     }
 
-    /// Adds the cables that lldpd sees, like [`with_seen`](Self::with_seen) those of others. An alias does not contradict the
-    /// name of a port of the same neighbour.
+    /// Adds the cables of a network file, like [`with_seen`](Self::with_seen), and those that lldpd sees. Neighbours say what they
+    /// like: where that contradicts what people have written, what is written counts. An alias does not contradict the name of a
+    /// port of the same neighbour.
     pub fn with_heard(&self, heard: &[HeardCable], others: &[[PortName; 2]]) -> (Cabling, Vec<CablingError>) {
-        let (known, _) = self.with_seen(others);
-        let is_known = |cable: &&HeardCable| {
-            let peer = known.peer(&cable.near);
-            !(cable.by_alias && peer.is_some_and(|peer| peer.agent() == cable.far.agent()))
-        };
-        let ends = heard.iter().filter(is_known).map(|cable| [cable.near.clone(), cable.far.clone()]);
-        let seen: Vec<[PortName; 2]> = others.iter().cloned().chain(ends).collect();
-        let (mut cabling, faults) = self.with_seen(&seen);
-        let is_there = |near: &&PortName| cabling.peers.contains_key(near);
-        cabling.heard = heard.iter().map(|cable| &cable.near).filter(is_there).cloned().collect();
+        let (written, mut faults) = self.with_seen(others);
+        let named: BTreeSet<&PortName> = self.peers.keys().chain(others.iter().flatten()).collect();
+        let mut free = Vec::new();
+        let mut confirmed = BTreeSet::new();
+        for HeardCable { near, far, by_alias } in heard {
+            if !named.contains(near) && !named.contains(far) {
+                free.push([near.clone(), far.clone()]);
+                continue;
+            }
+            let contradicts = |port: &PortName, seen: &PortName| {
+                let peer = written.peer(port).filter(|peer| *peer != seen)?;
+                let is_alias = *by_alias && port == near && peer.agent() == far.agent();
+                (!is_alias)
+                    .then(|| CablingError::Unlike(Box::new([port.clone(), peer.clone(), seen.clone()])))
+            };
+            match contradicts(near, far).or_else(|| contradicts(far, near)) {
+                Some(fault) => faults.push(fault),
+                None => _ = confirmed.insert(near.clone()),
+            }
+        }
+        let (mut cabling, more) = written.with_seen(&free);
+        faults.extend(more);
+        confirmed.extend(free.into_iter().map(|[near, _]| near));
+        cabling.heard = confirmed.into_iter().filter(|near| cabling.peers.contains_key(near)).collect();
         (cabling, faults)
     }
 
@@ -217,6 +245,30 @@ mod tests {
         // Another neighbour at the same port contradicts.
         let (_, faults) = known.with_heard(&[heard("a/2", "c/etp2", true)], &[]);
         assert_eq!(faults.len(), 1);
+    }
+
+    /// A neighbour that called itself something else took away every cable that was written.
+    #[test]
+    fn what_is_written_is_believed_whatever_neighbours_say() {
+        let port = |text: &str| -> PortName { text.parse().expect("a port") };
+        let heard = |near, far| HeardCable { near: port(near), far: port(far), by_alias: false };
+        let known = cables(&[["a/1", "b/1"], ["a/2", "b/2"]]).expect("no contradiction");
+        let written = [port("a/3"), port("b/3")];
+        let all = [heard("a/1", "evil/1"), heard("a/9", "b/2"), heard("a/3", "b/4"), heard("a/4", "c/4")];
+        let (cabling, faults) = known.with_heard(&all, &[written]);
+        let peer = |of: &str| cabling.peer(&port(of)).map(ToString::to_string);
+        let peers = ["a/1", "a/2", "a/3", "a/4", "a/9"].map(peer);
+        let expected = [Some("b/1"), Some("b/2"), Some("b/3"), Some("c/4"), None];
+        assert_eq!(peers.each_ref().map(Option::as_deref), expected);
+        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            faults,
+            [
+                "a/1 faces b/1 by the configuration, and lldpd sees evil/1 there",
+                "b/2 faces a/2 by the configuration, and lldpd sees a/9 there",
+                "a/3 faces b/3 by the configuration, and lldpd sees b/4 there",
+            ]
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::PortName;
 use linkmend_dataplane::config::ProtectMode;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// How a direction should be protected.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -123,21 +124,30 @@ pub struct DirectionState {
 /// Directions by the ports that receive.
 pub type Directions = BTreeMap<PortName, DirectionState>;
 
-/// The highest generation that an agent believes: a million changes a second for 300,000 years do not reach it, and there is
-/// always a higher one.
-pub const GENERATION_MOST: u64 = i64::MAX as u64;
+/// How far the clocks of two machines may be apart.
+const CLOCKS_APART_MOST: Duration = Duration::from_hours(24);
 /// Most copies of a lost frame.
 const COPIES_MOST: u8 = 16;
+
+/// The highest generation that is believed `since_1970`: as many as there have been nanoseconds, which no agent reaches that
+/// changes something a million times a second. A bound that moves leaves room above every generation that was ever believed:
+/// whoever writes the highest keeps nobody from writing the next one.
+pub fn generation_most(since_1970: Duration) -> u64 {
+    let most = (since_1970 + CLOCKS_APART_MOST).as_nanos();
+    u64::try_from(most).unwrap_or(u64::MAX)
+}
 
 impl DirectionState {
     /// Refuses what no agent writes: a bus is open to others.
     ///
     /// # Errors
     /// The first value that makes no sense.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self, generation_most: u64) -> Result<(), String> {
         let latest = self.request_generation().max(self.acknowledgement_generation());
-        if let Some(generation) = latest.filter(|generation| *generation > GENERATION_MOST) {
-            return Err(format!("its generation is {generation}, and must be at most {GENERATION_MOST}"));
+        if let Some(generation) = latest.filter(|generation| *generation > generation_most) {
+            return Err(format!(
+                "its generation is {generation}, and must be at most {generation_most} today"
+            ));
         }
         let Some(protection) = self.request.as_ref().and_then(|request| request.protection) else {
             return Ok(());
@@ -181,6 +191,19 @@ impl DirectionState {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whatever was believed once, the next one is believed as well.
+    #[test]
+    fn there_is_room_above_every_generation_that_is_believed() {
+        let today = Duration::from_secs(1_764_000_000);
+        let highest = generation_most(today);
+        assert_eq!(state(highest, None).check(highest), Ok(()));
+        let next = state(highest + 1, Some(highest + 1));
+        assert!(next.check(highest).is_err(), "not at the same moment");
+        assert_eq!(next.check(generation_most(today + Duration::from_millis(1))), Ok(()));
+        assert!(state(i64::MAX as u64, None).check(highest).is_err(), "for 200 years");
+        assert_eq!(state(1_000_000, None).check(generation_most(Duration::ZERO)), Ok(()), "a clock of 1970");
+    }
 
     fn state(request: u64, acknowledgement: Option<u64>) -> DirectionState {
         let of = |generation| Acknowledgement { generation, ..Acknowledgement::default() };

@@ -32,6 +32,11 @@ pub trait Bus: Send {
     /// What it is, for the log.
     fn describe(&self) -> String;
 
+    /// What speaks against relying on it, for people.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
     /// Writes what is not older than what the bus has of this direction.
     ///
     /// # Errors

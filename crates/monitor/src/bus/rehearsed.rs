@@ -23,6 +23,10 @@ impl Bus for RehearsedBus {
         format!("{}, which is only read", self.real.describe())
     }
 
+    fn trouble(&self) -> Option<String> {
+        self.real.trouble()
+    }
+
     fn put(&mut self, port: &PortName, state: DirectionState) -> Result<(), BusError> {
         self.known.put(port, state)
     }

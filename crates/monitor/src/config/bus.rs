@@ -34,6 +34,11 @@ pub struct BusConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redis_ca: Option<PathBuf>,
+    /// File with keys of agents, one a line, `NAME KEY` or `* KEY`: then nobody is believed who has none of them, whatever else may
+    /// write to the Redis [default: none, and everybody is]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redis_keys: Option<PathBuf>,
 }
 
 /// What is kept where.
@@ -67,6 +72,7 @@ impl BusConfig {
             cluster: self.redis_cluster,
             prefix: self.redis_prefix.clone().unwrap_or_else(|| PREFIX_DEFAULT.to_owned()),
             ca: self.redis_ca.clone(),
+            keys: self.redis_keys.clone(),
         };
         settings.validate()?;
         Ok(BusChoice::Redis(settings))
@@ -80,6 +86,7 @@ impl BusConfig {
             ("redis-cluster", self.redis_cluster.then(|| "true".to_owned())),
             ("redis-prefix", self.redis_prefix.clone()),
             ("redis-ca", ca),
+            ("redis-keys", self.redis_keys.as_ref().map(|path| path.display().to_string())),
         ]
         .into_iter()
         .find_map(|(name, value)| value.map(|value| (name, value)))

@@ -43,6 +43,8 @@ pub struct Resolved {
     pub poll: Duration,
     pub policy: Policy,
     pub cabling: Cabling,
+    /// Where what is said about cables contradicts itself, for people.
+    pub contradictions: Vec<String>,
     pub control: PathBuf,
     pub bus: BusChoice,
     pub plan: Option<PlanChoice>,
@@ -117,13 +119,19 @@ impl MonitorConfig {
                 ParameterError::new("trial-time", format!("{:?}", plan.guard.trial_time), rule).into()
             );
         }
+        let bus = self.bus.choose(self.state.as_ref())?;
+        if let BusChoice::Redis(settings) = &bus {
+            settings.read_keys(&agent)?;
+        }
+        let (cabling, contradictions) = self.cabling(&agent, cables)?;
         Ok(Resolved {
             source: self.choose_source()?,
             actuator,
             dry_run: self.protection.dry_run,
             poll,
             policy: Policy { detection, mode, target, arm: self.protection.arm },
-            cabling: self.cabling(&agent, cables)?,
+            cabling,
+            contradictions,
             control: self.control.clone().unwrap_or_else(|| CONTROL_DEFAULT.into()),
             plan,
             topology: self
@@ -131,7 +139,7 @@ impl MonitorConfig {
                 .plan_topology
                 .clone()
                 .or_else(|| self.cables_from.as_ref().map(|path| path.display().to_string())),
-            bus: self.bus.choose(self.state.as_ref())?,
+            bus,
             audit: self.audit.clone(),
             metrics: self.metrics,
             agent,
@@ -140,17 +148,20 @@ impl MonitorConfig {
 }
 
 impl MonitorConfig {
-    /// The cables that were written, those of a network file, and those that lldpd sees. Where these contradict each other,
-    /// none is believed.
-    fn cabling(&self, agent: &str, cables: Vec<[PortName; 2]>) -> Result<Cabling, ConfigError> {
+    /// The cables that were written, those of a network file, and those that lldpd sees, and where these contradict each other.
+    fn cabling(
+        &self,
+        agent: &str,
+        cables: Vec<[PortName; 2]>,
+    ) -> Result<(Cabling, Vec<String>), ConfigError> {
         let (heard, seen) = (self.cables_of_neighbours(agent)?, self.cables_of_network()?);
         let (cabling, faults) = Cabling::new(cables)?.with_heard(&heard, &seen);
-        for fault in faults {
-            tracing::warn!(
-                "{fault}, so that neither is believed: nobody is asked to protect what arrives there"
-            );
+        let said = |fault: &crate::CablingError| format!("{fault}; {}", fault.consequence());
+        let contradictions: Vec<String> = faults.iter().map(said).collect();
+        for contradiction in &contradictions {
+            tracing::warn!("{contradiction}");
         }
-        Ok(cabling)
+        Ok((cabling, contradictions))
     }
 
     fn cables_of_network(&self) -> Result<Vec<[PortName; 2]>, ConfigError> {
@@ -290,7 +301,13 @@ mod tests {
         let cabling = resolve(&config).expect("usable").cabling;
         let ports: Vec<String> = cabling.ports().map(ToString::to_string).collect();
         // What is written about eth2 contradicts what is seen there, and the neighbour at eth3 has no name.
-        assert_eq!(ports, ["leaf1/eth1", "leaf1/eth4", "spine1/swp1", "spine4/swp1"]);
+        assert_eq!(
+            ports,
+            ["leaf1/eth1", "leaf1/eth2", "leaf1/eth4", "spine1/swp1", "spine4/swp1", "spine9/swp9"]
+        );
+        let said = &resolve(&config).expect("usable").contradictions;
+        assert_eq!(said.len(), 1);
+        assert!(said[0].ends_with("lldpd sees spine2/swp1 there; the configuration is believed"), "{said:?}");
         // A network file is a third opinion, which differs about eth4.
         let network = folder.path().join("network.yaml");
         let links = "{from: leaf1, to: spine1, from_port: eth1, to_port: swp1}\n  \
@@ -302,7 +319,9 @@ mod tests {
         let three = format!("cables-from = \"{}\"\n{config}", network.display());
         let cabling = resolve(&three).expect("usable").cabling;
         let ports: Vec<String> = cabling.ports().map(ToString::to_string).collect();
-        assert_eq!(ports, ["leaf1/eth1", "leaf2/eth1", "spine1/swp1", "spine1/swp2"]);
+        let expected =
+            ["leaf1/eth1", "leaf1/eth2", "leaf2/eth1", "spine1/swp1", "spine1/swp2", "spine9/swp9"];
+        assert_eq!(ports, expected);
         std::fs::write(&path, "{\"lldp\": 3}").expect("written");
         let error = resolve(&config).expect_err("refused");
         assert!(error.contains("neighbours.json"), "{error}");
@@ -387,6 +406,11 @@ mod tests {
             ("[detection]\nlink-up-hold-off = \"2h\"", "link-up-hold-off = 7200s: must be 0 s to an hour"),
             ("[plan]\ntopology = \"/nowhere/network.yaml\"", "/nowhere/network.yaml"),
             ("[bus]\nredis-prefix = \"x\"", "redis-prefix = x: requires redis"),
+            ("[bus]\nredis-keys = \"/x\"", "redis-keys = /x: requires redis"),
+            (
+                "[bus]\nredis = [\"redis://host\"]\nredis-keys = \"/nowhere/keys\"",
+                "redis-keys = /nowhere/keys: cannot be read: No such file",
+            ),
             ("[bus]\nredis = [\"http://me:secret@host\"]", "redis = http://me:***@host"),
             ("state = \"/x\"\n[bus]\nredis = [\"redis://host\"]", "state = /x: cannot be used with redis"),
         ] {

@@ -94,6 +94,8 @@ pub struct Corruptd {
     shown: Option<(Arc<Mutex<AgentStatus>>, MetricsServer)>,
     /// What it was started with.
     config: Resolved,
+    /// Where what is said about cables contradicts itself.
+    contradictions: Vec<String>,
     started: Instant,
     poll: Duration,
     next_poll: Duration,
@@ -226,6 +228,7 @@ impl Corruptd {
             topology: config.topology.as_deref().map(network).transpose()?,
             socket,
             shown: config.metrics.map(metrics::serve).transpose()?,
+            contradictions: config.contradictions,
             config: started_with,
             started,
             poll: config.poll,
@@ -260,6 +263,7 @@ impl Corruptd {
         self.next_poll = self.now();
         if config.agent == self.config.agent {
             self.agent.reconfigure(self.now(), config.policy, config.cabling);
+            self.contradictions = config.contradictions;
             match config.topology.as_deref().map(network).transpose() {
                 Ok(topology) => {
                     self.topology = topology;
@@ -302,8 +306,9 @@ impl Corruptd {
             bus.as_ref().map(|text| format!("the bus cannot be used: {text}")),
             memory.as_ref().map(|text| format!("what was asked for and done cannot be saved: {text}")),
             failed.map(|text| format!("a command of the plan failed: {text}")),
+            self.bus.trouble(),
         ];
-        known.into_iter().flatten().chain(broken).collect()
+        known.into_iter().flatten().chain(broken).chain(self.contradictions.iter().cloned()).collect()
     }
 
     fn now(&self) -> Duration {

@@ -92,21 +92,26 @@ impl Planner {
 
     /// Plans for what agents know now.
     ///
-    /// A link is disabled only if an agent of one of its ports finds that it corrupts. It stays so until agents take back what
-    /// they asked for, and one of them finds the link healthy, in operation. That nobody asks for anything says nothing: a bus
-    /// may have lost its memory.
+    /// A link is disabled only if an agent of one of its ports finds that it corrupts. It stays so until those that have asked for
+    /// something ask for nothing any more and find the link healthy, in operation. That nobody asks for anything says nothing: a
+    /// bus may have lost its memory.
     pub fn plan(&mut self, known: &Known) -> Planned {
         let directions = &known.directions;
-        let request = |port: &PortName| directions.get(port).and_then(|state| state.request.as_ref());
-        let is_asked_for =
-            |port: &PortName| request(port).is_some_and(|request| request.protection.is_some());
+        let request = |port: &PortName| {
+            let request = directions.get(port).and_then(|state| state.request.as_ref());
+            // A request of generation 0 only tells an alias.
+            request.filter(|request| request.generation > 0)
+        };
         let found_at = |ports: &[PortName; 2], finding: Finding| {
             ports.iter().any(|port| known.finding(port) == Some(finding))
         };
         let is_back = |ports: &&[PortName; 2]| {
-            !ports.iter().any(is_asked_for)
-                && found_at(ports, Finding::Healthy)
-                && !found_at(ports, Finding::Corrupting)
+            let mut asking = ports.iter().filter_map(|port| Some((port, request(port)?))).peekable();
+            let is_healthy = |(port, request): (&PortName, &Request)| {
+                request.protection.is_none() && known.finding(port) == Some(Finding::Healthy)
+            };
+            let is_contradicted = found_at(ports, Finding::Corrupting) || found_at(ports, Finding::Down);
+            asking.peek().is_some() && asking.all(is_healthy) && !is_contradicted
         };
         let returned: Vec<[PortName; 2]> = self.disabled.iter().filter(is_back).cloned().collect();
         returned.iter().for_each(|ports| {

@@ -8,4 +8,5 @@ mod proxy;
 mod server;
 mod sonic;
 mod trouble;
+mod trust;
 mod world;

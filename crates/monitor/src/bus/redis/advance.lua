@@ -1,6 +1,7 @@
 -- Takes what is not older than what is known of a direction, and says so to all agents: DirectionState::advance, in the server.
 -- KEYS: the direction, the index of all directions, the stream of events.
--- ARGV: version, port, most events, then generation and JSON of the request, and of the acknowledgement; '' for none.
+-- ARGV: version, port, most events, the highest generation that is believed, then generation, JSON and seal of the request, and
+-- of the acknowledgement; '' for none.
 local kind = redis.call('TYPE', KEYS[1]).ok
 if kind ~= 'none' and kind ~= 'hash' then
     return 'it is a ' .. kind .. ' and no hash'
@@ -20,13 +21,22 @@ end
 
 local changed = false
 for part, name in ipairs({ 'request', 'acknowledgement' }) do
-    local before, generation, json = known[part + 1], ARGV[2 + 2 * part], ARGV[3 + 2 * part]
-    if before and not (before == '0' or string.find(before, '^[1-9][0-9]*$')) then
-        return 'its ' .. name .. '-generation is ' .. before .. ' and no number'
+    local before, generation, json, seal = known[part + 1], ARGV[2 + 3 * part], ARGV[3 + 3 * part], ARGV[4 + 3 * part]
+    local there = redis.call('HGET', KEYS[1], name)
+    -- What nobody believes keeps nobody from writing: a generation that is no number, beyond the highest, or not that of the JSON.
+    local agrees = before and there and string.find(there, '^{"generation":' .. before .. '[,}]')
+    local is_number = before and (before == '0' or string.find(before, '^[1-9]%d*$'))
+    if before and not (is_number and agrees and not older(ARGV[4], before)) then
+        before = nil
     end
     if json ~= '' and not (before and older(generation, before)) then
-        if before ~= generation or redis.call('HGET', KEYS[1], name) ~= json then
+        if before ~= generation or there ~= json then
             redis.call('HSET', KEYS[1], 'version', ARGV[1], name, json, name .. '-generation', generation)
+            if seal == '' then
+                redis.call('HDEL', KEYS[1], name .. '-seal')
+            else
+                redis.call('HSET', KEYS[1], name .. '-seal', seal)
+            end
             changed = true
         end
     end

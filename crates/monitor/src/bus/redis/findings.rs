@@ -1,6 +1,7 @@
 //! What agents find out about their ports: a text for each agent, which the server forgets when its agent has gone.
 
 use super::keys::Keys;
+use super::trust::Trust;
 use crate::PortName;
 use crate::findings::Findings;
 use ::redis::{Connection, RedisError, cmd, pipe};
@@ -21,10 +22,12 @@ pub(super) type Heard = Vec<(String, Result<Findings, String>)>;
 pub(super) fn say(
     connection: &mut Connection,
     keys: &Keys,
+    trust: &Trust,
     agent: &str,
     findings: &Findings,
 ) -> Result<(), RedisError> {
     let text = serde_json::to_string(findings).map_err(|error| std::io::Error::other(error.to_string()))?;
+    let text = trust.seal_findings(&keys.findings(agent), text);
     let mut calls = pipe();
     calls.cmd("SET").arg(keys.findings(agent)).arg(text).arg("EX").arg(findings.valid_s).ignore();
     calls.cmd("SADD").arg(&keys.speakers).arg(agent).ignore();
@@ -32,7 +35,11 @@ pub(super) fn say(
 }
 
 /// What all agents say.
-pub(super) fn listen(connection: &mut Connection, keys: &Keys) -> Result<Heard, RedisError> {
+pub(super) fn listen(
+    connection: &mut Connection,
+    keys: &Keys,
+    trust: &mut Trust,
+) -> Result<Heard, RedisError> {
     let (mut heard, mut bytes, mut agents, mut cursor) = (Heard::new(), 0, 0, "0".to_owned());
     loop {
         let mut scan = cmd("SSCAN");
@@ -51,9 +58,12 @@ pub(super) fn listen(connection: &mut Connection, keys: &Keys) -> Result<Heard, 
             if text.is_empty() {
                 continue;
             }
-            let findings =
-                serde_json::from_slice(&text).map_err(|error| format!("it cannot be read: {error}"));
-            heard.push((name, findings));
+            let text = String::from_utf8_lossy(&text);
+            if let Some(text) = trust.open_findings(&keys.findings(&name), &name, &text) {
+                let findings =
+                    serde_json::from_str(text).map_err(|error| format!("it cannot be read: {error}"));
+                heard.push((name, findings));
+            }
         }
         if next == "0" || bytes > ALL_BYTES_MOST || agents > AGENTS_MOST {
             return Ok(heard);

@@ -9,9 +9,11 @@
 mod findings;
 mod holder;
 mod keys;
+mod seal;
 mod session;
 mod settings;
 mod stored;
+mod trust;
 
 pub use settings::{PREFIX_DEFAULT, RedisSettings};
 
@@ -29,6 +31,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use trust::Trust;
 
 /// Keys of which it is remembered that they were complained of. Beyond these there are no more complaints.
 const COMPLAINTS_MOST: usize = 1_000;
@@ -50,6 +53,7 @@ pub struct RedisBus {
     read_only: bool,
     /// Whether it is of interest what others find out about their ports.
     listens: bool,
+    trust: Trust,
     link: Link,
     /// Why it could not be reached the last time.
     trouble: Option<BusError>,
@@ -100,6 +104,7 @@ impl RedisBus {
             holder: Holder::this(),
             read_only: false,
             listens: false,
+            trust: Trust::new(settings.read_keys(agent)?, agent),
             link: Link::Away,
             trouble: None,
             complaints: BTreeMap::new(),
@@ -184,8 +189,8 @@ impl RedisBus {
         }
         if self.complaints.len() < COMPLAINTS_MOST {
             tracing::warn!(
-                "{key} in Redis is passed over, and what it is about stays as it is: {why}; delete the key, and the \
-                 agents write it again"
+                "{key} in Redis is passed over, and what it is about stays as it is: {why}; agents write over it within a \
+                 minute if they can, or delete the key"
             );
             self.complaints.insert(key, why);
         }
@@ -202,7 +207,16 @@ impl Drop for RedisBus {
 
 impl Bus for RedisBus {
     fn describe(&self) -> String {
-        self.description.clone()
+        let sealed = if self.trust.has_keys() {
+            ", sealed"
+        } else {
+            ", unsealed: whoever may write there is believed"
+        };
+        format!("{}{sealed}", self.description)
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.trust.trouble()
     }
 
     fn put(&mut self, port: &PortName, state: DirectionState) -> Result<(), BusError> {
@@ -210,7 +224,7 @@ impl Bus for RedisBus {
             let away = || BusError { what: format!("{}: not connected", self.description), hint: None };
             return Err(self.trouble.clone().unwrap_or_else(away));
         };
-        match session.put(&self.script, port, &state) {
+        match session.put(&self.script, &mut self.trust, port, &state) {
             Ok(why) if why.is_empty() => Ok(()),
             Ok(why) => {
                 self.complain(self.keys.direction(port), why);
@@ -222,7 +236,7 @@ impl Bus for RedisBus {
 
     fn say(&mut self, findings: &Findings) -> Result<(), BusError> {
         let Link::Up(session) = &mut self.link else { return Ok(()) };
-        session.say(findings).map_err(|error| self.lose(&error))
+        session.say(&self.trust, findings).map_err(|error| self.lose(&error))
     }
 
     fn poll(&mut self) -> Result<Vec<BusEvent>, BusError> {
@@ -231,12 +245,12 @@ impl Bus for RedisBus {
         let other = session.claim(&self.claim, &self.holder);
         let heard = match other {
             Ok(Some(other)) => return Err(self.refuse(&other)),
-            Ok(None) => session.hear(),
+            Ok(None) => session.hear(&mut self.trust),
             Err(error) => Err(error),
         };
         let heard = heard.map_err(|error| self.lose(&error))?;
         let Link::Up(session) = &mut self.link else { return Ok(Vec::new()) };
-        let found = if self.listens { session.listen() } else { Ok(Vec::new()) };
+        let found = if self.listens { session.listen(&mut self.trust) } else { Ok(Vec::new()) };
         let found = found.map_err(|error| self.lose(&error))?;
         let mut events = if heard.all { vec![BusEvent::Rereading] } else { Vec::new() };
         for name in heard.strange {

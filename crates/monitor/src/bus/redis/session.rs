@@ -3,13 +3,15 @@
 use super::findings;
 use super::holder::Holder;
 use super::keys::Keys;
-use super::stored::{self, FIELDS};
+use super::seal::Kind;
+use super::stored::{self, FIELD_BYTES_MOST, FIELDS};
+use super::trust::Trust;
 use crate::PortName;
-use crate::exchange::DirectionState;
+use crate::exchange::{DirectionState, generation_most};
 use crate::findings::Findings;
-use ::redis::{Connection, RedisError, Script, Value, cmd, pipe};
+use ::redis::{Connection, RedisError, Script, Value, cmd};
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Events that the stream keeps, give or take some: those of a minute in which every link of a large network changes.
 /// Whoever falls behind by more finds what was missed when all directions are read again.
@@ -17,11 +19,11 @@ const EVENTS_KEPT: usize = 10_000;
 /// Events that are taken with one call, and calls in one poll. What is left waits for the next poll.
 const EVENTS_READ_MOST: usize = 1_000;
 const READS_MOST: usize = 10;
-/// Directions that are read with one call.
-const DIRECTIONS_READ_MOST: usize = 500;
+/// Directions that are read with one call: 26 MB if all were as long as they may be.
+const DIRECTIONS_READ_MOST: usize = 200;
 /// Steps through the index, each of about [`DIRECTIONS_READ_MOST`] directions: twice what all ports of ten of the largest
 /// agents need.
-const INDEX_STEPS_MOST: usize = 4_000;
+const INDEX_STEPS_MOST: usize = 10_000;
 /// How often all directions are read again, in case that an event was lost: to the bound of the stream, to a person, or
 /// to a server that came back with less than it had.
 const REREAD_INTERVAL: Duration = Duration::from_secs(60);
@@ -36,8 +38,11 @@ const CLAIM_INTERVAL: Duration = Duration::from_secs(5);
 /// Events that were never read, in the words of XREADGROUP.
 const NEW: &str = ">";
 
-/// A stream's entries as the library takes them apart: those that were deleted have no fields.
-type Entry = (String, Option<Vec<(Vec<u8>, Vec<u8>)>>);
+/// The longest name that is read: an agent and a port of 255 characters each.
+const NAME_BYTES_MOST: usize = 2 * 255 * 4 + 1;
+
+/// The number of an event, and the ports that it names.
+type Event = (String, Vec<Vec<u8>>);
 
 /// What one look at the server has brought.
 #[derive(Debug, Default)]
@@ -68,6 +73,15 @@ pub(super) struct Session {
     claimed_at: Option<Instant>,
     /// When it was heard last what agents find out.
     listened_at: Option<Instant>,
+    scripts: Scripts,
+}
+
+/// What runs in the server.
+struct Scripts {
+    events: Script,
+    scan: Script,
+    read: Script,
+    forget: Script,
 }
 
 impl Session {
@@ -82,24 +96,30 @@ impl Session {
             read_only,
             claimed_at: None,
             listened_at: None,
+            scripts: Scripts {
+                events: Script::new(include_str!("events.lua")),
+                scan: Script::new(include_str!("scan.lua")),
+                read: Script::new(include_str!("read.lua")),
+                forget: Script::new(include_str!("forget.lua")),
+            },
         }
     }
 
     /// Says what this agent finds out about its ports.
-    pub fn say(&mut self, said: &Findings) -> Result<(), RedisError> {
+    pub fn say(&mut self, trust: &Trust, said: &Findings) -> Result<(), RedisError> {
         if self.read_only {
             return Ok(());
         }
-        findings::say(&mut self.connection, &self.keys, &self.group, said)
+        findings::say(&mut self.connection, &self.keys, trust, &self.group, said)
     }
 
     /// What agents find out about their ports, if it is time for that.
-    pub fn listen(&mut self) -> Result<findings::Heard, RedisError> {
+    pub fn listen(&mut self, trust: &mut Trust) -> Result<findings::Heard, RedisError> {
         if self.listened_at.is_some_and(|at| at.elapsed() < LISTEN_INTERVAL) {
             return Ok(findings::Heard::new());
         }
         self.listened_at = Some(Instant::now());
-        findings::listen(&mut self.connection, &self.keys)
+        findings::listen(&mut self.connection, &self.keys, trust)
     }
 
     /// Claims the agent's name, if it is time for that; another process that has it.
@@ -143,6 +163,7 @@ impl Session {
     pub fn put(
         &mut self,
         script: &Script,
+        trust: &mut Trust,
         port: &PortName,
         state: &DirectionState,
     ) -> Result<String, RedisError> {
@@ -153,35 +174,49 @@ impl Session {
                     stored::written("acknowledgement", generation, state.acknowledgement.as_ref())?;
                 Ok((request, acknowledgement))
             });
-        let (request, acknowledgement) = match written {
+        let (mut request, mut acknowledgement) = match written {
             Ok(written) => written,
             Err(why) => return Ok(why),
         };
+        let place = self.keys.direction(port);
+        let mut seal = |kind: Kind, written: &mut [String; 2]| {
+            let seal = if written[1].is_empty() { None } else { trust.seal(&place, port, kind, &written[1]) };
+            // What another agent has said, and nobody remembers as it has sealed it, only that agent can say again.
+            seal.unwrap_or_else(|| {
+                *written = [String::new(), String::new()];
+                String::new()
+            })
+        };
+        let request_seal = seal(Kind::Request, &mut request);
+        let acknowledgement_seal = seal(Kind::Acknowledgement, &mut acknowledgement);
         script
-            .key(self.keys.direction(port))
+            .key(&place)
             .key(&self.keys.index)
             .key(&self.keys.events)
             .arg(stored::VERSION)
             .arg(port.to_string())
             .arg(EVENTS_KEPT)
+            .arg(generation_most(now()))
             .arg(&request)
+            .arg(request_seal)
             .arg(&acknowledgement)
+            .arg(acknowledgement_seal)
             .invoke(&mut self.connection)
     }
 
     /// What has changed, or everything if it is time for that.
-    pub fn hear(&mut self) -> Result<Heard, RedisError> {
+    pub fn hear(&mut self, trust: &mut Trust) -> Result<Heard, RedisError> {
         if self.read_at.is_none_or(|at| at.elapsed() >= REREAD_INTERVAL) {
-            return self.hear_all();
+            return self.hear_all(trust);
         }
-        match self.hear_events() {
+        match self.hear_events(trust) {
             // The server has lost its memory, or somebody has tidied up.
-            Err(error) if error.code() == Some("NOGROUP") => self.hear_all(),
+            Err(error) if error.code() == Some("NOGROUP") => self.hear_all(trust),
             heard => heard,
         }
     }
 
-    fn hear_events(&mut self) -> Result<Heard, RedisError> {
+    fn hear_events(&mut self, trust: &mut Trust) -> Result<Heard, RedisError> {
         let mut taken = Vec::new();
         let mut names = BTreeSet::new();
         for _ in 0..READS_MOST {
@@ -192,10 +227,9 @@ impl Session {
                 Some((id, _)) if self.from != NEW => self.from.clone_from(id),
                 Some(_) => (),
             }
-            for (id, fields) in entries {
+            for (id, ports) in entries {
                 taken.push(id);
-                let ports = fields.into_iter().flatten().filter(|(name, _)| name == b"port");
-                names.extend(ports.map(|(_, port)| String::from_utf8_lossy(&port).into_owned()));
+                names.extend(ports.iter().map(|port| String::from_utf8_lossy(port).into_owned()));
             }
         }
         if !self.read_only {
@@ -204,47 +238,28 @@ impl Session {
         let mut heard = Heard::default();
         let names: Vec<String> = names.into_iter().collect();
         for some in names.chunks(DIRECTIONS_READ_MOST) {
-            self.read_directions(some, &mut heard)?;
+            self.read_directions(some, trust, &mut heard)?;
         }
         Ok(heard)
     }
 
     /// The next events, after those that were handed out are taken off the list of what is pending.
-    fn read_events(&mut self) -> Result<Vec<Entry>, RedisError> {
-        let mut calls = pipe();
-        for some in self.handled.chunks(EVENTS_READ_MOST) {
-            calls.cmd("XACK").arg(&self.keys.events).arg(&self.group).arg(some);
+    fn read_events(&mut self) -> Result<Vec<Event>, RedisError> {
+        for some in std::mem::take(&mut self.handled).chunks(EVENTS_READ_MOST) {
+            cmd("XACK").arg(&self.keys.events).arg(&self.group).arg(some).exec(&mut self.connection)?;
         }
-        match self.read_only {
-            true => calls.cmd("XREAD"),
-            false => calls.cmd("XREADGROUP").arg("GROUP").arg(&self.group).arg(&self.group),
-        };
-        calls.arg("COUNT").arg(EVENTS_READ_MOST).arg("STREAMS").arg(&self.keys.events).arg(&self.from);
-        // Errors come as answers then, with the code that tells them apart.
-        calls.ignore_errors();
-        let answers: Vec<Value> = calls.query(&mut self.connection)?;
-        self.handled.clear();
-        let mut entries = Vec::new();
-        for answer in answers {
-            match answer {
-                Value::ServerError(error) => return Err(error.into()),
-                Value::Array(_) => {
-                    let streams: Vec<(String, Vec<Entry>)> = ::redis::from_redis_value(answer)?;
-                    entries.extend(streams.into_iter().flat_map(|(_, entries)| entries));
-                }
-                // How many were taken off the list, or that there is nothing new.
-                _ => (),
-            }
-        }
-        Ok(entries)
+        let group = if self.read_only { "" } else { self.group.as_str() };
+        let mut call = self.scripts.events.key(&self.keys.events);
+        let call = call.arg(group).arg(EVENTS_READ_MOST).arg(&self.from).arg(NAME_BYTES_MOST);
+        Ok(call.invoke::<Option<Vec<Event>>>(&mut self.connection)?.unwrap_or_default())
     }
 
     /// Makes the group if it is not there, and then reads all directions: what changes meanwhile is an event of the group.
-    fn hear_all(&mut self) -> Result<Heard, RedisError> {
+    fn hear_all(&mut self, trust: &mut Trust) -> Result<Heard, RedisError> {
         if self.read_only {
             let mut latest = cmd("XREVRANGE");
             latest.arg(&self.keys.events).arg("+").arg("-").arg("COUNT").arg(1);
-            let latest: Vec<Entry> = latest.query(&mut self.connection)?;
+            let latest: Vec<(String, Value)> = latest.query(&mut self.connection)?;
             self.from = latest.into_iter().next().map_or_else(|| "0".to_owned(), |(id, _)| id);
         } else {
             self.make_group()?;
@@ -252,13 +267,13 @@ impl Session {
         let mut heard = Heard { all: true, ..Heard::default() };
         let mut cursor = "0".to_owned();
         for _ in 0..INDEX_STEPS_MOST {
-            let mut scan = cmd("SSCAN");
-            scan.arg(&self.keys.index).arg(&cursor).arg("COUNT").arg(DIRECTIONS_READ_MOST);
-            let (next, names): (String, Vec<Vec<u8>>) = scan.query(&mut self.connection)?;
+            let mut scan = self.scripts.scan.key(&self.keys.index);
+            scan.arg(&cursor).arg(DIRECTIONS_READ_MOST).arg(NAME_BYTES_MOST);
+            let (next, names): (String, Vec<Vec<u8>>) = scan.invoke(&mut self.connection)?;
             let names: Vec<String> =
                 names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
             for some in names.chunks(DIRECTIONS_READ_MOST) {
-                self.read_directions(some, &mut heard)?;
+                self.read_directions(some, trust, &mut heard)?;
             }
             if next == "0" {
                 self.read_at = Some(Instant::now());
@@ -281,7 +296,12 @@ impl Session {
         }
     }
 
-    fn read_directions(&mut self, names: &[String], heard: &mut Heard) -> Result<(), RedisError> {
+    fn read_directions(
+        &mut self,
+        names: &[String],
+        trust: &mut Trust,
+        heard: &mut Heard,
+    ) -> Result<(), RedisError> {
         let mut ports: Vec<PortName> = Vec::new();
         for name in names {
             match name.parse() {
@@ -292,26 +312,43 @@ impl Session {
         if ports.is_empty() {
             return Ok(());
         }
-        let mut calls = pipe();
+        let mut call = self.scripts.read.prepare_invoke();
         for port in &ports {
-            calls.cmd("HMGET").arg(self.keys.direction(port)).arg(&FIELDS);
+            call.key(self.keys.direction(port));
         }
-        calls.ignore_errors();
-        let answers: Vec<Value> = calls.query(&mut self.connection)?;
+        call.arg(FIELD_BYTES_MOST).arg(&FIELDS);
+        let answers: Vec<Value> = call.invoke(&mut self.connection)?;
         for (port, answer) in ports.into_iter().zip(answers) {
-            let state = match answer {
-                Value::Array(fields) => stored::state(&fields),
-                // A hash that is something else is nobody's fault but that key's; anything else ends the connection.
-                Value::ServerError(error) if error.code() == "WRONGTYPE" => Err("it is no hash".to_owned()),
-                Value::ServerError(error) => return Err(error.into()),
-                _ => Err("the answer is no list".to_owned()),
+            let parts = match answer {
+                Value::Array(fields) => stored::parts(&fields),
+                // A key that is something else is nobody's fault but that key's.
+                _ => Err("it is no hash".to_owned()),
             };
-            match state {
-                Ok(Some(state)) => heard.states.push((port, Ok(state))),
+            match parts {
+                Ok(Some(mut parts)) => {
+                    let place = self.keys.direction(&port);
+                    let forged = trust.judge(&place, &port, &mut parts);
+                    self.forget(&place, forged)?;
+                    heard.states.push((port, parts.state(generation_most(now()))));
+                }
                 Ok(None) => (),
                 Err(why) => heard.states.push((port, Err(why))),
             }
         }
         Ok(())
     }
+
+    /// Makes room for what agents have to say where somebody else has written.
+    fn forget(&mut self, place: &str, forged: Vec<(Kind, String)>) -> Result<(), RedisError> {
+        for (kind, text) in forged.into_iter().filter(|_| !self.read_only) {
+            let mut call = self.scripts.forget.key(place);
+            let _: Value = call.arg(kind.name()).arg(text).invoke(&mut self.connection)?;
+        }
+        Ok(())
+    }
+}
+
+/// The time by this machine's clock.
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }

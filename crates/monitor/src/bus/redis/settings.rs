@@ -1,6 +1,7 @@
 //! Which Redis is the bus, and how it is reached.
 
 use super::keys::Keys;
+use super::seal;
 use crate::PortName;
 use crate::server::{Connector, ServerUrl, Topology};
 use linkmend_diagnose::ParameterError;
@@ -27,6 +28,8 @@ pub struct RedisSettings {
     pub prefix: String,
     /// Authorities that may vouch for a server with TLS, in PEM format; `None` for those that this machine trusts.
     pub ca: Option<PathBuf>,
+    /// A file with keys of agents, so that nobody else is believed; `None` to believe whoever may write to the server.
+    pub keys: Option<PathBuf>,
 }
 
 impl Default for RedisSettings {
@@ -37,6 +40,7 @@ impl Default for RedisSettings {
             cluster: false,
             prefix: PREFIX_DEFAULT.to_owned(),
             ca: None,
+            keys: None,
         }
     }
 }
@@ -48,6 +52,14 @@ impl RedisSettings {
     /// The first value that cannot be used.
     pub fn validate(&self) -> Result<(), ParameterError> {
         self.connector().map(drop)
+    }
+
+    /// The keys of agents, if there is a file of them.
+    ///
+    /// # Errors
+    /// If it cannot be used, or has no key of `agent`.
+    pub fn read_keys(&self, agent: &str) -> Result<Option<seal::Keys>, ParameterError> {
+        self.keys.as_ref().map(|path| seal::Keys::read(path, agent)).transpose()
     }
 
     pub(super) fn connector(&self) -> Result<Connector, ParameterError> {

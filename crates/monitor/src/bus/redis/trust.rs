@@ -41,7 +41,8 @@ impl Trust {
     /// What was not believed, for people.
     pub fn trouble(&self) -> Option<String> {
         let first = self.first.as_ref()?;
-        let others = if self.refused > 1 { format!(", and {} more", self.refused - 1) } else { String::new() };
+        let others =
+            if self.refused > 1 { format!(", and {} more", self.refused - 1) } else { String::new() };
         Some(format!("somebody who is no agent writes to the Redis, which is ignored: {first}{others}"))
     }
 
@@ -89,10 +90,17 @@ impl Trust {
         let Some(keys) = self.keys.clone() else { return forged };
         let is_receiver = |agent: &str| agent == port.agent();
         self.judge_part(&keys, (place, Kind::Request), &mut parts.request, &mut forged, is_receiver);
-        let request = parts.request.text.as_deref().and_then(|text| serde_json::from_str::<Request>(text).ok());
+        let request =
+            parts.request.text.as_deref().and_then(|text| serde_json::from_str::<Request>(text).ok());
         let sender = request.and_then(|request| request.sender);
         let is_sender = |agent: &str| sender.as_ref().is_none_or(|sender| sender.agent() == agent);
-        self.judge_part(&keys, (place, Kind::Acknowledgement), &mut parts.acknowledgement, &mut forged, is_sender);
+        self.judge_part(
+            &keys,
+            (place, Kind::Acknowledgement),
+            &mut parts.acknowledgement,
+            &mut forged,
+            is_sender,
+        );
         forged
     }
 
@@ -114,14 +122,15 @@ impl Trust {
                 if self.numbers.get(&at).is_none_or(|known| *known <= number) {
                     let request = serde_json::from_str::<Request>(&text).ok();
                     let sender = request.and_then(|request| request.sender);
-                    let is_ours = agent == self.agent || sender.is_some_and(|sender| sender.agent() == self.agent);
+                    let is_ours =
+                        agent == self.agent || sender.is_some_and(|sender| sender.agent() == self.agent);
                     self.remember(at, number, is_ours.then_some((&text, &seal)));
                     return;
                 }
-                self.refuse(place, kind, REPEATED);
-                *part = Part::default();
-                return;
+                Doubt::Forged(REPEATED)
             }
+            // Nobody can claim to be an agent without a key, and keep this one from writing with that.
+            Err(Doubt::NoKey(agent)) if !may_seal(&agent) => Doubt::Forged("another agent has sealed it"),
             Err(doubt) => doubt,
         };
         *part = Part::default();

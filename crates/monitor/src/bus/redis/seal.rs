@@ -1,0 +1,253 @@
+//! Seals: who has written what is in Redis, and when.
+//!
+//! Whoever may write to the server could otherwise speak for every agent. A seal is the agent's name, a number that increases,
+//! and an HMAC-SHA-256 (RFC 2104) of these, of what is sealed and of where it is, with the agent's key. Whoever reads it needs
+//! the same key, and so could seal as well: a key that only some agents have vouches for one of these.
+
+use linkmend_diagnose::ParameterError;
+use ring::hmac;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Keys have as many bytes as what the hash gives; shorter ones would be weaker, and longer ones no stronger.
+const KEY_BYTES: usize = 32;
+/// The largest file of keys: those of ten thousand agents.
+const FILE_BYTES_MOST: u64 = 4 << 20;
+/// Stands for all agents that have no line of their own.
+const ALL: &str = "*";
+/// Tells these seals from whatever else is made with the same key.
+const PURPOSE: &str = "linkmend corruptd bus 1";
+
+/// What is sealed, so that one thing cannot be taken for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Request,
+    Acknowledgement,
+    Findings,
+}
+
+impl Kind {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Request => "request",
+            Kind::Acknowledgement => "acknowledgement",
+            Kind::Findings => "findings",
+        }
+    }
+}
+
+/// The keys of agents.
+#[derive(Debug, Clone)]
+pub struct Keys {
+    of: Arc<BTreeMap<String, hmac::Key>>,
+}
+
+/// Why something is not believed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// There is no key of this agent here, so that nobody can say.
+    NoKey(String),
+    /// It was not written by the agent that it is said to be of.
+    Forged(&'static str),
+}
+
+/// Who sealed something, and the number of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Sealed {
+    pub agent: String,
+    pub number: u64,
+}
+
+impl Keys {
+    /// Reads a file of keys: a line for each, with the name of the agent, or `*` for all others, and 64 hexadecimal digits.
+    ///
+    /// # Errors
+    /// If there is no such file, others than its owner may read it, a line is no key, or `agent` has none.
+    pub fn read(path: &Path, agent: &str) -> Result<Keys, ParameterError> {
+        let wrong = |rule: String| ParameterError::new("redis-keys", path.display(), rule);
+        let metadata = std::fs::metadata(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+        if metadata.permissions().mode() & 0o077 != 0 {
+            return Err(wrong("must be readable by its owner alone; chmod 600".to_owned()));
+        }
+        if metadata.len() > FILE_BYTES_MOST {
+            return Err(wrong(format!(
+                "has {} bytes, and at most {FILE_BYTES_MOST} are read",
+                metadata.len()
+            )));
+        }
+        let text =
+            std::fs::read_to_string(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+        let keys = Keys::parse(&text).map_err(|(line, rule)| wrong(format!("line {line} {rule}")))?;
+        if keys.of(agent).is_none() {
+            return Err(wrong(format!("has no key of {agent}, which is this agent, and none of `{ALL}`")));
+        }
+        Ok(keys)
+    }
+
+    /// The keys in a text, or the first line that is none.
+    fn parse(text: &str) -> Result<Keys, (usize, String)> {
+        let mut of = BTreeMap::new();
+        for (line, text) in text.lines().enumerate() {
+            let text = text.trim();
+            if text.is_empty() || text.starts_with('#') {
+                continue;
+            }
+            // The key itself is not shown.
+            let [agent, digits] = text.split_whitespace().collect::<Vec<_>>()[..] else {
+                return Err((line + 1, "must have the name of an agent, or `*`, and a key".to_owned()));
+            };
+            let Some(key) = bytes(digits).filter(|key| key.len() == KEY_BYTES) else {
+                let rule = format!(
+                    "must have a key of {} hexadecimal digits, like `openssl rand -hex 32`",
+                    2 * KEY_BYTES
+                );
+                return Err((line + 1, rule));
+            };
+            if of.insert(agent.to_owned(), hmac::Key::new(hmac::HMAC_SHA256, &key)).is_some() {
+                return Err((line + 1, "gives an agent a second key".to_owned()));
+            }
+        }
+        Ok(Keys { of: Arc::new(of) })
+    }
+
+    fn of(&self, agent: &str) -> Option<&hmac::Key> {
+        self.of.get(agent).or_else(|| self.of.get(ALL))
+    }
+
+    /// The seal of an agent for a text that stands in `place`, with this number. Without a key there is none.
+    pub(super) fn seal(&self, agent: &str, number: u64, kind: Kind, place: &str, text: &str) -> String {
+        let Some(key) = self.of(agent) else { return String::new() };
+        let tag = hmac::sign(key, &message(agent, number, kind, place, text));
+        let mut seal = format!("{agent} {number} ");
+        for byte in tag.as_ref() {
+            // Writing to a string does not fail.
+            let _ = write!(seal, "{byte:02x}");
+        }
+        seal
+    }
+
+    /// Who has sealed a text that stands in `place`.
+    pub(super) fn open(&self, seal: &str, kind: Kind, place: &str, text: &str) -> Result<Sealed, Doubt> {
+        let [agent, number, digits] = seal.split(' ').collect::<Vec<_>>()[..] else {
+            return Err(Doubt::Forged("it has no seal"));
+        };
+        let (Ok(number), Some(tag)) = (number.parse(), bytes(digits)) else {
+            return Err(Doubt::Forged("its seal makes no sense"));
+        };
+        let Some(key) = self.of(agent) else { return Err(Doubt::NoKey(agent.chars().take(80).collect())) };
+        match hmac::verify(key, &message(agent, number, kind, place, text), &tag) {
+            Ok(()) => Ok(Sealed { agent: agent.to_owned(), number }),
+            Err(_) => Err(Doubt::Forged("its seal is of another key")),
+        }
+    }
+}
+
+/// A number for a seal: the time, so that a restart does not set it back.
+pub(super) fn number() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// All parts with their lengths, so that none can be taken for a piece of another.
+fn message(agent: &str, number: u64, kind: Kind, place: &str, text: &str) -> Vec<u8> {
+    let number = number.to_string();
+    let mut message = Vec::with_capacity(text.len() + place.len() + 128);
+    for part in [PURPOSE, agent, &number, kind.name(), place, text] {
+        message.extend((part.len() as u64).to_be_bytes());
+        message.extend(part.as_bytes());
+    }
+    message
+}
+
+fn bytes(digits: &str) -> Option<Vec<u8>> {
+    let value = |digit: &u8| char::from(*digit).to_digit(16);
+    let pair = |pair: &[u8]| match pair {
+        [high, low] => u8::try_from(value(high)? << 4 | value(low)?).ok(),
+        _ => None,
+    };
+    digits.as_bytes().chunks(2).map(pair).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(text: &str) -> Keys {
+        Keys::parse(text).expect("keys")
+    }
+
+    fn key(digit: char) -> String {
+        String::from(digit).repeat(2 * KEY_BYTES)
+    }
+
+    #[test]
+    fn a_seal_holds_for_what_was_sealed_and_for_nothing_else() {
+        let all = keys(&format!("# keys\n\nleaf1 {}\n* {}\n", key('1'), key('2')));
+        let seal = all.seal("leaf1", 7, Kind::Request, "{x}:leaf1/a", "text");
+        let sealed = Sealed { agent: "leaf1".to_owned(), number: 7 };
+        assert_eq!(all.open(&seal, Kind::Request, "{x}:leaf1/a", "text"), Ok(sealed));
+        for (kind, place, text) in [
+            (Kind::Findings, "{x}:leaf1/a", "text"),
+            (Kind::Request, "{y}:leaf1/a", "text"),
+            (Kind::Request, "{x}:leaf1/a", "texts"),
+            (Kind::Request, "{x}:leaf1/at", "ext"),
+        ] {
+            assert!(matches!(all.open(&seal, kind, place, text), Err(Doubt::Forged(_))), "{place} {text}");
+        }
+        for wrong in [
+            "",
+            "leaf1",
+            &seal.replace(" 7 ", " 8 "),
+            &seal.replace("leaf1", "leaf2"),
+            &seal[..seal.len() - 1],
+        ] {
+            assert!(
+                matches!(all.open(wrong, Kind::Request, "{x}:leaf1/a", "text"), Err(Doubt::Forged(_))),
+                "{wrong}"
+            );
+        }
+        // Whoever has not this agent's key can say nothing.
+        let one = keys(&format!("leaf2 {}", key('2')));
+        assert_eq!(
+            one.open(&seal, Kind::Request, "{x}:leaf1/a", "text"),
+            Err(Doubt::NoKey("leaf1".to_owned()))
+        );
+    }
+
+    /// Published: RFC 4231, test case 1, with SHA-256.
+    #[test]
+    fn the_code_is_that_of_the_standard() {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &[0x0b; 20]);
+        let tag = bytes("b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7").expect("digits");
+        assert!(hmac::verify(&key, b"Hi There", &tag).is_ok());
+    }
+
+    #[test]
+    fn what_is_no_file_of_keys_is_refused_without_showing_a_key() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("keys");
+        let refusal = |text: &str, mode: u32| {
+            std::fs::write(&path, text).expect("written");
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).expect("it is ours");
+            Keys::read(&path, "leaf1").err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        let line = format!("leaf1 {}", key('a'));
+        assert_eq!(refusal(&line, 0o600), "");
+        for (text, mode, part) in [
+            (line.as_str(), 0o640, "chmod 600"),
+            ("leaf1", 0o600, "line 1 must have the name"),
+            (&line[..line.len() - 1], 0o600, "line 1 must have a key of 64"),
+            (&line.replace('a', "g"), 0o600, "line 1 must have a key of 64"),
+            (&format!("{line}\n{line}"), 0o600, "line 2 gives an agent a second key"),
+            (&line.replace("leaf1", "leaf2"), 0o600, "has no key of leaf1"),
+        ] {
+            let error = refusal(text, mode);
+            assert!(error.contains(part) && !error.contains("aaaa"), "{text}: {error}");
+        }
+        assert!(Keys::read(&folder.path().join("none"), "leaf1").is_err());
+    }
+}

@@ -1,0 +1,197 @@
+//! Somebody who may write to the server, and is no agent.
+
+use super::bus::{port, request};
+use super::server::{Server, is_installed, settings};
+use linkmend_monitor::bus::{Bus, BusEvent, RedisBus, RedisSettings};
+use linkmend_monitor::exchange::DirectionState;
+use linkmend_monitor::findings::{Finding, Findings, PortFinding};
+use std::os::unix::fs::PermissionsExt;
+
+const KEY: &str = "{linkmend}:direction:leaf1/a";
+
+/// A bus of an agent that believes who has this key.
+fn sealed(server: &Server, agent: &str) -> RedisBus {
+    let path = server.folder().join("keys");
+    std::fs::write(&path, format!("# of all agents\n* {}\n", "5a".repeat(32))).expect("written");
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).expect("it is ours");
+    let settings = RedisSettings { keys: Some(path), ..settings(&server.url()) };
+    RedisBus::new(&settings, agent).expect("usable").listening(true)
+}
+
+/// Writes a direction as somebody does who knows all about it but the key.
+fn forge(server: &Server, generation: u64, seal: &str) {
+    let json = format!("{{\"generation\":{generation},\"disable\":true,\"reason\":\"forged\"}}");
+    let fields = [
+        "version",
+        "1",
+        "request",
+        &json,
+        "request-generation",
+        &generation.to_string(),
+        "request-seal",
+        seal,
+    ];
+    overwrite(server, &fields);
+}
+
+fn overwrite(server: &Server, fields: &[&str]) {
+    let mut calls = redis::pipe();
+    calls.cmd("HSET").arg(KEY).arg(fields).ignore();
+    calls.cmd("SADD").arg("{linkmend}:directions").arg("leaf1/a").ignore();
+    calls.cmd("XADD").arg("{linkmend}:events").arg("*").arg("port").arg("leaf1/a").ignore();
+    calls.exec(&mut server.connect()).expect("written");
+}
+
+fn states(bus: &mut RedisBus) -> Vec<DirectionState> {
+    let events = bus.poll().expect("it answers");
+    let state = |event| match event {
+        BusEvent::State(_, state) => Some(state),
+        _ => None,
+    };
+    events.into_iter().filter_map(state).collect()
+}
+
+#[test]
+fn whoever_has_no_key_is_not_believed_and_keeps_no_agent_from_writing() {
+    if !is_installed("whoever_has_no_key_is_not_believed_and_keeps_no_agent_from_writing") {
+        return;
+    }
+    let server = Server::start(&[]);
+    let (mut leaf, mut spine) = (sealed(&server, "leaf1"), sealed(&server, "spine1"));
+    assert_eq!((states(&mut leaf), states(&mut spine)), (vec![], vec![]));
+    leaf.put(&port("leaf1/a"), request(1)).expect("put");
+    assert_eq!(states(&mut spine), [request(1)]);
+    let first: Vec<String> =
+        redis::cmd("HGETALL").arg(KEY).query(&mut server.connect()).expect("it is there");
+    let seal = &first[first.iter().position(|field| field == "request-seal").expect("sealed") + 1];
+    assert_eq!(spine.trouble(), None);
+    for (generation, seal) in [(9, ""), (1 << 40, "leaf1 7 00"), (10, seal.as_str())] {
+        forge(&server, generation, seal);
+        assert_eq!(states(&mut spine), [DirectionState::default()], "{generation}");
+        assert!(spine.trouble().is_some_and(|text| text.contains("no agent writes to the Redis")));
+    }
+    // There is room for what the agent says.
+    leaf.put(&port("leaf1/a"), request(2)).expect("put");
+    assert_eq!(states(&mut spine), [request(2)]);
+    // What it said before is said again by somebody else; and another agent can say nothing in its name.
+    overwrite(&server, &first.iter().map(String::as_str).collect::<Vec<&str>>());
+    assert_eq!(states(&mut spine), [DirectionState::default()]);
+    spine.put(&port("leaf1/b"), request(1)).expect("nothing is written");
+    let keys: Vec<String> = redis::cmd("KEYS").arg("*leaf1/b").query(&mut server.connect()).expect("listed");
+    assert_eq!(keys, [] as [String; 0]);
+    // A restarted agent goes on with what it has sealed before.
+    leaf.put(&port("leaf1/a"), request(3)).expect("put");
+    drop(leaf);
+    assert_eq!(states(&mut sealed(&server, "leaf1")), [request(3)]);
+}
+
+#[test]
+fn findings_are_those_of_their_agent() {
+    if !is_installed("findings_are_those_of_their_agent") {
+        return;
+    }
+    let server = Server::start(&[]);
+    let (mut leaf, mut spine) = (sealed(&server, "leaf1"), sealed(&server, "spine1"));
+    let of = PortFinding { finding: Finding::Healthy, sender: None, calm_s: 0 };
+    let said = Findings { beat: 7, valid_s: 60, ports: [("a".to_owned(), of)].into() };
+    states(&mut leaf);
+    leaf.say(&said).expect("said");
+    let heard = |bus: &mut RedisBus| {
+        let events = bus.poll().expect("it answers");
+        events.into_iter().filter(|event| matches!(event, BusEvent::Findings(..))).collect::<Vec<BusEvent>>()
+    };
+    assert_eq!(heard(&mut spine), [BusEvent::Findings("leaf1".to_owned(), said.clone())]);
+    // The same text stands where another agent's is expected, and a text without a seal.
+    let mut by_hand = server.connect();
+    let text: String =
+        redis::cmd("GET").arg("{linkmend}:findings:leaf1").query(&mut by_hand).expect("it is there");
+    let plain = text.split_once('\n').expect("sealed").1.to_owned();
+    for (agent, text) in [("leaf2", &text), ("leaf3", &plain)] {
+        redis::cmd("SET")
+            .arg(format!("{{linkmend}}:findings:{agent}"))
+            .arg(text)
+            .exec(&mut by_hand)
+            .expect("set");
+        redis::cmd("SADD").arg("{linkmend}:speakers").arg(agent).exec(&mut by_hand).expect("added");
+    }
+    let mut fresh = sealed(&server, "spine2");
+    assert_eq!(heard(&mut fresh), [BusEvent::Findings("leaf1".to_owned(), said)]);
+    assert!(fresh.trouble().is_some());
+}
+
+/// A generation of 2^63-1 made a direction unusable for ever: every later one was refused, and it came back from the memory of
+/// agents.
+#[test]
+fn a_generation_that_no_agent_reaches_is_written_over() {
+    if !is_installed("a_generation_that_no_agent_reaches_is_written_over") {
+        return;
+    }
+    let server = Server::start(&[]);
+    let mut bus = server.bus("leaf1");
+    states(&mut bus);
+    forge(&server, i64::MAX as u64, "");
+    assert_eq!(states(&mut bus), [], "it is not believed");
+    bus.put(&port("leaf1/a"), request(1)).expect("put");
+    assert_eq!(states(&mut bus), [request(1)]);
+    // It is one that could be believed, and not that of the request.
+    overwrite(&server, &["request-generation", "1000000000000000000"]);
+    assert_eq!(states(&mut bus), []);
+    bus.put(&port("leaf1/a"), request(2)).expect("put");
+    assert_eq!(states(&mut bus), [request(2)]);
+}
+
+/// As documented: without keys, this keeps an agent from speaking for others about what is disabled.
+#[test]
+fn with_rights_of_its_own_an_agent_writes_no_findings_of_others() {
+    if !is_installed("with_rights_of_its_own_an_agent_writes_no_findings_of_others") {
+        return;
+    }
+    let server = Server::start(&[]);
+    let documented = include_str!("../../../../docs/corruptd.md");
+    let rights = documented.lines().find_map(|line| line.trim().strip_prefix("ACL SETUSER leaf1 "));
+    let rights = rights.expect("it stands there").replace(">PASSWORD", ">correct-horse");
+    let mut by_hand = server.connect();
+    redis::cmd("ACL")
+        .arg("SETUSER")
+        .arg("leaf1")
+        .arg(rights.split(' ').collect::<Vec<_>>())
+        .exec(&mut by_hand)
+        .expect("a user");
+    let url = format!("redis://leaf1:correct-horse@127.0.0.1:{}", server.port);
+    let mut leaf = RedisBus::new(&settings(&url), "leaf1").expect("usable").listening(true);
+    let mut spine = server.bus("spine1").listening(true);
+    assert_eq!((states(&mut leaf), states(&mut spine)), (vec![], vec![]));
+    let said = Findings { beat: 7, valid_s: 60, ..Findings::default() };
+    leaf.say(&said).expect("said");
+    spine.say(&said).expect("said");
+    leaf.put(&port("leaf1/a"), request(1)).expect("put");
+    assert_eq!((states(&mut leaf), states(&mut spine)), (vec![request(1)], vec![request(1)]));
+    let mut as_leaf = redis::Client::open(url).expect("an address").get_connection().expect("it may connect");
+    let forged = redis::cmd("SET").arg("{linkmend}:findings:spine1").arg("x").exec(&mut as_leaf);
+    assert_eq!(forged.expect_err("refused").code(), Some("NOPERM"));
+}
+
+#[test]
+fn a_field_of_twenty_megabytes_is_not_read() {
+    if !is_installed("a_field_of_twenty_megabytes_is_not_read") {
+        return;
+    }
+    let server = Server::start(&[]);
+    let mut bus = server.bus("leaf1");
+    states(&mut bus);
+    overwrite(&server, &["version", "1", "request", &"x".repeat(20 << 20), "request-generation", "1"]);
+    let name = format!("leaf1/{}", "y".repeat(20 << 20));
+    let mut by_hand = server.connect();
+    redis::cmd("SADD").arg("{linkmend}:directions").arg(&name).exec(&mut by_hand).expect("added");
+    redis::cmd("XADD")
+        .arg("{linkmend}:events")
+        .arg("*")
+        .arg("port")
+        .arg(&name)
+        .exec(&mut by_hand)
+        .expect("added");
+    assert_eq!(states(&mut bus), []);
+    bus.put(&port("leaf1/a"), request(2)).expect("put");
+    assert_eq!(states(&mut bus), [request(2)], "its agent writes over it");
+    assert_eq!(states(&mut server.bus("leaf2")), [request(2)]);
+}
