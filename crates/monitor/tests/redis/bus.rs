@@ -243,7 +243,11 @@ fn a_second_agent_of_one_name_is_refused_until_the_first_is_gone() {
         let text = format!("{error} {:?}", error.hint);
         assert!(text.contains("another corruptd is the agent leaf1 already: process 17 at tor9"), "{text}");
         assert!(text.contains("--agent"), "{text}");
+        bus.say(&Findings { valid_s: 60, ..Findings::default() }).expect("nothing is said");
     }
+    let said: u64 =
+        redis::cmd("EXISTS").arg("{linkmend}:findings:leaf1").query(&mut by_hand).expect("a number");
+    assert_eq!(said, 0, "it does not speak for the other one");
     redis::cmd("DEL").arg(key).exec(&mut by_hand).expect("deleted");
     assert_eq!(poll(&mut bus), EVERYTHING);
     assert!(held(&mut by_hand).is_some_and(|holder| holder.contains(&format!(" {} ", std::process::id()))));

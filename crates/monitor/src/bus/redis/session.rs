@@ -105,9 +105,9 @@ impl Session {
         }
     }
 
-    /// Says what this agent finds out about its ports.
+    /// Says what this agent finds out about its ports, if it has its name: a second one of that name must not speak for the first.
     pub fn say(&mut self, trust: &Trust, said: &Findings) -> Result<(), RedisError> {
-        if self.read_only {
+        if self.read_only || self.claimed_at.is_none() {
             return Ok(());
         }
         findings::say(&mut self.connection, &self.keys, trust, &self.group, said)
