@@ -1,12 +1,11 @@
 //! The protocol log: every call of a link end's state machines with its answer, one JSON object per line, so that the
 //! run can be replayed exactly (`linkmend sim replay`). It is off by default, and meant for minutes, not for months.
 
+use linkmend_linux::private_file;
 use linkmend_protocol::Instant;
 use linkmend_protocol::trace::{LogHeader, Record, Step, StepSink};
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
@@ -44,11 +43,7 @@ impl ProtocolLog {
     }
 
     fn with_limit(path: &Path, header: &LogHeader, limit_bytes: u64) -> io::Result<ProtocolLog> {
-        // A named pipe without a reader would make the start wait for one.
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).custom_flags(libc::O_NONBLOCK);
-        let mut file = options.open(path)?;
-        fcntl(&file, FcntlArg::F_SETFL(OFlag::empty()))?;
+        let mut file = private_file::open(path, OpenOptions::new().write(true).truncate(true))?;
         let mut line = serde_json::to_vec(header)?;
         line.push(b'\n');
         // A file that cannot be written at all is reported before the link starts.
@@ -149,6 +144,7 @@ mod tests {
     use super::*;
     use linkmend_protocol::Tick;
     use linkmend_protocol::{Config, FrameHandle, Mode};
+    use std::os::unix::fs::OpenOptionsExt;
 
     fn header() -> LogHeader {
         LogHeader {

@@ -5,11 +5,11 @@
 
 use crate::config::{LinkConfig, ProtectConfig, ProtectMode};
 use crate::health::{DaemonHealth, Part};
+use linkmend_linux::private_file;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -221,8 +221,7 @@ fn write(path: &Path, file: &SavedFile) -> io::Result<()> {
     let beside = path.with_extension("new");
     let folder = path.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(folder)?;
-    let mut options = OpenOptions::new();
-    let mut new = options.write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+    let mut new = private_file::open(&beside, OpenOptions::new().write(true).truncate(true))?;
     new.write_all(HEAD.as_bytes())?;
     new.write_all(text.as_bytes())?;
     new.sync_all()?;

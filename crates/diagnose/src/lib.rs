@@ -3,13 +3,16 @@
 //! Every error type that may end a command implements [`Diagnose`]. The program that prints the error takes the exit
 //! code and the hint from the trait. It therefore needs no list of the types there are, and a new type cannot be
 //! forgotten in one. A [`ParameterError`] names a value that cannot be used, wherever the value was given.
+//! [`printable`] is how everything is shown that others wrote: names, messages, files.
 #![forbid(unsafe_code)]
 
 mod line;
 mod parameter;
+mod printable;
 
 pub use line::{LineSuffix, line_of};
 pub use parameter::ParameterError;
+pub use printable::{excerpt, is_printable, printable, printable_lines};
 
 use std::convert::Infallible;
 use std::error::Error;

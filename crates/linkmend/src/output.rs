@@ -1,7 +1,9 @@
 //! Writes data to standard output, and remarks to standard error.
 
 use crate::written_file::{WriteError, cannot_write};
+use linkmend_diagnose::printable_lines;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -9,12 +11,30 @@ use std::path::Path;
 /// How long a remark waits for a reader that does not read.
 const REMARK_PATIENCE_MS: u16 = 1_000;
 
+/// `text` without what a terminal would obey, except line breaks and, on request, the colours of tables.
+fn harmless(text: &str, with_colours: bool) -> Cow<'_, str> {
+    if !with_colours {
+        return printable_lines(text);
+    }
+    let is_colour = |piece: &str| {
+        let code = piece.strip_prefix('[').and_then(|rest| rest.split_once('m'));
+        code.is_some_and(|(code, _)| code.bytes().all(|byte| byte.is_ascii_digit() || byte == b';'))
+    };
+    let pieces = text.split('\x1b').enumerate().map(|(index, piece)| match index {
+        0 => printable_lines(piece).into_owned(),
+        _ if is_colour(piece) => format!("\x1b{}", printable_lines(piece)),
+        _ => printable_lines(&format!("\x1b{piece}")).into_owned(),
+    });
+    Cow::Owned(pieces.collect())
+}
+
 /// Writes `text`, with a newline at its end.
 ///
 /// # Errors
 /// [`WriteError`]; its source is [`io::ErrorKind::BrokenPipe`] if the reader has left.
 pub fn print(text: &str) -> Result<(), WriteError> {
     let mut out = io::stdout().lock();
+    let text = harmless(text, terminal(0).1);
     let end: &[u8] = if text.ends_with('\n') { b"" } else { b"\n" };
     let written = out.write_all(text.as_bytes()).and_then(|()| out.write_all(end)).and_then(|()| out.flush());
     written.map_err(cannot_write(Path::new("standard output")))
@@ -26,7 +46,7 @@ pub fn remark(text: &str) {
     let mut out = io::stderr().lock();
     let mut ready = [PollFd::new(out.as_fd(), PollFlags::POLLOUT)];
     if poll(&mut ready, PollTimeout::from(REMARK_PATIENCE_MS)).is_ok_and(|count| count > 0) {
-        let _ = out.write_all(text.as_bytes());
+        let _ = out.write_all(printable_lines(text).as_bytes());
     }
 }
 
@@ -36,4 +56,16 @@ pub fn terminal(alternative: usize) -> (usize, bool) {
     let width = ratatui::crossterm::terminal::size().ok().filter(|_| on_terminal);
     let colour = on_terminal && std::env::var_os("NO_COLOR").is_none();
     (width.map_or(alternative, |(columns, _)| usize::from(columns)), colour)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn only_colours_reach_a_terminal_and_nothing_a_file() {
+        let text = "\x1b[1;31mred\x1b[0m\x1b]0;title\x07\u{202e}\n";
+        assert_eq!(harmless(text, true), "\x1b[1;31mred\x1b[0m\\u001b]0;title\\u0007\\u202e\n");
+        assert_eq!(harmless(text, false), "\\u001b[1;31mred\\u001b[0m\\u001b]0;title\\u0007\\u202e\n");
+    }
 }

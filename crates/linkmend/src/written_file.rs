@@ -1,6 +1,6 @@
 //! Files that commands write, and why one cannot be written: which file, and what to do about it.
 
-use linkmend_diagnose::{Diagnose, Fault};
+use linkmend_diagnose::{Diagnose, Fault, printable_lines};
 use std::fmt::{self, Display};
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -54,12 +54,12 @@ impl Unfinished {
     }
 }
 
-/// Writes a whole file.
+/// Writes a whole text, such as a page or a table, with what is not printable escaped ([`printable_lines`]).
 ///
 /// # Errors
 /// [`WriteError`].
-pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), WriteError> {
-    std::fs::write(path, content).map_err(cannot_write(path))
+pub fn write(path: &Path, content: impl AsRef<str>) -> Result<(), WriteError> {
+    std::fs::write(path, printable_lines(content.as_ref()).as_bytes()).map_err(cannot_write(path))
 }
 
 /// Names the file in an error of writing it.

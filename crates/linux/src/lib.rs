@@ -15,6 +15,7 @@
 //! - [`features`]: device features by name, among them those that a wire does not have (ioctl);
 //! - [`packet_socket`]: packet sockets, and sending many frames in one call;
 //! - [`packet_ring`]: their receive ring, in memory shared with the kernel;
+//! - [`private_file`]: files that only their owner may read, opened without following links;
 //! - [`sysfs`]: a sysfs of the calling thread's network namespace;
 //! - [`thread`]: the scheduling of the calling thread;
 //! - [`kernel_types`]: where the kernel keeps members of its structures (BTF);
@@ -53,6 +54,7 @@ pub mod packet_ring;
     reason = "bind(2) to a sockaddr_ll, the options of packet sockets, and sendmmsg(2) of frames in several pieces"
 )]
 pub mod packet_socket;
+pub mod private_file;
 pub mod route;
 #[allow(unsafe_code, reason = "the same ioctl, which writes as much as it has into memory that a guard ends")]
 mod string_sets;

@@ -1,8 +1,9 @@
 //! Files that remember something across restarts.
 
+use linkmend_linux::private_file;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
@@ -19,7 +20,7 @@ pub(crate) fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let mut file = File::create(&fresh)?;
+    let mut file = private_file::open(Path::new(&fresh), OpenOptions::new().write(true).truncate(true))?;
     serde_json::to_writer(&mut file, value)?;
     file.write_all(b"\n")?;
     file.sync_all()?;

@@ -1,5 +1,6 @@
 //! Names of ports that are unique among all agents.
 
+use linkmend_diagnose::{excerpt, is_printable};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -26,8 +27,7 @@ impl PortNameError {
     const SHOWN_MOST: usize = 80;
 
     fn of(text: &str) -> PortNameError {
-        let shown: String = text.chars().take(Self::SHOWN_MOST).collect();
-        PortNameError(shown.escape_debug().to_string())
+        PortNameError(excerpt(text, Self::SHOWN_MOST))
     }
 }
 
@@ -35,11 +35,11 @@ impl PortName {
     /// A port of an agent.
     ///
     /// # Errors
-    /// If a name is empty, too long, or has control characters, or that of the agent has a slash.
+    /// If a name is empty, too long, or has spaces or characters that cannot be printed, or that of the agent has a slash.
     pub fn new(agent: &str, port: &str) -> Result<PortName, PortNameError> {
         let fits = |name: &str| {
             (1..=LENGTH_MOST).contains(&name.len())
-                && !name.chars().any(|c| c.is_control() || c.is_whitespace())
+                && name.chars().all(|c| is_printable(c) && !c.is_whitespace())
         };
         if !fits(agent) || !fits(port) || agent.contains('/') {
             return Err(PortNameError::of(&format!("{agent}/{port}")));
@@ -96,7 +96,7 @@ mod tests {
         let name: PortName = "leaf1/Ethernet1/4".parse().expect("a port");
         assert_eq!((name.agent(), name.port()), ("leaf1", "Ethernet1/4"));
         assert_eq!(name.to_string().parse(), Ok(name));
-        for wrong in ["", "leaf1", "/eth0", "leaf1/", "leaf 1/eth0", "leaf1/eth\n0"] {
+        for wrong in ["", "leaf1", "/eth0", "leaf1/", "leaf 1/eth0", "leaf1/eth\n0", "leaf1/eth\u{202e}0"] {
             assert!(wrong.parse::<PortName>().is_err(), "{wrong}");
         }
     }

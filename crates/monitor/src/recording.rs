@@ -3,7 +3,7 @@
 use crate::Cabling;
 use crate::agent::{Agent, AgentStatus, Decision, Policy};
 use crate::counters::{ERRORS_COUNTED, FecCode, FecReading, Reading};
-use linkmend_diagnose::{Diagnose, Fault};
+use linkmend_diagnose::{Diagnose, Fault, excerpt};
 use serde::Deserialize;
 use std::io::{self, Read};
 use std::time::Duration;
@@ -207,11 +207,10 @@ impl<R: Read> Recording<R> {
         let field = err.field().and_then(|field| usize::try_from(field).ok());
         let named = field.and_then(|field| Some((self.header.get(field)?, record.get(field)?)));
         let Some((column, value)) = named else { return error.into() };
-        let shown: String = value.chars().take(80).collect();
         RecordingError::Value {
             line: pos.as_ref().map_or(0, csv::Position::line),
             column: column.to_owned(),
-            value: shown.escape_debug().to_string(),
+            value: excerpt(value, 80),
             why: err.kind().to_string(),
         }
     }

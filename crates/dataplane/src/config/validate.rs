@@ -5,6 +5,7 @@ use super::daemon::DaemonConfig;
 use super::error::{Place, Problem};
 use super::interface_name::{HOST_PORT_NAME_BYTES_MAX, INTERFACE_NAME_BYTES_MAX};
 use super::link::{EcnThreshold, InnerPort, LinkConfig};
+use linkmend_diagnose::is_printable;
 use linkmend_protocol::Format;
 use linkmend_quantity::{BitRate, ByteSize};
 use std::path::Path;
@@ -124,7 +125,7 @@ fn against(config: &LinkConfig, earlier: &[LinkConfig]) -> Verdict {
 
 /// Accepts the names that the kernel accepts (`dev_valid_name`).
 fn interface_name(name: &str, limit: usize) -> Result<(), Problem> {
-    let bad = |c: char| c == '/' || c == ':' || c.is_whitespace() || c.is_control();
+    let bad = |c: char| c == '/' || c == ':' || c.is_whitespace() || !is_printable(c);
     if (1..=limit).contains(&name.len()) && name != "." && name != ".." && !name.contains(bad) {
         return Ok(());
     }

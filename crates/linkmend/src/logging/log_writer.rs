@@ -1,6 +1,7 @@
 //! The writer of the log: a bounded queue, and a thread that writes it out.
 
 use super::repeats::Repeats;
+use linkmend_diagnose::printable;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -54,9 +55,11 @@ impl LogWriter {
 }
 
 impl Write for LogWriter {
-    /// The subscriber writes each event in one piece.
+    /// The subscriber writes each event in one piece, so a line break within is a part of what somebody else wrote.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if self.0.try_send(Item::Line(line.to_vec())).is_err() {
+        let text = String::from_utf8_lossy(line);
+        let harmless = format!("{}\n", printable(text.strip_suffix('\n').unwrap_or(&text)));
+        if self.0.try_send(Item::Line(harmless.into_bytes())).is_err() {
             lose(1);
         }
         Ok(line.len())

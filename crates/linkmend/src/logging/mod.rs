@@ -124,6 +124,15 @@ mod tests {
     }
 
     #[test]
+    fn a_text_from_elsewhere_makes_no_line_of_its_own_and_reaches_no_terminal() {
+        let said = "no\n2026-11-25T00:00:00Z  INFO all is well \u{1b}]0;T\u{7}\u{9b}2J \u{202e}";
+        let lines = lines_of(|| tracing::warn!(said, "the peer says {said}"));
+        let of_it: Vec<&String> = lines.iter().filter(|line| line.contains("well")).collect();
+        assert_eq!(of_it.len(), 1, "{lines:?}");
+        assert!(of_it[0].chars().all(linkmend_diagnose::is_printable), "{of_it:?}");
+    }
+
+    #[test]
     fn messages_about_different_subjects_do_not_hold_each_other_back() {
         let lines = lines_of(|| {
             for port in 0..500 {

@@ -33,6 +33,7 @@ use crate::findings::PortFinding;
 use crate::{Cabling, PortName};
 use direction::{Carrying, Due};
 use linkmend_dataplane::config::ProtectMode;
+use linkmend_diagnose::excerpt;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 use watched::Watched;
@@ -377,8 +378,7 @@ impl Agent {
             // With the first few it is said which: the rest is counted.
             if self.refused_named < REFUSED_NAMED {
                 self.refused_named += 1;
-                let shown: String = port.chars().take(80).collect();
-                tracing::warn!("the port `{}` cannot be watched: {REFUSED_WHY}", shown.escape_debug());
+                tracing::warn!("the port `{}` cannot be watched: {REFUSED_WHY}", excerpt(port, 80));
             }
             self.refused_ports += 1;
             return false;

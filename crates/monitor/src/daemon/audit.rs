@@ -3,6 +3,8 @@
 use crate::agent::{Decision, DecisionKind, PlanVerdict};
 use crate::detection::State;
 use crate::exchange::Effect;
+use linkmend_diagnose::printable;
+use linkmend_linux::private_file;
 use serde::Serialize;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -33,7 +35,7 @@ impl Audit {
     /// Those of the system.
     pub fn open(path: Option<PathBuf>) -> io::Result<Audit> {
         let file = path.map(|path| {
-            let file = OpenOptions::new().create(true).append(true).open(&path)?;
+            let file = private_file::open(&path, OpenOptions::new().append(true))?;
             Ok::<_, io::Error>((path, file))
         });
         Ok(Audit { file: file.transpose()?, lost: 0 })
@@ -42,7 +44,7 @@ impl Audit {
     /// Opens the file again, which may have been moved away for a new one.
     pub fn reopen(&mut self) {
         let Some((path, file)) = &mut self.file else { return };
-        match OpenOptions::new().create(true).append(true).open(&*path) {
+        match private_file::open(path, OpenOptions::new().append(true)) {
             Ok(opened) => *file = opened,
             Err(error) => tracing::warn!("{}: goes on in the file that was open: {error}", path.display()),
         }
@@ -67,12 +69,11 @@ impl Audit {
         let Some((path, file)) = &mut self.file else { return };
         let time_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
         let before = file.metadata().map(|metadata| metadata.len());
-        let written = serde_json::to_vec(&Line { time_s, decision, text: decision.to_string() })
+        let written = serde_json::to_string(&Line { time_s, decision, text: decision.to_string() })
             .map_err(io::Error::other)
-            .and_then(|mut line| {
-                line.push(b'\n');
+            .and_then(|line| {
                 // One call for each line, so that none is ever torn.
-                file.write_all(&line)
+                file.write_all(format!("{}\n", printable(&line)).as_bytes())
             });
         match written {
             Ok(()) if self.lost > 0 => {

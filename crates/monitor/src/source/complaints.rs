@@ -1,5 +1,6 @@
 //! What a source says of ports that it cannot read: once for each kind of trouble, and not for each port and poll.
 
+use linkmend_diagnose::excerpt;
 use std::collections::BTreeMap;
 
 /// Kinds of trouble that are told apart. Beyond these there are no more complaints.
@@ -64,7 +65,7 @@ impl Complaints {
 
 /// A text that came from elsewhere, so short and so written that a log can have it.
 fn shown(text: &str) -> String {
-    let mut short: String = text.chars().take(SHOWN_MOST).flat_map(char::escape_debug).collect();
+    let mut short = excerpt(text, SHOWN_MOST);
     if text.chars().nth(SHOWN_MOST).is_some() {
         short.push('…');
     }

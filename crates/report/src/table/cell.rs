@@ -2,6 +2,7 @@
 
 use crate::quantity::{NOT_AVAILABLE, Unit};
 use crate::tone::Tone;
+use linkmend_diagnose::printable;
 use serde::Serialize;
 
 /// The content of a cell.
@@ -28,9 +29,9 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Words, aligned to the left.
+    /// Words, aligned to the left. What is not [`printable`] in them is escaped.
     pub fn text(text: impl Into<String>) -> Self {
-        Cell { content: Content::Text(text.into()), tone: Tone::Plain }
+        Cell { content: Content::Text(printable(&text.into()).into_owned()), tone: Tone::Plain }
     }
 
     /// A number in the base unit of its column.

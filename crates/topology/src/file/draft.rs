@@ -5,6 +5,7 @@ use super::{
     Place, TopologyFault, TopologyFileError,
 };
 use crate::{LinkId, Names, SwitchId, Topology, TopologyBuilder, TopologyError};
+use linkmend_diagnose::printable;
 use linkmend_quantity::{BitRate, Distance};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -74,7 +75,7 @@ impl Draft {
 
     /// The switch with this name.
     pub fn find(&self, name: &str) -> Option<SwitchId> {
-        self.by_name.get(name).copied()
+        self.by_name.get(printable(name).as_ref()).copied()
     }
 
     pub fn name(&self, switch: SwitchId) -> &str {
@@ -88,6 +89,7 @@ impl Draft {
     /// Adds a switch.
     pub fn switch(&mut self, switch: DraftSwitch) -> Result<SwitchId, TopologyFileError> {
         let DraftSwitch { name, layer, pod, pipes, location } = switch;
+        let (name, pod) = (printable(&name).into_owned(), pod.map(|pod| printable(&pod).into_owned()));
         if self.layers.len() as u64 == MAX_SWITCHES {
             let too_many = TopologyFault::TooMany { what: "switches", most: MAX_SWITCHES };
             return Err(self.refuse(location, too_many));
@@ -126,7 +128,7 @@ impl Draft {
         length: Option<Distance>,
         location: Location,
     ) -> Result<(), TopologyFileError> {
-        let name = name.unwrap_or_else(|| self.default_name(ends));
+        let name = name.map(|name| printable(&name).into_owned()).unwrap_or_else(|| self.default_name(ends));
         if self.links.len() as u64 == MAX_LINKS {
             return Err(self.refuse(location, TopologyFault::TooMany { what: "links", most: MAX_LINKS }));
         }

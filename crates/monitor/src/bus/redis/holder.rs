@@ -1,5 +1,6 @@
 //! Which process has the name of an agent.
 
+use linkmend_diagnose::excerpt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -47,8 +48,7 @@ impl Holder {
 
     /// What is in Redis, for people.
     pub fn told(written: &str) -> String {
-        let shown =
-            |text: &str| text.chars().take(HOST_SHOWN_MOST).flat_map(char::escape_debug).collect::<String>();
+        let shown = |text: &str| excerpt(text, HOST_SHOWN_MOST);
         match written.split(' ').collect::<Vec<_>>()[..] {
             [host, process, _, _] => format!("process {} at {}", shown(process), shown(host)),
             _ => shown(written),

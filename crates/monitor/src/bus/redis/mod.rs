@@ -25,7 +25,7 @@ use crate::server::{Connector, ReachError};
 use ::redis::{Connection, RedisError, Script};
 use holder::Holder;
 use keys::Keys;
-use linkmend_diagnose::ParameterError;
+use linkmend_diagnose::{ParameterError, excerpt};
 use session::Session;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -254,9 +254,8 @@ impl Bus for RedisBus {
         let found = found.map_err(|error| self.lose(&error))?;
         let mut events = if heard.all { vec![BusEvent::Rereading] } else { Vec::new() };
         for name in heard.strange {
-            let shown: String = name.chars().take(NAME_SHOWN_MOST).collect();
             let keys = format!("{} or {}", self.keys.index, self.keys.events);
-            self.complain(keys, format!("`{}` in it is no port", shown.escape_debug()));
+            self.complain(keys, format!("`{}` in it is no port", excerpt(&name, NAME_SHOWN_MOST)));
         }
         for (port, state) in heard.states {
             match state {

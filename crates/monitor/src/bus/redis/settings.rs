@@ -4,7 +4,7 @@ use super::keys::Keys;
 use super::seal;
 use crate::PortName;
 use crate::server::{Connector, ServerUrl, Topology};
-use linkmend_diagnose::ParameterError;
+use linkmend_diagnose::{ParameterError, is_printable};
 use std::path::PathBuf;
 
 /// What all keys begin with, unless configured.
@@ -88,7 +88,7 @@ impl RedisSettings {
             }
             None => Topology::Single,
         };
-        let fits = |c: char| !c.is_control() && !c.is_whitespace() && c != '{' && c != '}';
+        let fits = |c: char| is_printable(c) && !c.is_whitespace() && c != '{' && c != '}';
         if !(1..=PREFIX_LENGTH_MOST).contains(&self.prefix.len()) || !self.prefix.chars().all(fits) {
             let rule =
                 format!("must be 1 to {PREFIX_LENGTH_MOST} printable characters, and neither {{ nor }}");

@@ -4,6 +4,7 @@ use crate::server::{ServerUrl, TIMEOUT};
 use crate::source::SourceError;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as STANDARD;
+use linkmend_diagnose::excerpt;
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -156,7 +157,7 @@ impl Client {
             400 | 422 => "check the query and the filter in the expression browser of Prometheus",
             _ => "check the address, to which a prefix of Prometheus belongs, and the log of Prometheus",
         };
-        let why: String = why.chars().take(EXPLANATION_MOST).flat_map(char::escape_debug).collect();
+        let why = excerpt(why, EXPLANATION_MOST);
         let why = if why.is_empty() { why } else { format!(": {why}") };
         let what = format!("{} answers `{query}` with HTTP status {status}{why}", self.url);
         SourceError { what, hint: Some(hint.to_owned()) }

@@ -2,7 +2,7 @@
 
 use super::queries::QuerySet;
 use crate::server::ServerUrl;
-use linkmend_diagnose::ParameterError;
+use linkmend_diagnose::{ParameterError, is_printable, printable};
 use std::path::PathBuf;
 
 /// The longest filter.
@@ -42,9 +42,9 @@ impl PrometheusSettings {
             let rule = "requires TLS; write https:// in prometheus";
             return Err(ParameterError::new("prometheus-ca", ca.display(), rule));
         }
-        if self.filter.len() > FILTER_LENGTH_MOST || self.filter.chars().any(char::is_control) {
+        if self.filter.len() > FILTER_LENGTH_MOST || !self.filter.chars().all(is_printable) {
             let rule = format!("must be at most {FILTER_LENGTH_MOST} printable characters");
-            return Err(ParameterError::new("prometheus-filter", self.filter.escape_debug(), rule));
+            return Err(ParameterError::new("prometheus-filter", printable(&self.filter), rule));
         }
         match self.queries.fault() {
             Some(rule) => Err(ParameterError::new("prometheus.queries", &self.queries.port, rule)),
