@@ -65,6 +65,10 @@ proptest! {
             seen.extend(part);
             number += 1;
         }
+        let is_top_peer = |link: &LinkId| {
+            topology.is_peer(*link) && topology.switch(topology.link(*link).upper).layer == top
+        };
+        number += u32::from(links(&topology).any(|link| is_top_peer(&link)));
         prop_assert_eq!(topology.zone_count(), number as usize);
     }
 
@@ -111,7 +115,8 @@ fn connected(topology: &Topology, from: SwitchId, top: u8) -> BTreeSet<SwitchId>
         let before = part.len();
         for link in links(topology) {
             let ends = topology.link(link);
-            if topology.switch(ends.upper).layer < top
+            if !topology.is_peer(link)
+                && topology.switch(ends.upper).layer < top
                 && (part.contains(&ends.lower) || part.contains(&ends.upper))
             {
                 part.extend([ends.lower, ends.upper]);

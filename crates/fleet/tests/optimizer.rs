@@ -21,7 +21,8 @@ fn keeps(network: &Network, without: &[LinkId]) -> bool {
         let paths = walk(topology, *tor, &is_active);
         paths >= network.required(*tor) || paths == walk(topology, *tor, &in_operation)
     };
-    topology.tors().iter().all(keeps)
+    // A peer link is on no path, and stays.
+    without.iter().all(|&link| !topology.is_peer(link)) && topology.tors().iter().all(keeps)
 }
 
 fn is_short(network: &Network) -> bool {

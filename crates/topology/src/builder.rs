@@ -43,7 +43,7 @@ impl TopologyBuilder {
     /// Checks the network and orders it.
     ///
     /// # Errors
-    /// If it has fewer than two layers, more than 255, no ToR, a link that does not climb, a ToR without a path, or too many paths.
+    /// If it has fewer than two layers, more than 255, no ToR, a ToR without a path, or too many paths.
     pub fn build(self, names: Names) -> Result<Topology, TopologyError> {
         let highest = self.layers.iter().copied().max().unwrap_or(0);
         if highest == 0 {
@@ -55,21 +55,11 @@ impl TopologyBuilder {
         if !self.layers.contains(&0) {
             return Err(TopologyError::NoTor);
         }
-        let called = |switch: SwitchId| names.switch(switch);
         let mut links = Vec::with_capacity(self.ends.len());
         let mut ports = vec![0_u32; self.layers.len()];
-        for (number, &(one, other)) in self.ends.iter().enumerate() {
+        for &(one, other) in &self.ends {
             let (low, high) = (self.layers[one.index()], self.layers[other.index()]);
-            if low == high {
-                let link = names.link(LinkId(number as u32));
-                return Err(TopologyError::Level {
-                    link,
-                    one: called(one),
-                    other: called(other),
-                    layer: low,
-                });
-            }
-            let (lower, upper) = if low < high { (one, other) } else { (other, one) };
+            let (lower, upper) = if low <= high { (one, other) } else { (other, one) };
             let mut port = |switch: SwitchId| {
                 let next = &mut ports[switch.index()];
                 *next += 1;
@@ -77,8 +67,12 @@ impl TopologyBuilder {
             };
             links.push(Link { lower, upper, lower_port: port(lower), upper_port: port(upper) });
         }
-        let zones = zones(&self.layers, highest, &links);
-        let down = Adjacency::new(self.layers.len(), &links, |link| (link.upper, link.lower));
+        let is_peer = |link: &Link| self.layers[link.lower.index()] == self.layers[link.upper.index()];
+        let mut zones = zones(&self.layers, highest, &links);
+        let is_top_peer = |link: &Link| is_peer(link) && self.layers[link.upper.index()] == highest;
+        zones.count += u32::from(links.iter().any(is_top_peer));
+        let climbs = |link: &Link, ends| (!is_peer(link)).then_some(ends);
+        let down = Adjacency::new(self.layers.len(), &links, |link| [climbs(link, (link.upper, link.lower))]);
         let switches: Vec<Switch> = (0..self.layers.len())
             .map(|index| Switch {
                 layer: self.layers[index],
@@ -90,7 +84,11 @@ impl TopologyBuilder {
         let tors = (0..switches.len() as u32).map(SwitchId).filter(|tor| switches[tor.index()].layer == 0);
         let topology = Topology {
             tors: tors.collect(),
-            up: Adjacency::new(switches.len(), &links, |link| (link.lower, link.upper)),
+            up: Adjacency::new(switches.len(), &links, |link| [climbs(link, (link.lower, link.upper))]),
+            beside: Adjacency::new(switches.len(), &links, |link| {
+                let both = [(link.lower, link.upper), (link.upper, link.lower)];
+                both.map(|ends| is_peer(link).then_some(ends))
+            }),
             down,
             switches,
             links,
@@ -119,7 +117,7 @@ struct Zones {
 fn zones(layers: &[u8], top: u8, links: &[Link]) -> Zones {
     let mut parent: Vec<u32> = (0..layers.len() as u32).collect();
     for link in links {
-        if layers[link.upper.index()] < top {
+        if layers[link.upper.index()] < top && layers[link.lower.index()] < layers[link.upper.index()] {
             let one = root(&mut parent, link.lower.0);
             let other = root(&mut parent, link.upper.0);
             parent[one.max(other) as usize] = one.min(other);

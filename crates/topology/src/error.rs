@@ -15,15 +15,6 @@ pub enum TopologyError {
     /// There is no switch in layer 0.
     #[error("a network needs ToRs, but no switch is in layer 0")]
     NoTor,
-    /// A link's ends are on one layer: with it, paths could turn back down.
-    #[error("link {link} joins {one} and {other}, both of layer {layer}; a link must climb")]
-    Level {
-        link: String,
-        one: String,
-        other: String,
-        /// Layer of both.
-        layer: u8,
-    },
     /// A ToR from which no path climbs to the top layer.
     #[error("{tor} has no path to the top layer (layer {top})")]
     NoPath {

@@ -1,9 +1,13 @@
-//! Layered networks: switches in layers, and links that each go up at least one layer.
+//! Layered networks: switches in layers, and links that each go up at least one layer or join peers on one.
 //!
 //! A path of a ToR is valley-free: it climbs from the ToR to any switch of the top layer and never goes down on the
 //! way. Below its top layer, a network falls into *zones* that no path of a ToR leaves before its last link; in a
 //! fabric, these are the pods. Every link belongs to the zone of its lower switch, so capacity constraints of different
 //! zones are independent.
+//!
+//! A *peer link* joins two switches of one layer, as pairs in MLAG or vPC have it. No path climbs over it, so it is in no
+//! [`Topology::up`] or [`Topology::down`], but it can corrupt frames and be protected. Those of the top layer are in a
+//! zone of their own.
 
 use crate::{FabricParameters, LinkId, Names, SwitchId, ZoneId};
 use std::fmt;
@@ -11,7 +15,7 @@ use std::fmt;
 /// The two ends of a link, and its port on each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// The end nearer to the ToRs.
+    /// The end nearer to the ToRs; of a peer link, the one that was named first.
     pub lower: SwitchId,
     /// The end nearer to the top layer.
     pub upper: SwitchId,
@@ -45,6 +49,7 @@ pub struct Topology {
     pub(crate) zones: u32,
     pub(crate) up: Adjacency,
     pub(crate) down: Adjacency,
+    pub(crate) beside: Adjacency,
     pub(crate) tors: Vec<SwitchId>,
     pub(crate) names: Names,
 }
@@ -65,27 +70,28 @@ pub(crate) struct Adjacency {
 }
 
 impl Adjacency {
-    /// Counts, then fills, the links of each of `switches` switches. `ends` gives the switch from which a link is seen,
-    /// and the one that it leads to.
-    pub(crate) fn new(
+    /// Counts, then fills, the links of each of `switches` switches. `ends` gives the switches from which a link is seen,
+    /// each with the one that it leads to.
+    pub(crate) fn new<const ENDS: usize>(
         switches: usize,
         links: &[Link],
-        ends: impl Fn(&Link) -> (SwitchId, SwitchId),
+        ends: impl Fn(&Link) -> [Option<(SwitchId, SwitchId)>; ENDS],
     ) -> Adjacency {
         let mut first = vec![0_u32; switches + 1];
-        for link in links {
-            first[ends(link).0.index() + 1] += 1;
+        for (from, _) in links.iter().flat_map(|link| ends(link).into_iter().flatten()) {
+            first[from.index() + 1] += 1;
         }
         for switch in 0..switches {
             first[switch + 1] += first[switch];
         }
         let mut next = first.clone();
-        let mut hops = vec![Hop { link: LinkId(0), switch: SwitchId(0) }; links.len()];
+        let mut hops = vec![Hop { link: LinkId(0), switch: SwitchId(0) }; first[switches] as usize];
         for (number, link) in links.iter().enumerate() {
-            let (from, switch) = ends(link);
-            let place = &mut next[from.index()];
-            hops[*place as usize] = Hop { link: LinkId(number as u32), switch };
-            *place += 1;
+            for (from, switch) in ends(link).into_iter().flatten() {
+                let place = &mut next[from.index()];
+                hops[*place as usize] = Hop { link: LinkId(number as u32), switch };
+                *place += 1;
+            }
         }
         Adjacency { first, hops }
     }
@@ -164,11 +170,15 @@ impl Topology {
         self.capacity[link.index()]
     }
 
-    /// The zone that a link belongs to: that of its lower switch.
+    /// The zone that a link belongs to: that of its lower switch, or the one for peer links of the top layer.
     pub fn zone_of(&self, link: LinkId) -> ZoneId {
-        self.switch(self.link(link).lower)
-            .zone
-            .expect("only the top layer is in no zone, and has no links up")
+        self.switch(self.link(link).lower).zone.unwrap_or(ZoneId(self.zones - 1))
+    }
+
+    /// Whether a link joins two switches of one layer.
+    pub fn is_peer(&self, link: LinkId) -> bool {
+        let ends = self.link(link);
+        self.switch(ends.lower).layer == self.switch(ends.upper).layer
     }
 
     /// The layer of a link's lower switch.
@@ -184,6 +194,11 @@ impl Topology {
     /// The links that go down from a switch.
     pub fn down(&self, switch: SwitchId) -> &[Hop] {
         self.down.hops(switch)
+    }
+
+    /// The peer links of a switch.
+    pub fn beside(&self, switch: SwitchId) -> &[Hop] {
+        self.beside.hops(switch)
     }
 
     /// The pipe to which the link's port belongs, for each of its two switches, the lower first.

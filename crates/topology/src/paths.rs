@@ -77,7 +77,7 @@ impl Paths {
         keeps: impl Fn(SwitchId, u64) -> bool,
     ) -> Option<bool> {
         let ends = topology.link(link);
-        let lost = self.of[ends.upper.index()];
+        let lost = self.over(topology, link);
         if lost == 0 {
             // Nothing leads further up: no ToR loses a path.
             return Some(true);
@@ -103,7 +103,7 @@ impl Paths {
         debug_assert!(self.active[link.index()], "link {} is not active", link.0);
         self.active[link.index()] = false;
         let ends = topology.link(link);
-        let lost = self.of[ends.upper.index()];
+        let lost = self.over(topology, link);
         self.change(topology, ends.lower, lost.wrapping_neg(), changed);
     }
 
@@ -112,8 +112,13 @@ impl Paths {
         debug_assert!(!self.active[link.index()], "link {} is active", link.0);
         self.active[link.index()] = true;
         let ends = topology.link(link);
-        let won = self.of[ends.upper.index()];
+        let won = self.over(topology, link);
         self.change(topology, ends.lower, won, changed);
+    }
+
+    /// The paths that lead on from a link's upper end, for its lower one. No path climbs over a peer link.
+    fn over(&self, topology: &Topology, link: LinkId) -> u64 {
+        if topology.is_peer(link) { 0 } else { self.of[topology.link(link).upper.index()] }
     }
 
     /// Adds `by`, modulo 2^64, to the paths of a switch and of everything below it. A switch that is reached in several

@@ -110,7 +110,9 @@ impl<'a> Flow<'a> {
     /// nothing turns back.
     pub fn after(&self, direction: Direction) -> impl Iterator<Item = Direction> {
         let (from, to) = self.ends(direction);
-        let up = if direction.up { self.topology.up(to) } else { &[] };
+        // What comes from a peer has not come down.
+        let goes_up = direction.up || self.topology.is_peer(direction.link);
+        let up = if goes_up { self.topology.up(to) } else { &[] };
         self.counting(up, true)
             .chain(self.counting(self.topology.down(to), false))
             .filter(move |(_, switch)| *switch != from)

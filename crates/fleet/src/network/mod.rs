@@ -79,7 +79,8 @@ pub struct Network<'a> {
     /// Corrupting links of each zone, in no particular order.
     in_zone: Vec<Vec<LinkId>>,
     disabled: u64,
-    /// Links that must stay in operation.
+    /// Links that must stay in operation, peer links among them: no path climbs over those, so none of the ToRs would
+    /// seem to miss them.
     held: BTreeSet<LinkId>,
     penalty: ExactSum,
     effective_penalty: ExactSum,
@@ -112,7 +113,7 @@ impl<'a> Network<'a> {
             free: Vec::new(),
             in_zone: vec![Vec::new(); topology.zone_count()],
             disabled: 0,
-            held: BTreeSet::new(),
+            held: topology.links().filter(|&link| topology.is_peer(link)).collect(),
             penalty,
             effective_penalty: penalty,
             clean_loss_rate,

@@ -40,6 +40,11 @@ impl ZoneAfterPlan {
         self.reported > 0 || self.capacity < self.installed || self.affected_tors > 0
     }
 
+    /// Whether it is a pod, and not the place of peer links between switches of the top layer.
+    pub fn is_pod(&self) -> bool {
+        self.installed > 0 || self.worst.is_some()
+    }
+
     /// The share of the installed capacity that remains.
     pub fn share(&self) -> f64 {
         if self.installed == 0 { 1.0 } else { self.capacity as f64 / self.installed as f64 }
@@ -84,7 +89,7 @@ impl Plan<'_> {
     /// those whose ToRs have the fewest paths to spare, then those with the smallest share of their capacity.
     pub fn affected_zones(&self) -> Vec<ZoneAfterPlan> {
         let mut zones = self.zones();
-        zones.retain(ZoneAfterPlan::is_affected);
+        zones.retain(|zone| zone.is_pod() && zone.is_affected());
         // The spare of a ToR with too few paths is negative, so this order puts it first.
         let spare = |zone: &ZoneAfterPlan| zone.worst.map_or(i128::MAX, |tor| tor.spare());
         zones.sort_by(|one, other| {

@@ -131,6 +131,11 @@ impl Plan<'_> {
 
     fn why_not_disabled(&self, planned: &PlannedLink) -> String {
         let link = planned.link;
+        if self.topology.is_peer(link) {
+            return "It joins two switches of one layer, which may depend on it although no path of a ToR climbs over it, so \
+                    it is never disabled."
+                .to_owned();
+        }
         let Some(alternative) = self.alternative_disabled(link) else {
             let must = self.blocked(link, true).map_or_else(String::new, |blocked| self.limit(&blocked));
             return format!("It must not be disabled, whatever else is done: {must}.");

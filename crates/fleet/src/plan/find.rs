@@ -148,7 +148,8 @@ impl<'a> LinkFinder<'a> {
         let joins = |from: SwitchId, to: SwitchId| {
             self.topology.up(from).iter().filter(move |hop| hop.switch == to).map(|hop| hop.link)
         };
-        joins(one, other).chain(joins(other, one)).collect()
+        let beside = self.topology.beside(one).iter().filter(|hop| hop.switch == other).map(|hop| hop.link);
+        joins(one, other).chain(joins(other, one)).chain(beside).collect()
     }
 
     fn between(&self, written: &str, one: SwitchId, other: SwitchId) -> Result<LinkId, FindError> {

@@ -75,6 +75,9 @@ pub(crate) fn take_down(network: &mut Network, link: LinkId) {
 
 /// The ToRs whose active links lead up to a link.
 pub(crate) fn tors_below(topology: &Topology, network: &Network, link: LinkId) -> BTreeSet<SwitchId> {
+    if topology.is_peer(link) {
+        return BTreeSet::new();
+    }
     let mut seen = BTreeSet::from([topology.link(link).lower]);
     let mut to_visit = vec![topology.link(link).lower];
     while let Some(switch) = to_visit.pop() {

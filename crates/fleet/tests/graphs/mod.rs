@@ -42,7 +42,7 @@ pub fn topologies() -> impl Strategy<Value = Topology> {
 }
 
 /// Two to four switches in each layer. Every switch has a link to the next layer and several to any higher one, so that
-/// links skip layers, run in parallel, and reach a ToR in many ways. Links come in any order, either end first.
+/// links skip layers, run in parallel, join peers, and reach a ToR in many ways. Links come in any order, either end first.
 pub fn layered(layers: u8) -> impl Strategy<Value = Topology> {
     let widths = prop::collection::vec(1_usize..4, usize::from(layers));
     let draws = prop::collection::vec((any::<u32>(), any::<u32>(), any::<bool>()), 6..22);
@@ -66,7 +66,7 @@ pub fn layered(layers: u8) -> impl Strategy<Value = Topology> {
         }
         for (one, other, turned) in draws {
             let one = switches[one as usize % switches.len()];
-            let others: Vec<_> = switches.iter().filter(|(_, layer)| *layer != one.1).collect();
+            let others: Vec<_> = switches.iter().filter(|other| other.0 != one.0).collect();
             let other = others[other as usize % others.len()];
             links.push(if turned { (one.0, other.0) } else { (other.0, one.0) });
         }
@@ -86,7 +86,10 @@ pub fn walk(topology: &Topology, switch: SwitchId, is_active: &dyn Fn(LinkId) ->
     if Some(topology.switch(switch).layer) == top {
         return 1;
     }
-    let up = links(topology).filter(|&link| topology.link(link).lower == switch && is_active(link));
+    let layer = |switch| topology.switch(switch).layer;
+    let climbs = |link: LinkId| layer(topology.link(link).upper) > layer(switch);
+    let up = links(topology)
+        .filter(|&link| topology.link(link).lower == switch && climbs(link) && is_active(link));
     up.map(|link| walk(topology, topology.link(link).upper, is_active)).sum()
 }
 

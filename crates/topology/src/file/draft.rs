@@ -213,7 +213,6 @@ impl Draft {
         }
         self.check_link_names()?;
         self.check_host_names()?;
-        self.check_levels()?;
         let mut builder = TopologyBuilder::with_capacity(self.links.len());
         for (&layer, &pipes) in self.layers.iter().zip(&self.pipes) {
             builder.switch(layer, pipes);
@@ -253,23 +252,6 @@ impl Draft {
         Ok(())
     }
 
-    /// Checks what the builder also checks, because the builder knows no lines.
-    fn check_levels(&self) -> Result<(), TopologyFileError> {
-        for (number, DraftLink { ends: [one, other], location, .. }) in self.links.iter().enumerate() {
-            let layer = self.layer(*one);
-            if layer == self.layer(*other) {
-                let fault = TopologyError::Level {
-                    link: self.link_names[number].clone(),
-                    one: self.switch_names[one.index()].clone(),
-                    other: self.switch_names[other.index()].clone(),
-                    layer,
-                };
-                return Err(self.refuse(*location, fault));
-            }
-        }
-        Ok(())
-    }
-
     /// The line that an error of the builder is about.
     fn location_of(&self, error: &TopologyError) -> Location {
         let switch = match error {
@@ -297,7 +279,10 @@ impl Draft {
                 more[zone.index()] += 1;
             }
         }
+        let zones = topology.switches.iter().filter_map(|switch| switch.zone);
+        let below_top = zones.max().map_or(0, |zone| zone.index() + 1);
         let wanted = labels.iter().zip(more).enumerate().map(|(zone, (labels, more))| match more {
+            0 if labels.is_empty() && zone >= below_top => "top layer".to_owned(),
             0 if labels.is_empty() => format!("pod{zone}"),
             0 => labels.join("+"),
             more => format!("{}+{more} more", labels.join("+")),

@@ -10,7 +10,8 @@
 //! is the network with its hosts, for simulators and control planes.
 //!
 //! # Layered networks
-//! YAML or JSON. Layer 0 are the ToRs; a link joins two different layers, in either order. `pod` and `pipes` of a switch
+//! YAML or JSON. Layer 0 are the ToRs; a link joins two different layers, in either order, or
+//! two peers of one, in which case no path climbs over it. `pod` and `pipes` of a switch
 //! and `name` and `speed` of a link may be left out: pipes are then counted from ports, a link is called after its ends
 //! (`from--to`, a second one `from--to#2`), and its speed is the default. Unknown keys are refused.
 //!

@@ -123,7 +123,7 @@ fn what_is_wrong_with_the_links_of_a_layered_network_is_said_with_its_line() {
         (link("{from: t, to: s, from: t}"), "n.yaml:6: duplicate mapping key `from` is not allowed here"),
         (
             with("- {name: t2, layer: 0}\nlinks:\n- {from: t, to: s}\n- {from: t2, to: t}\n"),
-            "n.yaml:7: link t2--t joins t2 and t, both of layer 0; a link must climb",
+            "n.yaml:4: t2 has no path to the top layer (layer 1)",
         ),
     ];
     for (text, expected) in cases {
@@ -253,4 +253,36 @@ fn a_spine_of_very_many_ports_is_read_as_it_was_written() {
     let again = read_text("wide.yaml", &text, &NO_OPTIONS).unwrap().topology;
     assert_eq!(again.switch(SwitchId(5000)), topology.switch(SwitchId(5000)));
     assert_eq!(again.switch(SwitchId(5000)).pipes, 313);
+}
+
+/// Pairs of leaves in MLAG, and spines with a link between them.
+#[test]
+fn links_between_switches_of_one_layer_are_kept_beside_the_paths() {
+    let text = "default_speed: 100G
+switches:
+- {name: t1, layer: 0}
+- {name: t2, layer: 0}
+- {name: s1, layer: 1}
+- {name: s2, layer: 1}
+links:
+- {from: t1, to: s1}
+- {from: t1, to: t2, from_port: a, to_port: b}
+- {from: t2, to: s1}
+- {from: t2, to: s2}
+- {from: s2, to: s1}
+";
+    let loaded = read_text("net.yaml", text.as_bytes(), &NO_OPTIONS).unwrap();
+    let topology = &loaded.topology;
+    let peers: Vec<u32> =
+        topology.links().filter(|&link| topology.is_peer(link)).map(|link| link.0).collect();
+    assert_eq!(peers, [1, 4]);
+    let paths = linkmend_topology::paths::Paths::new(topology);
+    assert_eq!([0, 1].map(|tor| paths.count(SwitchId(tor))), [1, 2]);
+    let [t1, t2] = [SwitchId(0), SwitchId(1)];
+    let switches = |hops: &[linkmend_topology::Hop]| hops.iter().map(|hop| hop.switch).collect::<Vec<_>>();
+    assert_eq!((switches(topology.beside(t1)), switches(topology.beside(t2))), (vec![t2], vec![t1]));
+    assert_eq!(switches(topology.up(t1)), [SwitchId(2)]);
+    let zones: Vec<String> =
+        peers.iter().map(|&link| topology.names().zone(topology.zone_of(LinkId(link)))).collect();
+    assert_eq!(zones, ["pod0", "top layer"]);
 }

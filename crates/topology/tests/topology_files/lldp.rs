@@ -77,7 +77,7 @@ fn what_is_wrong_with_lldp_dumps_is_said_with_its_line() {
         ),
         (
             vec![rules(), ("t1.json", dump(&[("1", "s1", "1"), ("2", "t2", "3")]))],
-            "t1.json:3: link t1:2--t2:3 joins t1 and t2, both of layer 0; a link must climb",
+            "t1.json:3: t2 has no path to the top layer (layer 1)",
         ),
         (
             vec![rules(), ("t1.json", "{\"lldp\": 5}".into())],

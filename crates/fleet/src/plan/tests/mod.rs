@@ -3,6 +3,7 @@
 mod decisions;
 mod explanations;
 mod files;
+mod peers;
 mod repairs;
 mod victims;
 

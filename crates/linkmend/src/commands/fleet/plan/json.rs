@@ -54,6 +54,7 @@ fn link(plan: &Plan, planned: &PlannedLink) -> Value {
         "link": topology.names().link(planned.link),
         "ends": ends_of(topology, planned.link),
         "pod": topology.names().zone(topology.zone_of(planned.link)),
+        "between_peers": topology.is_peer(planned.link),
         "loss_rate": planned.loss_rate,
         "action": planned.action.name(),
         "objective": planned.objective_value,

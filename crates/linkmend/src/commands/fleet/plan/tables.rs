@@ -91,6 +91,7 @@ pub fn what_to_do(plan: &Plan, planned: &PlannedLink) -> String {
         let unjudged = if let Culprit::Unjudged(_) = culprit { ", which is not judged" } else { "" };
         format!("; may be downstream of {}{unjudged}", culprit_name(plan.topology(), culprit))
     });
+    let between_peers = if plan.topology().is_peer(planned.link) { "; between peers" } else { "" };
     let action = match planned.action {
         Action::Protect(protection) => {
             let copies = counted(protection.copies.into(), "copy", "copies");
@@ -115,7 +116,7 @@ pub fn what_to_do(plan: &Plan, planned: &PlannedLink) -> String {
         }
         action => action.name().to_owned(),
     };
-    action + &doubt
+    action + &doubt + between_peers
 }
 
 /// The plan in a few sentences.
@@ -252,7 +253,8 @@ pub fn pods(plan: &Plan, most: usize) -> Table {
             Cell::number(zone.affected_tors as f64),
         ]);
     }
-    let unaffected = (plan.topology().zone_count() - affected.len()) as u64;
+    let pods = plan.zones().iter().filter(|zone| zone.is_pod()).count();
+    let unaffected = (pods - affected.len()) as u64;
     table.note(format!(
         "{}{} The worst ToR is the one nearest to what it must keep. ToRs affected have fewer paths than are installed.",
         cut(affected.len(), most, "pods"),
