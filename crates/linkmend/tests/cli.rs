@@ -76,6 +76,7 @@ fn help_is_the_golden_one() {
         "fleet",
         "fleet deploy",
         "fleet plan",
+        "fleet show",
         "fleet simulate",
         "fleet trace",
     ] {

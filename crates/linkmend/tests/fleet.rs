@@ -121,7 +121,7 @@ fn impossible_arguments_are_refused_with_the_reason() {
         "tors_per_pod": 48}, "failure_events_list": []}"#;
     fs::write(&other, trace).expect("written");
     let network = folder.path().join("net.yaml");
-    fs::write(&network, "switches:\n  - {name: a, layer: 0}\n  - {name: b, layer: 0}\nlinks:\n  - {from: a, to: b, speed: 100G}\n")
+    fs::write(&network, "switches:\n  - {name: a, layer: 0}\n  - {name: b, layer: 0}\nlinks:\n  - {from: a, to: c, speed: 100G}\n")
         .expect("written");
     let cases: [(&[&str], &str); 20] = [
         (
@@ -153,7 +153,10 @@ fn impossible_arguments_are_refused_with_the_reason() {
         (&["--trace", text(&wrong)], "wrong.csv:3: time_s 4 comes after 5; events must be in order of time"),
         (&["--trace", text(&other), "--topology", "facebook-fabric"], "was made for another network"),
         (&["--mttf", "1e-9"], "at most 100 million"),
-        (&["--layers", "x"], "error: --layers x: is for a folder of LLDP dumps, and --topology names none"),
+        (
+            &["--layers", "x"],
+            "error: --layers says the layers of a network in a file, and --topology names none",
+        ),
         (
             &["--protection", text(&network)],
             "hint: write `authors`, `25G`, `100G` or `400G`, or name a JSON file",

@@ -183,6 +183,7 @@ pub fn network(topology: &str) -> Result<Network, ConfigError> {
     }
     let options = TopologyFileOptions { default_speed: Some(SPEED_DEFAULT), layers: None };
     let loaded = read_topology(Path::new(topology), &options)?;
+    loaded.require_known_top(topology)?;
     Ok(Network::new(loaded.topology, &loaded.cables))
 }
 

@@ -1,9 +1,10 @@
 //! containerlab topologies.
 
-use super::draft::{Draft, DraftSwitch, Location, counted, some_of};
-use super::roles::{self, Unlabelled};
+use super::draft::counted;
+use super::infer::Hints;
+use super::sketch::{self, Sketch};
 use super::yaml::{self, Pairs, WithLine};
-use super::{HostLink, Loaded, MAX_LINKS, TopologyFault, TopologyFileError, TopologyFileOptions};
+use super::{Loaded, MAX_LINKS, TopologyFault, TopologyFileError, TopologyFileOptions};
 use linkmend_quantity::BitRate;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, de::IgnoredAny};
@@ -15,8 +16,13 @@ const POD: &str = "linkmend.pod";
 const SPEED: &str = "linkmend.speed";
 const LEVEL: &str = "graph-level";
 
-/// Kinds of nodes that do not forward traffic as a fabric does: hosts, and those that connect a lab with its machine.
-const HOST_KINDS: [&str; 6] = ["linux", "host", "bridge", "ovs-bridge", "ext-container", "k8s-kind"];
+/// Labels by which people say what a node is.
+const ROLES: [&str; 4] = ["linkmend.role", "role", "device-role", "tier"];
+
+/// Kinds of nodes that do not forward traffic as a fabric does: hosts, traffic generators, and those that connect a lab
+/// with its machine.
+const HOST_KINDS: [&str; 7] =
+    ["linux", "host", "bridge", "ovs-bridge", "ext-container", "k8s-kind", "keysight_ixia-c-one"];
 
 /// Those of them that only join others.
 const BRIDGE_KINDS: [&str; 2] = ["bridge", "ovs-bridge"];
@@ -132,35 +138,35 @@ impl<'a> Inherited<'a> {
         self.sources.iter().flatten().find_map(|node| label(node.labels.as_ref(), key))
     }
 
-    fn may_be_switch(&self) -> bool {
-        !self.kind.is_some_and(|kind| HOST_KINDS.contains(&kind))
+    fn is_of(&self, kinds: &[&str]) -> bool {
+        self.kind.is_some_and(|kind| kinds.contains(&kind))
     }
-}
 
-/// The link of a host at one end and a switch at the other, if that is what it is. A host's cable need not have a speed.
-fn host_link(
-    wire: &Wire<'_>,
-    nodes: &[Inherited<'_>],
-    draft: &Draft,
-    options: &TopologyFileOptions,
-) -> Result<Option<HostLink>, (TopologyFault, u32)> {
-    let switches = wire.ends.map(|end| draft.find(nodes[end].name));
-    let (switch, at) = match switches {
-        [Some(switch), None] => (switch, 0),
-        [None, Some(switch)] => (switch, 1),
-        _ => return Ok(None),
-    };
-    let host = &nodes[wire.ends[1 - at]];
-    if host.kind.is_some_and(|kind| BRIDGE_KINDS.contains(&kind)) {
-        return Ok(None);
+    fn number(&self, key: &'static str, file: &str) -> Result<Option<u64>, TopologyFileError> {
+        let Some(label) = self.label(key) else { return Ok(None) };
+        label.value.trim().parse::<u64>().map(Some).map_err(|_| {
+            let reason = format!("label {key} of {} is `{}`, not a whole number", self.name, label.value);
+            TopologyFault::form(reason).at(file, label.line)
+        })
     }
-    let speed = match speed(wire, nodes, options) {
-        Ok(speed) => Some(speed),
-        Err((TopologyFault::NoSpeed { .. }, _)) => None,
-        Err(wrong) => return Err(wrong),
-    };
-    let port = Some(wire.interfaces[at].to_owned());
-    Ok(Some(HostLink { host: host.name.to_owned(), switch, port, speed, length: None }))
+
+    fn sketch(&self, file: &str) -> Result<sketch::Node, TopologyFileError> {
+        let label = |key: &&'static str| Some((*key, self.label(key)?.value.to_owned()));
+        let group = self.group.map(|group| ("group", group.to_owned()));
+        let is_host = self.is_of(&HOST_KINDS);
+        Ok(sketch::Node {
+            hints: Hints {
+                name: self.name.to_owned(),
+                layer: self.number(LAYER, file)?,
+                words: ROLES.iter().filter_map(label).chain(group).collect(),
+                level: if is_host { None } else { self.number(LEVEL, file)? },
+                is_host,
+            },
+            line: self.line,
+            pod: self.label(POD).map(|pod| pod.value.to_owned()),
+            is_bridge: self.is_of(&BRIDGE_KINDS),
+        })
+    }
 }
 
 fn find<'a>(nodes: Option<&'a Pairs<Option<Node>>>, name: Option<&str>) -> Option<&'a Node> {
@@ -187,30 +193,21 @@ pub(super) fn read(
         nodes.iter().enumerate().map(|(number, node)| (node.name, number)).collect();
     let mut warnings = Vec::new();
     let wires = wires(lab, &index, &file, &mut warnings)?;
-    let (layers, label) = layers(&nodes, &wires, &file)?;
-    let mut draft = Draft::default();
-    let number = draft.file(file.clone());
-    for (node, layer) in nodes.iter().zip(&layers) {
-        let Some(layer) = *layer else { continue };
-        let pod = node.label(POD).map(|pod| pod.value.to_owned());
-        let location = Location { file: number, line: node.line };
-        draft.switch(DraftSwitch { name: node.name.to_owned(), layer, pod, pipes: None, location })?;
+    let mut drawn = Vec::with_capacity(wires.len());
+    for wire in wires {
+        let speed = speed(&wire, &nodes).map_err(|(fault, line)| fault.at(&file, line))?;
+        drawn.push(sketch::Wire {
+            ends: wire.ends,
+            ports: wire.interfaces.map(|port| Some(port.to_owned())),
+            name: Some(wire.name),
+            speed,
+            length: None,
+            line: wire.line,
+        });
     }
-    warn_of_hosts(&nodes, &layers, label, &mut warnings);
-    for wire in &wires {
-        let location = Location { file: number, line: wire.line };
-        if wire.ends.iter().any(|&end| layers[end].is_none()) {
-            let link =
-                host_link(wire, &nodes, &draft, options).map_err(|(fault, line)| fault.at(&file, line))?;
-            link.map_or(Ok(()), |link| draft.host_link(link, location))?;
-            continue;
-        }
-        let speed = speed(wire, &nodes, options).map_err(|(fault, line)| fault.at(&file, line))?;
-        let ends = wire.ends.map(|end| draft.find(nodes[end].name).expect("was added above"));
-        draft.link(ends, Some(wire.name.clone()), speed, None, location)?;
-        draft.ports(wire.interfaces.map(str::to_owned));
-    }
-    draft.finish(warnings)
+    let nodes = nodes.iter().map(|node| node.sketch(&file)).collect::<Result<_, _>>()?;
+    let speed_hint = "a label `linkmend.speed`, like `100G`";
+    Sketch { file, nodes, wires: drawn, warnings, speed_hint }.build(options)
 }
 
 /// A link between two nodes.
@@ -267,87 +264,14 @@ fn wires<'a>(
     Ok(wires)
 }
 
-/// The layer of each node, `None` for hosts, with the label that says it. Without labels, the layers follow from names.
-fn layers(
-    nodes: &[Inherited<'_>],
-    wires: &[Wire<'_>],
-    file: &str,
-) -> Result<(Vec<Option<u64>>, Option<&'static str>), TopologyFileError> {
-    let number = |key: &'static str, node: &Inherited<'_>| {
-        let Some(label) = node.label(key) else { return Ok(None) };
-        label.value.trim().parse::<u64>().map(Some).map_err(|_| {
-            let reason = format!("label {key} of {} is `{}`, not a whole number", node.name, label.value);
-            TopologyFault::form(reason).at(file, label.line)
-        })
-    };
-    if nodes.iter().any(|node| node.label(LAYER).is_some()) {
-        let layers = nodes.iter().map(|node| number(LAYER, node)).collect::<Result<_, _>>()?;
-        return Ok((layers, Some(LAYER)));
-    }
-    let level = |node| if Inherited::may_be_switch(node) { number(LEVEL, node) } else { Ok(None) };
-    let levels = nodes.iter().map(level).collect::<Result<Vec<_>, _>>()?;
-    if let Some(bottom) = levels.iter().flatten().max() {
-        let layers = levels.iter().map(|level| level.map(|level| bottom - level)).collect();
-        return Ok((layers, Some(LEVEL)));
-    }
-    let switches: Vec<usize> = (0..nodes.len()).filter(|&node| nodes[node].may_be_switch()).collect();
-    if switches.is_empty() {
-        return Err(
-            if nodes.is_empty() { TopologyFault::Empty } else { TopologyFault::OnlyHosts }.at(file, None)
-        );
-    }
-    let mut place = vec![None; nodes.len()];
-    switches.iter().enumerate().for_each(|(at, &node)| place[node] = Some(at));
-    let links: Vec<[usize; 2]> =
-        wires.iter().filter_map(|wire| Some([place[wire.ends[0]]?, place[wire.ends[1]]?])).collect();
-    let unlabelled: Vec<Unlabelled<'_>> = switches
-        .iter()
-        .map(|&node| Unlabelled { name: nodes[node].name, group: nodes[node].group })
-        .collect();
-    let found = roles::layers(&unlabelled, &links).map_err(|fault| fault.at(file, None))?;
-    Ok((place.iter().map(|place| place.map(|at| found[at])).collect(), None))
-}
-
-fn warn_of_hosts(
-    nodes: &[Inherited<'_>],
-    layers: &[Option<u64>],
-    label: Option<&str>,
-    warnings: &mut Vec<String>,
-) {
-    let hosts: Vec<String> = nodes
-        .iter()
-        .zip(layers)
-        .filter(|(_, layer)| layer.is_none())
-        .map(|(node, _)| node.name.to_owned())
-        .collect();
-    if hosts.is_empty() {
-        return;
-    }
-    let nodes = counted(hosts.len(), "node", "nodes");
-    let why = match label {
-        Some(LAYER) => "without a label `linkmend.layer`".to_owned(),
-        Some(label) => format!("of host kinds or without a label `{label}`"),
-        None => "of host kinds".to_owned(),
-    };
-    warnings.push(format!("left out {nodes} {why}, with their links: {}", some_of(&hosts)));
-}
-
-/// The link's own label, or the slower of those of its ends, or the default.
-fn speed(
-    wire: &Wire<'_>,
-    nodes: &[Inherited<'_>],
-    options: &TopologyFileOptions,
-) -> Result<BitRate, (TopologyFault, u32)> {
+/// The link's own label, or the slower of those of its ends.
+fn speed(wire: &Wire<'_>, nodes: &[Inherited<'_>]) -> Result<Option<BitRate>, (TopologyFault, u32)> {
     let read = |label: WithLine<&str>| {
         label.value.parse::<BitRate>().map_err(|error| (TopologyFault::form(error.to_string()), label.line))
     };
     if let Some(label) = label(wire.labels, SPEED) {
-        return read(label);
+        return read(label).map(Some);
     }
     let ends = wire.ends.iter().filter_map(|&end| nodes[end].label(SPEED)).map(read);
-    let slower = ends.collect::<Result<Vec<_>, _>>()?.into_iter().min();
-    slower.or(options.default_speed).ok_or_else(|| {
-        let how = "a label `linkmend.speed`, like `100G`";
-        (TopologyFault::NoSpeed { link: wire.name.clone(), how }, wire.line)
-    })
+    Ok(ends.collect::<Result<Vec<_>, _>>()?.into_iter().min())
 }

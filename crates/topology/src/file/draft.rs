@@ -2,7 +2,7 @@
 
 use super::{
     HostLink, Loaded, MAX_HOST_LINKS, MAX_LAYER, MAX_LINKS, MAX_PIPES, MAX_SPEED, MAX_SWITCHES, NamedCable,
-    Place, TopologyFault, TopologyFileError,
+    Place, TopologyFault, TopologyFileError, Understood,
 };
 use crate::{LinkId, Names, SwitchId, Topology, TopologyBuilder, TopologyError};
 use linkmend_diagnose::printable;
@@ -202,8 +202,17 @@ impl Draft {
         if *number == 1 { format!("{from}--{to}") } else { format!("{from}--{to}#{number}") }
     }
 
-    /// Checks and builds the network. Adds to `warnings` what is unusual but allowed.
-    pub fn finish(mut self, mut warnings: Vec<String>) -> Result<Loaded, TopologyFileError> {
+    /// Checks and builds a network whose layers were told. Adds to `warnings` what is unusual but allowed.
+    pub fn finish(self, warnings: Vec<String>) -> Result<Loaded, TopologyFileError> {
+        self.finish_with(warnings, Understood::default())
+    }
+
+    /// Checks and builds the network.
+    pub fn finish_with(
+        mut self,
+        mut warnings: Vec<String>,
+        mut understood: Understood,
+    ) -> Result<Loaded, TopologyFileError> {
         let whole = Location { file: 0, line: 0 };
         if self.layers.is_empty() {
             return Err(self.refuse(whole, TopologyFault::Empty));
@@ -232,9 +241,14 @@ impl Draft {
             *zones = named;
         }
         warn_of_dead_ends(&topology, &mut warnings);
+        for switch in unreached(&topology) {
+            let Place { file, line } = self.place(self.switch_locations[switch.index()]);
+            let text = format!("no ToR has a path to {}", topology.names.switch(switch));
+            understood.doubt(&file, line.unwrap_or(0), text);
+        }
         let lengths = self.links.iter().map(|link| link.length).collect();
         let host_links = self.host_links.into_iter().map(|(link, _)| link).collect();
-        Ok(Loaded { topology, host_links, lengths, cables: self.cables, warnings })
+        Ok(Loaded { topology, host_links, lengths, cables: self.cables, warnings, understood })
     }
 
     /// Link names must be unique, because tables and lists of corrupting links use them.
@@ -319,6 +333,18 @@ fn warn_of_dead_ends(topology: &Topology, warnings: &mut Vec<String>) {
             some_of(&dead)
         ));
     }
+}
+
+/// Switches above the ToRs to which no path climbs.
+fn unreached(topology: &Topology) -> Vec<SwitchId> {
+    let mut reached = vec![false; topology.switch_count()];
+    let mut to_visit = topology.tors().to_vec();
+    while let Some(switch) = to_visit.pop() {
+        if !std::mem::replace(&mut reached[switch.index()], true) {
+            to_visit.extend(topology.up(switch).iter().map(|hop| hop.switch));
+        }
+    }
+    topology.switches().filter(|switch| !reached[switch.index()]).collect()
 }
 
 /// `1 host`, `2 hosts`.

@@ -77,7 +77,9 @@ pub enum TopologyFault {
     #[error("the network has no switches")]
     Empty,
     /// A lab of hosts alone.
-    #[error("all nodes are of kinds that are taken for hosts, such as linux")]
+    #[error(
+        "all nodes are of kinds that are taken for hosts, such as linux, and no word calls one a leaf or spine"
+    )]
     OnlyHosts,
     /// A network without ToRs.
     #[error("no switch has layer 0, the layer of the ToRs")]
@@ -144,6 +146,14 @@ pub enum TopologyFault {
         /// What speaks against it.
         reason: String,
     },
+    /// A top layer that nothing says for sure.
+    #[error("the top layer is a guess: {reason}")]
+    GuessedTop {
+        /// Why it is one.
+        reason: String,
+        /// The option that says the layers as they were guessed.
+        layers: String,
+    },
     /// LLDP dumps without rules that say which switch is of which layer.
     #[error("nothing says which layer each switch has")]
     NoRules,
@@ -174,14 +184,18 @@ impl TopologyFault {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             TopologyFault::OnlyHosts | TopologyFault::AmbiguousLayers { .. } => {
-                "add the label `linkmend.layer` (0 for a ToR) to every switch"
+                "say the layers by name, as `--layers 'leaf*=0,spine*=1'` does, or by the label `linkmend.layer`"
+            }
+            TopologyFault::GuessedTop { layers, .. } => {
+                return Some(format!("if it is right, say so: --layers '{layers}'"));
             }
             TopologyFault::NoSpeed { how, .. } => {
                 return Some(format!("give it {how}, or give a default speed"));
             }
             TopologyFault::NoLayer { how, .. } => how,
             TopologyFault::NoRules => {
-                "write rules like `layers: [{match: \"tor*\", layer: 0}]` into layers.yaml beside the dumps"
+                "say them by name, as `--layers 'tor*=0,spine*=1'` does, or by rules like `layers: [{match: \"tor*\", layer: 0}]` in \
+                 layers.yaml beside the dumps"
             }
             TopologyFault::OneSided { .. } => {
                 "take both dumps again, or list the port in `ignore_ports` if it is not part of the fabric"

@@ -77,6 +77,10 @@ pub(super) fn read(
     file: String,
     options: &TopologyFileOptions,
 ) -> Result<Loaded, TopologyFileError> {
+    if options.layers.is_some() {
+        let reason = "this file says the layers itself (`layer`), so no rules for them apply";
+        return Err(TopologyFault::form(reason).at(&file, None));
+    }
     let parsed: File = yaml::parse(&text, &file)?;
     // The text of ten million links is most of a gigabyte, and everything needed has been copied out of it.
     drop(text);

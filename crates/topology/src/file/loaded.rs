@@ -1,9 +1,11 @@
 //! A network as it was read from files, with its hosts.
 
-use super::MAX_HOST_LINKS;
+use super::infer::Basis;
+use super::{MAX_HOST_LINKS, Place, TopologyFault, TopologyFileError};
 use crate::graph::{Cable, Graph};
 use crate::{LinkId, SwitchId, Topology, TopologyError};
 use linkmend_quantity::{BitRate, Distance};
+use std::collections::BTreeMap;
 
 /// A network, and warnings from reading it.
 #[derive(Debug)]
@@ -18,6 +20,46 @@ pub struct Loaded {
     pub cables: Vec<NamedCable>,
     /// What was left out of the network and what is unusual, for people to read.
     pub warnings: Vec<String>,
+    /// How the layers were found, and what is in doubt.
+    pub understood: Understood,
+}
+
+/// How the layers of a network were found.
+#[derive(Debug, Clone, Default)]
+pub struct Understood {
+    /// Why each switch has its layer; a switch that is missing here was told its layer by the file.
+    pub reasons: BTreeMap<SwitchId, (Basis, String)>,
+    /// Nodes that are neither switches of the layers nor hosts.
+    pub outside: Vec<Outside>,
+    /// What may be otherwise than it was understood.
+    pub doubts: Vec<Doubt>,
+    /// Why the top layer is a guess, if it is.
+    pub top_guess: Option<String>,
+    /// How many links have the default speed, because the file has none for them.
+    pub assumed_speeds: usize,
+}
+
+/// A node that forwards but is no part of the layers: a border router, a firewall.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outside {
+    pub name: String,
+    /// Why it is none.
+    pub reason: String,
+}
+
+/// Something that may be otherwise than it was understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doubt {
+    pub place: Place,
+    /// What was understood and why.
+    pub text: String,
+}
+
+impl Understood {
+    pub(super) fn doubt(&mut self, file: &str, line: u32, text: String) {
+        let place = Place { file: file.to_owned(), line: (line > 0).then_some(line) };
+        self.doubts.push(Doubt { place, text });
+    }
 }
 
 /// The two ports of a link between switches.
@@ -45,6 +87,53 @@ pub struct HostLink {
 }
 
 impl Loaded {
+    /// Refuses a network whose top layer is a guess: whatever is decided about its links could be wrong. `file` is the name
+    /// that the message uses.
+    ///
+    /// # Errors
+    /// If it is one, with the option that says the layers as they were guessed.
+    pub fn require_known_top(&self, file: &str) -> Result<(), TopologyFileError> {
+        match &self.understood.top_guess {
+            None => Ok(()),
+            Some(reason) => {
+                let (reason, layers) = (reason.clone(), self.layers_option());
+                Err(TopologyFault::GuessedTop { reason, layers }.at(file, None))
+            }
+        }
+    }
+
+    /// The layers as an option gives them: a pattern for all switches of a layer whose names begin with the same word, if no
+    /// other name of the file does.
+    pub fn layers_option(&self) -> String {
+        let names = self.topology.names();
+        let stem =
+            |name: &str| name.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default().to_owned();
+        let mut layers_of: BTreeMap<String, Vec<Option<u8>>> = BTreeMap::new();
+        let others = self.host_links.iter().map(|link| &link.host);
+        let others = others.chain(self.understood.outside.iter().map(|node| &node.name));
+        others.for_each(|name| layers_of.entry(stem(name)).or_default().push(None));
+        for switch in self.topology.switches() {
+            let layer = self.topology.switch(switch).layer;
+            layers_of.entry(stem(&names.switch(switch))).or_default().push(Some(layer));
+        }
+        // A pattern also matches every longer stem that begins with it.
+        let is_clear = |stem: &str, layer: u8| {
+            let matched = layers_of.iter().filter(|(other, _)| other.starts_with(stem));
+            !stem.is_empty() && matched.flat_map(|(_, layers)| layers).all(|other| *other == Some(layer))
+        };
+        let mut rules = Vec::new();
+        for switch in self.topology.switches() {
+            let (name, layer) = (names.switch(switch), self.topology.switch(switch).layer);
+            let stem = stem(&name);
+            let pattern = if is_clear(&stem, layer) { format!("{stem}*") } else { name };
+            let rule = format!("{pattern}={layer}");
+            if !rules.contains(&rule) {
+                rules.push(rule);
+            }
+        }
+        rules.join(",")
+    }
+
     /// The network with its hosts. Switches and links keep their numbers; hosts follow in the order of the files, and so do
     /// their links. What the file does not say of a cable is that of `default`.
     ///

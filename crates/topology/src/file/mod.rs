@@ -50,11 +50,12 @@
 //! the slower counts. Nodes without `linkmend.layer` are hosts as soon as one node has it: they are left out of the
 //! layered network with their links.
 //!
-//! If no node has it, `graph-level` serves (1 is drawn at the top, so the largest level are the ToRs), and if there is
-//! none either, the words `tor`, `leaf`, `agg`, `spine`, `superspine` or `core` in groups or names: the layer of a
-//! switch is its distance from the lowest ones, and anything that contradicts this is refused. In both cases nodes of
-//! kinds that are hosts or bridges, `linux` above all, count as hosts. Bridges are in no graph, and neither are links
-//! between hosts.
+//! If no node has it, words serve: those of a label `role`, of the group, or of the name, whatever the kind. `tor`,
+//! `access`, `leaf`, `agg`, `dist`, `spine`, `superspine` and `core` are places in the fabric, from the bottom to the top;
+//! `server`, `client` and the like are hosts; border routers, firewalls and gateways are outside the layers. Without words,
+//! `graph-level` (1 is the top) or names such as `l1` and `s1` are guesses. [`Loaded::understood`] says why each switch
+//! has its layer and what is in doubt, and [`Loaded::require_known_top`] refuses a network whose top is a guess. Bridges
+//! are in no graph, and neither are links between hosts.
 //!
 //! # LLDP
 //! What `lldpctl -f json` (or `-f json0`) prints on each switch, a file per switch and called after it (`tor1.json`), or a directory of
@@ -85,19 +86,24 @@
 mod containerlab;
 mod draft;
 mod error;
+mod infer;
 mod layered;
 mod lldp;
 mod loaded;
 mod roles;
+mod rules;
+mod sketch;
 mod write;
 mod yaml;
 
 pub use error::{Place, TopologyFault, TopologyFileError};
-pub use loaded::{HostLink, Loaded, NamedCable};
+pub use infer::Basis;
+pub use loaded::{Doubt, HostLink, Loaded, NamedCable, Outside, Understood};
+pub use rules::LayersOption;
 pub use write::write_layered;
 
 use linkmend_quantity::BitRate;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use yaml::Text;
 
 /// The largest number of switches in a network that is read from files.
@@ -126,8 +132,9 @@ const _: () = assert!(MAX_LINKS as u128 * MAX_SPEED.0 as u128 <= u64::MAX as u12
 pub struct TopologyFileOptions {
     /// Speed of links for which the file has none.
     pub default_speed: Option<BitRate>,
-    /// A file with rules that give switches their layers, for LLDP dumps. Without it, `layers.yaml` beside the dumps.
-    pub layers: Option<PathBuf>,
+    /// Rules that give switches their layers, before everything that a file says. Without them, `layers.yaml` beside the
+    /// dumps counts for LLDP.
+    pub layers: Option<LayersOption>,
 }
 
 #[derive(Debug, Clone, Copy)]

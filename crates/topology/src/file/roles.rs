@@ -1,17 +1,8 @@
-//! Layers of switches without labels, from their names and links.
+//! What the words in a name, a group or a label say of a switch.
 
-use super::TopologyFault;
-use std::collections::{BTreeMap, VecDeque};
-
-/// A switch without labels.
-pub(super) struct Unlabelled<'a> {
-    pub name: &'a str,
-    pub group: Option<&'a str>,
-}
-
-/// The role that a name suggests. Only the order of roles matters; networks may leave some of them out.
+/// The place that a word gives a switch in a fabric. Only the order matters; networks may leave some of them out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Role {
+pub(super) enum Role {
     Tor,
     Leaf,
     Aggregation,
@@ -19,91 +10,90 @@ enum Role {
     Superspine,
 }
 
-/// The layer of each switch: its distance from the lowest ones, which are ToRs or leaves by name. Switches with one
-/// role must be on one layer, and those with a higher role on a higher one. A link within a layer is left for the
-/// builder to refuse.
-pub(super) fn layers(switches: &[Unlabelled<'_>], links: &[[usize; 2]]) -> Result<Vec<u64>, TopologyFault> {
-    let ambiguous = |reason: String| TopologyFault::AmbiguousLayers { reason };
-    let roles: Vec<Option<Role>> =
-        switches.iter().map(|switch| switch.group.and_then(role).or_else(|| role(switch.name))).collect();
-    let lowest = roles.iter().flatten().min().copied().filter(|&lowest| lowest <= Role::Leaf);
-    let lowest = lowest.ok_or_else(|| ambiguous("no group or name says `tor` or `leaf`".to_owned()))?;
-    let distances = distances(switches.len(), links, |switch| roles[switch] == Some(lowest));
-    let mut layer_of: BTreeMap<Role, (u64, &str)> = BTreeMap::new();
-    let mut layers = Vec::with_capacity(switches.len());
-    for ((switch, role), distance) in switches.iter().zip(&roles).zip(distances) {
-        let layer = distance
-            .ok_or_else(|| ambiguous(format!("{} has no path to a {}", switch.name, describe(lowest))))?;
-        layers.push(layer);
-        let Some(role) = *role else { continue };
-        let &mut (usual, example) = layer_of.entry(role).or_insert((layer, switch.name));
-        if usual != layer {
-            return Err(ambiguous(format!(
-                "{example} is {usual} and {} is {layer} above the lowest layer, but both are called {}",
-                switch.name,
-                describe(role)
-            )));
-        }
-    }
-    let roles: Vec<_> = layer_of.iter().collect();
-    for pair in roles.windows(2) {
-        let [(low, (low_layer, low_name)), (high, (high_layer, high_name))] = [pair[0], pair[1]];
-        if low_layer >= high_layer {
-            return Err(ambiguous(format!(
-                "{high_name} ({}) is not above {low_name} ({})",
-                describe(*high),
-                describe(*low)
-            )));
-        }
-    }
-    Ok(layers)
+/// What a word says of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Word {
+    /// It is a switch of the fabric.
+    Role(Role),
+    /// It uses the fabric.
+    Host,
+    /// It forwards, but not as a part of the fabric: routers, firewalls, gateways.
+    Outside,
 }
 
-/// Links from each switch to the nearest of the lowest ones, breadth-first.
-fn distances(count: usize, links: &[[usize; 2]], lowest: impl Fn(usize) -> bool) -> Vec<Option<u64>> {
-    let mut neighbours = vec![Vec::new(); count];
-    for &[one, other] in links {
-        neighbours[one].push(other);
-        neighbours[other].push(one);
-    }
-    let mut distances: Vec<Option<u64>> = (0..count).map(|switch| lowest(switch).then_some(0)).collect();
-    let mut queue: VecDeque<usize> = (0..count).filter(|&switch| lowest(switch)).collect();
-    while let Some(switch) = queue.pop_front() {
-        let next = distances[switch].map(|distance| distance + 1);
-        for &neighbour in &neighbours[switch] {
-            if distances[neighbour].is_none() {
-                distances[neighbour] = next;
-                queue.push_back(neighbour);
-            }
+impl Role {
+    /// The word for messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Tor => "tor or access",
+            Role::Leaf => "leaf",
+            Role::Aggregation => "agg",
+            Role::Spine => "spine",
+            Role::Superspine => "superspine or core",
         }
     }
-    distances
 }
 
-/// The first word of a name that suggests a role. Digits and punctuation end a word: `dc1-leaf12` suggests `leaf`.
-fn role(name: &str) -> Option<Role> {
-    let lower = name.to_lowercase();
-    let words: Vec<&str> =
-        lower.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).collect();
-    words.iter().enumerate().find_map(|(at, &word)| match word {
-        "tor" | "tors" => Some(Role::Tor),
-        "leaf" | "leafs" | "leaves" => Some(Role::Leaf),
-        "agg" | "aggregation" | "fabric" => Some(Role::Aggregation),
-        "spine" | "spines" if at > 0 && words[at - 1] == "super" => Some(Role::Superspine),
-        "spine" | "spines" => Some(Role::Spine),
-        "superspine" | "superspines" | "core" | "cores" => Some(Role::Superspine),
-        _ => None,
+/// The last word that says something: `leaf1-client2` is a client, and `dc1-leaf12` a leaf.
+pub(super) fn word(text: &str) -> Option<Word> {
+    let words = words(text);
+    (0..words.len()).rev().find_map(|at| {
+        let before = at.checked_sub(1).map(|before| &words[before][..]);
+        meaning(&words[at], before)
     })
 }
 
-fn describe(role: Role) -> &'static str {
-    match role {
-        Role::Tor => "tor",
-        Role::Leaf => "leaf",
-        Role::Aggregation => "agg",
-        Role::Spine => "spine",
-        Role::Superspine => "superspine or core",
+/// What one letter before a number may mean, where nothing says it in full: `l01` and `s01`.
+pub(super) fn letter(name: &str) -> Option<Word> {
+    match &words(name)[..] {
+        [.., last] if last == "l" => Some(Word::Role(Role::Leaf)),
+        [.., last] if last == "s" => Some(Word::Role(Role::Spine)),
+        [.., last] if last == "h" => Some(Word::Host),
+        _ => None,
     }
+}
+
+fn meaning(word: &str, before: Option<&str>) -> Option<Word> {
+    let role = match word {
+        "spine" | "spines" if before == Some("super") => Role::Superspine,
+        "tor" | "tors" | "access" => Role::Tor,
+        "lf" | "lfsw" => Role::Leaf,
+        "agg" | "aggs" | "aggregation" | "dist" | "distribution" | "fabric" => Role::Aggregation,
+        "sp" | "spsw" => Role::Spine,
+        "core" | "cores" | "coredist" => Role::Superspine,
+        "host" | "hosts" | "server" | "servers" | "srv" | "client" | "clients" | "pc" | "vm" | "vms"
+        | "gpu" | "worker" | "tester" | "ixia" | "trex" | "laptop" | "guest" | "storage" | "tenant" => {
+            return Some(Word::Host);
+        }
+        "border" | "router" | "routers" | "rt" | "fw" | "firewall" | "gw" | "gateway" | "dci" | "dcgw"
+        | "wan" | "edge" | "isp" | "pe" | "ce" | "external" | "internet" => return Some(Word::Outside),
+        _ if ["superspine", "superspines"].contains(&word) => Role::Superspine,
+        _ if ["leaf", "leafs", "leaves"].iter().any(|end| word.ends_with(end)) => Role::Leaf,
+        _ if ["spine", "spines"].iter().any(|end| word.ends_with(end)) => Role::Spine,
+        _ => return None,
+    };
+    Some(Word::Role(role))
+}
+
+/// Words in lower case. Digits, punctuation and capitals within begin a new one.
+fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut was_lower = false;
+    for letter in text.chars() {
+        if !letter.is_alphabetic() || (letter.is_uppercase() && was_lower && word.len() > 2) {
+            words.push(std::mem::take(&mut word));
+        }
+        if letter.is_alphabetic() {
+            word.extend(letter.to_lowercase());
+        }
+        was_lower = letter.is_lowercase();
+    }
+    words.push(word);
+    // What follows a number is a variant: `leaf1a`.
+    let is_variant = |word: &str| word.len() == 1 && matches!(word, "a" | "b" | "c" | "d" | "e");
+    words.retain(|word| !word.is_empty() && !is_variant(word));
+    words
 }
 
 #[cfg(test)]
@@ -112,17 +102,27 @@ mod tests {
 
     #[test]
     fn words_in_a_name_give_its_role() {
+        let role = |role| Some(Word::Role(role));
         for (name, expected) in [
-            ("dc1-leaf12", Some(Role::Leaf)),
-            ("border-leaf-1", Some(Role::Leaf)),
-            ("ToR_3", Some(Role::Tor)),
-            ("super-spine1", Some(Role::Superspine)),
-            ("superspine1", Some(Role::Superspine)),
-            ("spine1", Some(Role::Spine)),
-            ("storage1", None),
+            ("dc1-leaf12", role(Role::Leaf)),
+            ("border-leaf-1", role(Role::Leaf)),
+            ("borderleaf", role(Role::Leaf)),
+            ("serviceLeaf01", role(Role::Leaf)),
+            ("leaf1a", role(Role::Leaf)),
+            ("ToR_3", role(Role::Tor)),
+            ("super-spine1", role(Role::Superspine)),
+            ("superspine1", role(Role::Superspine)),
+            ("spine1", role(Role::Spine)),
+            ("dc1spines", role(Role::Spine)),
+            ("dc1-sp01", role(Role::Spine)),
+            ("leaf1-gpu2", Some(Word::Host)),
+            ("borderGateway01", Some(Word::Outside)),
+            ("dcgw1-dc1", Some(Word::Outside)),
+            ("l01", None),
             ("leaflet", None),
         ] {
-            assert_eq!(role(name), expected, "{name}");
+            assert_eq!(word(name), expected, "{name}");
         }
+        assert_eq!([letter("L01"), letter("s2"), letter("r1")], [role(Role::Leaf), role(Role::Spine), None]);
     }
 }

@@ -57,7 +57,8 @@ fn layers_come_from_graph_levels_or_names_where_no_label_says_them() {
         .replace("leaf1:\n", "leaf1: {labels: {graph-level: 2}}\n")
         .replace("spine1:\n", "spine1: {labels: {graph-level: \"1\"}}\n")
         .replace("kind: linux", "kind: linux, labels: {graph-level: 3}");
-    let grouped = lab(&["x: {group: tor}", "y: {group: tor}", "z: {kind: srl}"], &["x:1, z:1", "y:1, z:2"]);
+    let grouped = lab(&["x: {group: tor}", "y: {group: tor}", "z: {kind: srl}"], &["x:1, z:1", "y:1, z:2"])
+        .replace("z: {kind: srl}", "z: {kind: linux, group: spine}");
     for (text, warnings) in [(named, 1), (levels, 1), (grouped, 0)] {
         let loaded = read_text("l.clab.yml", text.as_bytes(), &AT_100G).unwrap();
         let layers: Vec<u8> = (0..3).map(|switch| loaded.topology.switch(SwitchId(switch)).layer).collect();
@@ -69,43 +70,29 @@ fn layers_come_from_graph_levels_or_names_where_no_label_says_them() {
 #[test]
 fn what_is_wrong_with_a_lab_is_said_with_its_line() {
     let label = "cannot tell the layers";
-    let hint = "add the label `linkmend.layer` (0 for a ToR) to every switch";
+    let hint =
+        "say the layers by name, as `--layers 'leaf*=0,spine*=1'` does, or by the label `linkmend.layer`";
+    let nothing = "no label, group or name says which switches are ToRs, leaves or access switches";
+    let alone = "all switches that words describe and links join are called leaf";
     let cases = [
         ("topology:\n".to_owned(), "the network has no switches".to_owned()),
         (
             lab(&["h: {kind: linux}"], &[]),
-            format!("all nodes are of kinds that are taken for hosts, such as linux\n{hint}"),
-        ),
-        (
-            lab(&["a:", "b:"], &["a:1, b:1"]),
-            format!("{label}: no group or name says `tor` or `leaf`\n{hint}"),
-        ),
-        (lab(&["leaf1:", "b:"], &[]), format!("{label}: b has no path to a leaf\n{hint}")),
-        (
-            lab(
-                &["leaf1:", "spine1:", "x:", "spine2:"],
-                &["leaf1:1, spine1:1", "spine1:2, x:1", "x:2, spine2:1"],
-            ),
             format!(
-                "{label}: spine1 is 1 and spine2 is 3 above the lowest layer, but both are called spine\n{hint}"
+                "all nodes are of kinds that are taken for hosts, such as linux, and no word calls one a leaf or spine\n{hint}"
             ),
         ),
+        (lab(&["a:", "b:"], &["a:1, b:1"]), format!("{label}: {nothing}\n{hint}")),
+        (lab(&["leaf1:", "b:"], &[]), format!("{label}: {alone}\n{hint}")),
         (
-            lab(&["leaf1:", "agg1:", "core1:"], &["leaf1:1, agg1:1", "leaf1:2, core1:2"]),
-            format!("{label}: core1 (superspine or core) is not above agg1 (agg)\n{hint}"),
-        ),
-        (
-            lab(&["leaf1:", "leaf2:", "spine1:"], &["leaf1:1, spine1:1", "leaf1:2, leaf2:2"]),
+            lab(&["leaf1:", "leaf2:", "leaf3:", "spine1:"], &["leaf1:1, spine1:1", "leaf2:2, leaf3:2"]),
             "4: leaf2 has no path to the top layer (layer 1)".into(),
         ),
         (
             lab(&["leaf1:", "spine1:"], &["leaf1:1, spine:1"]),
             "6: link leaf1:1--spine:1 ends at spine, which is not defined".into(),
         ),
-        (
-            lab(&["leaf1:", "spine1:"], &["leaf1:1, leaf1:2"]),
-            format!("{label}: spine1 has no path to a leaf\n{hint}"),
-        ),
+        (lab(&["leaf1:", "spine1:"], &["leaf1:1, leaf1:2"]), format!("{label}: {alone}\n{hint}")),
         (
             lab(&["a: {labels: {linkmend.layer: 0}}", "b: {labels: {linkmend.layer: 1}}"], &["a:1, a:2"]),
             "6: link a:1--a:2 joins a with itself".into(),
@@ -131,4 +118,132 @@ fn what_is_wrong_with_a_lab_is_said_with_its_line() {
     let error = read_text("l.clab.yml", text.as_bytes(), &NO_OPTIONS).unwrap_err();
     let error = with_hint(&error);
     assert!(error.ends_with(":6: link leaf1:1--spine1:1 has no speed\ngive it a label `linkmend.speed`, like `100G`, or give a default speed"), "{error}");
+}
+
+/// Where each node of a lab was put, and why: `name layer reason`; those outside as `name - reason`.
+fn places(loaded: &Loaded) -> Vec<String> {
+    let names = loaded.topology.names();
+    let switch = |switch: SwitchId| {
+        let (basis, reason) = &loaded.understood.reasons[&switch];
+        format!("{} {} {basis:?}: {reason}", names.switch(switch), loaded.topology.switch(switch).layer)
+    };
+    let outside = loaded.understood.outside.iter().map(|node| format!("{} - {}", node.name, node.reason));
+    loaded.topology.switches().map(switch).chain(outside).collect()
+}
+
+/// The shape of a public topology of which a plan disabled both uplinks of a leaf, because it took two border routers and a
+/// traffic generator for spines.
+#[test]
+fn border_routers_and_traffic_generators_are_no_spines() {
+    let text = lab(
+        &[
+            "sp1: {kind: n9k, group: spine1}",
+            "sp2: {kind: n9k, group: spine1}",
+            "lf1: {kind: n9k, group: leaf1}",
+            "lf2: {kind: n9k, group: leaf1}",
+            "bgrt1: {kind: n9k, group: network-function1}",
+            "trge1: {kind: keysight_ixia-c-one, group: network-function1}",
+        ],
+        &[
+            "sp1:1, lf1:1",
+            "sp1:2, lf2:1",
+            "sp2:1, lf1:2",
+            "sp2:2, lf2:2",
+            "lf1:5, bgrt1:1",
+            "lf1:6, bgrt1:2",
+            "lf1:7, trge1:1",
+        ],
+    );
+    let loaded = read_text("l.clab.yml", text.as_bytes(), &AT_100G).unwrap();
+    assert_eq!(
+        places(&loaded),
+        [
+            "sp1 1 Named: group `spine1`",
+            "sp2 1 Named: group `spine1`",
+            "lf1 0 Named: group `leaf1`",
+            "lf2 0 Named: group `leaf1`",
+            "bgrt1 - no label, group or name says its layer",
+        ]
+    );
+    assert_eq!(linkmend_topology::paths::Paths::new(&loaded.topology).count(SwitchId(2)), 2);
+    assert_eq!(loaded.host_links.len(), 1, "the traffic generator is a host");
+    assert_eq!(loaded.understood.doubts.len(), 1);
+    assert_eq!(loaded.understood.doubts[0].place.line, Some(7));
+    loaded.require_known_top("l").unwrap();
+}
+
+#[test]
+fn a_top_that_is_a_guess_is_refused_with_the_option_that_says_it() {
+    let guess = |nodes: &[&str], links: &[&str]| {
+        let loaded = read_text("l.clab.yml", lab(nodes, links).as_bytes(), &AT_100G).unwrap();
+        with_hint(&loaded.require_known_top("l.clab.yml").unwrap_err())
+    };
+    let square = ["l01:1, s01:1", "l02:1, s01:2", "l01:3, h01:1"];
+    assert_eq!(
+        guess(&["l01: {kind: ceos}", "l02: {kind: ceos}", "s01: {kind: ceos}", "h01: {kind: ceos}"], &square),
+        "l.clab.yml: the top layer is a guess: only the letters l and s in names say which switches are leaves and spines\n\
+         if it is right, say so: --layers 'l*=0,s*=1'"
+    );
+    let odd = ["leaf1:1, spine1:1", "leaf2:1, spine1:2", "leaf1:2, x9:1", "leaf2:2, x9:2"];
+    let message = guess(&["leaf1:", "leaf2:", "spine1:", "x9:"], &odd);
+    assert!(
+        message.contains("x9 is cabled to several leaves, and nothing says whether it is above them"),
+        "{message}"
+    );
+    let levels = ["a: {labels: {graph-level: 2}}", "b: {labels: {graph-level: 1}}"];
+    assert!(guess(&levels, &["a:1, b:1"]).contains("only `graph-level`"));
+    // A core that only a border leaf is cabled to is not what all leaves climb to.
+    let core = ["leaf1:1, spine1:1", "leaf2:1, spine1:2", "leaf2:2, core:1"];
+    assert!(guess(&["leaf1:", "leaf2:", "spine1:", "core:"], &core).contains("core is called higher"));
+}
+
+#[test]
+fn layers_of_an_option_come_before_words() {
+    let text = lab(&["l1:", "l2:", "s1:", "x1:"], &["l1:1, s1:1", "l2:1, x1:2", "l2:2, s1:2", "l1:2, l2:3"]);
+    let layers = "l*=0,x*=1,s*=1".parse().unwrap();
+    let options = TopologyFileOptions { layers: Some(layers), ..AT_100G };
+    let loaded = read_text("l.clab.yml", text.as_bytes(), &options).unwrap();
+    assert_eq!(switches(&loaded.topology), ["l1 0 pod0", "l2 0 pod1", "s1 1 -", "x1 1 -"]);
+    loaded.require_known_top("l").unwrap();
+    let error = "l*=0,s*".parse::<linkmend_topology::file::LayersOption>().unwrap_err();
+    assert_eq!(error, "`s*` is not PATTERN=LAYER with a layer from 0, the ToRs, to 31");
+}
+
+#[test]
+fn leaves_below_leaves_are_a_layer_of_their_own() {
+    let text = lab(
+        &["leaf1a:", "leaf1b:", "leaf1c:", "leaf2:", "spine1:", "leaf1-gpu1: {kind: linux}"],
+        &[
+            "leaf1a:1, spine1:1",
+            "leaf1b:1, spine1:2",
+            "leaf1a:2, leaf1b:2",
+            "leaf1c:1, leaf1a:3",
+            "leaf1c:2, leaf1b:3",
+            "leaf2:1, spine1:3",
+            "leaf2:2, leaf1-gpu1:1",
+        ],
+    );
+    let loaded = read_text("l.clab.yml", text.as_bytes(), &AT_100G).unwrap();
+    assert_eq!(
+        places(&loaded),
+        [
+            "leaf1a 1 Named: name",
+            "leaf1b 1 Named: name",
+            "leaf1c 0 Guessed: name; its only links up are to switches of its kind",
+            "leaf2 0 Guessed: name; no switch is below it, so it is a ToR",
+            "spine1 2 Named: name",
+        ]
+    );
+    let peers = loaded.topology.links().filter(|&link| loaded.topology.is_peer(link)).count();
+    assert_eq!((peers, loaded.host_links.len()), (1, 1));
+    loaded.require_known_top("l").unwrap();
+}
+
+#[test]
+fn switches_that_no_tor_reaches_are_named() {
+    let text =
+        lab(&["leaf1:", "spine1:", "spine2:", "spine3:"], &["leaf1:1, spine1:1", "spine2:1, spine3:1"]);
+    let loaded = read_text("l.clab.yml", text.as_bytes(), &AT_100G).unwrap();
+    let doubts: Vec<&str> = loaded.understood.doubts.iter().map(|doubt| &doubt.text[..]).collect();
+    assert_eq!(doubts, ["no ToR has a path to spine2", "no ToR has a path to spine3"]);
 }

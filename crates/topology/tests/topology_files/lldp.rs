@@ -53,7 +53,7 @@ fn what_is_wrong_with_lldp_dumps_is_said_with_its_line() {
         (vec![], ".: there are no LLDP dumps (*.json) in this directory"),
         (
             vec![("t1.json", dump(&[]))],
-            ".: nothing says which layer each switch has\nwrite rules like `layers: [{match: \"tor*\", layer: 0}]` into layers.yaml beside the dumps",
+            ".: nothing says which layer each switch has\nsay them by name, as `--layers 'tor*=0,spine*=1'` does, or by rules like `layers: [{match: \"tor*\", layer: 0}]` in layers.yaml beside the dumps",
         ),
         (
             vec![rules(), ("x.json", dump(&[]))],

@@ -12,6 +12,7 @@ mod network;
 mod plan;
 mod protection;
 mod repair;
+mod show;
 mod simulate;
 mod source;
 mod trace;
@@ -27,6 +28,7 @@ Examples:
   linkmend fleet simulate --strategy corropt                       a year of the paper's fabric, 100,224 links
   linkmend fleet simulate --strategy protect+corropt --json        the same with protection, as JSON
   linkmend fleet plan --links corrupting.csv --html plan.html      what to do today about these links
+  linkmend fleet show network.clab.yml                             what is understood of a network
   linkmend fleet deploy                                            which pods to upgrade first
   linkmend fleet trace --days 30 --out month.csv                   when which link begins to corrupt
   linkmend fleet simulate --trace month.csv --series month-series.csv
@@ -44,6 +46,8 @@ enum FleetCommand {
     Deploy(Box<deploy::DeployArgs>),
     /// Decide what to do today about links that corrupt: which to disable, protect and repair first, and why
     Plan(Box<plan::PlanArgs>),
+    /// Show what is understood of a network in a file: switches, layers and why, links, paths, hosts and every doubt
+    Show(show::ShowArgs),
     /// Run a network through a trace of corrupting links, and see what a strategy achieves
     Simulate(Box<simulate::SimulateArgs>),
     /// Write a trace: which link begins to corrupt when, and how much (appendix D)
@@ -55,6 +59,7 @@ pub fn execute(arguments: &FleetArgs) -> Result<()> {
     match &arguments.command {
         FleetCommand::Deploy(arguments) => deploy::execute(arguments),
         FleetCommand::Plan(arguments) => plan::execute(arguments),
+        FleetCommand::Show(arguments) => show::execute(arguments),
         FleetCommand::Simulate(arguments) => simulate::execute(arguments),
         FleetCommand::Trace(arguments) => trace::execute(arguments),
     }

@@ -4,10 +4,16 @@ use crate::failure::{Error, Result, UsageError};
 use clap::Args;
 use linkmend_fleet::FileKind;
 use linkmend_quantity::BitRate;
-use linkmend_topology::file::{NamedCable, TopologyFileOptions, read_topology};
+use linkmend_topology::file::{
+    Doubt, LayersOption, Loaded, NamedCable, Place, TopologyFileOptions, read_topology,
+};
 use linkmend_topology::spec::{self, names_file};
-use linkmend_topology::{FabricParameters, Topology};
-use std::path::{Path, PathBuf};
+use linkmend_topology::{FabricParameters, SwitchId, Topology};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Speed of links for which neither their file nor an option has one.
+const DEFAULT_SPEED: BitRate = BitRate(100_000_000_000);
 
 /// Arguments that describe the network.
 #[derive(Debug, Args)]
@@ -16,35 +22,50 @@ pub struct NetworkArgs {
     ///
     /// facebook-fabric[:pods=261,tors=48,fabric-switches=4,spines=48,speed=100G] (the paper's, 100,224 links);
     /// fat-tree[:k=48,speed=100G]; leaf-spine[:leaves=64,spines=16,speed=100G]; a YAML or JSON file with switches and
-    /// links, a containerlab topology, or a folder of `lldpctl -f json` dumps with a layers.yaml.
+    /// links, a containerlab topology, or a folder of `lldpctl -f json` dumps. `fleet show` shows what is read.
     #[arg(long, value_name = "KIND[:NAME=VALUE,...]|FILE", verbatim_doc_comment)]
     topology: Option<String>,
-    /// Speed of links whose file does not give one
+    #[command(flatten)]
+    reading: ReadingArgs,
+}
+
+/// What a file leaves open.
+#[derive(Debug, Args)]
+pub struct ReadingArgs {
+    /// Speed of links for which the file has none [default: 100G]
     #[arg(long, value_name = "RATE")]
     default_speed: Option<BitRate>,
-    /// Which switch is on which layer, for LLDP dumps [default: layers.yaml beside them]
-    #[arg(long, value_name = "FILE")]
-    layers: Option<PathBuf>,
+    /// Which switch is on which layer (0: the ToRs), before everything that the file says: patterns, as `leaf*=0,spine*=1`,
+    /// or a file of rules [default: what the file says; layers.yaml beside LLDP dumps]
+    #[arg(long, value_name = "PATTERN=LAYER,...|FILE")]
+    layers: Option<LayersOption>,
 }
 
 impl NetworkArgs {
     /// Builds the network that was described, or `alternative` if none was.
     pub fn build(&self, alternative: FabricParameters) -> Result<Topology> {
-        Ok(self.build_with_cables(alternative)?.0)
+        Ok(self.build_described(alternative)?.topology)
     }
 
-    /// The same with the ports of its links, as far as a file names them.
-    pub fn build_with_cables(&self, alternative: FabricParameters) -> Result<(Topology, Vec<NamedCable>)> {
-        if let Some(layers) = &self.layers
-            && self.file().is_none_or(|path| path.exists() && !path.is_dir())
-        {
-            let text = "is for a folder of LLDP dumps, and --topology names none";
-            return Err(UsageError::new(format!("--layers {}: {text}", layers.display())).into());
-        }
-        match &self.topology {
-            Some(written) if names_file(written) => self.read(Path::new(written)),
-            Some(written) => Ok((spec::layered(written)?, Vec::new())),
-            None => Ok((alternative.build()?, Vec::new())),
+    /// The same with what a file says besides.
+    pub fn build_described(&self, alternative: FabricParameters) -> Result<Described> {
+        let generated = |topology| Described { topology, cables: Vec::new(), line: None };
+        match (self.file(), &self.topology) {
+            (Some(path), _) => {
+                let loaded = self.reading.read_certain(path)?;
+                let line = Some(self.reading.line(&loaded, path));
+                Ok(Described { topology: loaded.topology, cables: loaded.cables, line })
+            }
+            (None, written) => {
+                if self.reading.layers.is_some() {
+                    let text = "--layers says the layers of a network in a file, and --topology names none";
+                    return Err(UsageError::new(text.to_owned()).into());
+                }
+                match written {
+                    Some(written) => Ok(generated(spec::layered(written)?)),
+                    None => Ok(generated(alternative.build()?)),
+                }
+            }
         }
     }
 
@@ -52,19 +73,84 @@ impl NetworkArgs {
     pub fn file(&self) -> Option<&Path> {
         self.topology.as_deref().filter(|written| names_file(written)).map(Path::new)
     }
+}
 
-    fn read(&self, path: &Path) -> Result<(Topology, Vec<NamedCable>)> {
-        let options = TopologyFileOptions { default_speed: self.default_speed, layers: self.layers.clone() };
-        let loaded = read_topology(path, &options).map_err(|error| match FileKind::detect(path) {
+/// A network, and what its file says besides.
+pub struct Described {
+    pub topology: Topology,
+    /// Ports of links, as far as the file names them.
+    pub cables: Vec<NamedCable>,
+    /// What was understood of the file, in one line.
+    pub line: Option<String>,
+}
+
+impl ReadingArgs {
+    /// Reads a network, whether or not its layers are certain.
+    pub fn read(&self, path: &Path) -> Result<Loaded> {
+        let default_speed = Some(self.default_speed.unwrap_or(DEFAULT_SPEED));
+        let options = TopologyFileOptions { default_speed, layers: self.layers.clone() };
+        let mut loaded = read_topology(path, &options).map_err(|error| match FileKind::detect(path) {
             FileKind::List => {
                 let hint = "this is a list of links or events, and --topology takes a network: YAML or JSON";
                 UsageError::hinted(error.to_string(), hint.to_owned()).into()
             }
             _ => Error::from(error),
         })?;
-        for warning in loaded.warnings {
+        let assumed = loaded.understood.assumed_speeds as u64;
+        if assumed > 0 && self.default_speed.is_none() {
+            let text = format!(
+                "{} no speed and {} taken for {DEFAULT_SPEED}; --default-speed says another",
+                counted(assumed, "link has", "links have"),
+                if assumed == 1 { "is" } else { "are" }
+            );
+            loaded.understood.doubts.push(Doubt { place: whole(path), text });
+        }
+        Ok(loaded)
+    }
+
+    /// Reads a network of which something is to be decided: its top layer must not be a guess.
+    fn read_certain(&self, path: &Path) -> Result<Loaded> {
+        let loaded = self.read(path)?;
+        loaded.require_known_top(&path.display().to_string())?;
+        for warning in &loaded.warnings {
             tracing::warn!("{warning}");
         }
-        Ok((loaded.topology, loaded.cables))
+        Ok(loaded)
     }
+
+    /// What was understood of a network, in one line.
+    pub fn line(&self, loaded: &Loaded, path: &Path) -> String {
+        let topology = &loaded.topology;
+        let in_layer = |layer: usize| {
+            let of_layer = |switch: &SwitchId| usize::from(topology.switch(*switch).layer) == layer;
+            topology.switches().filter(of_layer).count() as u64
+        };
+        let layers: Vec<String> =
+            (1..topology.layer_count()).map(|layer| in_layer(layer).to_string()).collect();
+        let peers = topology.links().filter(|&link| topology.is_peer(link)).count() as u64;
+        let links = topology.link_count() as u64 - peers;
+        let hosts: BTreeSet<&str> = loaded.host_links.iter().map(|link| link.host.as_str()).collect();
+        let doubts = loaded.understood.doubts.len() as u64;
+        let see = match doubts {
+            0 => String::new(),
+            _ => format!("; {} (linkmend fleet show {})", counted(doubts, "doubt", "doubts"), path.display()),
+        };
+        format!(
+            "{}: {} below {} switches, {} up, {} between peers, {}{see}",
+            path.display(),
+            counted(in_layer(0), "ToR", "ToRs"),
+            layers.join(" and "),
+            counted(links, "link", "links"),
+            peers,
+            counted(hosts.len() as u64, "host", "hosts"),
+        )
+    }
+}
+
+fn whole(path: &Path) -> Place {
+    Place { file: path.display().to_string(), line: None }
+}
+
+fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }

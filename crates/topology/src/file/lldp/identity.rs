@@ -4,6 +4,7 @@
 //! the case that somebody typed. The chassis identifier tells what the names leave open; one that several systems
 //! announce, as peers in MLAG may, tells nothing.
 
+use super::super::rules::first_label;
 use std::collections::BTreeMap;
 
 /// A system, by its number.
@@ -84,14 +85,6 @@ impl Systems {
             *known = known.filter(|known| *known == system);
         }
     }
-}
-
-/// `agg1` of `agg1.dc1.example.com`. An address is one label.
-pub(super) fn first_label(name: &str) -> &str {
-    if name.parse::<std::net::IpAddr>().is_ok() {
-        return name;
-    }
-    name.split_once('.').map_or(name, |(label, _)| label)
 }
 
 #[cfg(test)]

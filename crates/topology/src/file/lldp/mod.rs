@@ -1,8 +1,8 @@
 //! LLDP neighbour dumps, one for each switch.
 //!
 //! - [`dump`] is what a dump says, in the two forms of [`forms`], and [`config_db`] what a CONFIG_DB adds;
-//! - [`identity`] tells which names and chassis are one switch, [`pairing`] which views are of one link;
-//! - [`rules`] gives switches their layers.
+//! - [`identity`] tells which names and chassis are one switch, [`pairing`] which views are of one link, and [`reader`]
+//!   makes a network of both.
 
 mod config_db;
 mod dump;
@@ -10,10 +10,12 @@ mod forms;
 mod identity;
 mod pairing;
 mod reader;
-mod rules;
 
+use super::rules::Rules;
 use super::yaml::{self, Text};
-use super::{FarPort, LldpNeighbour, Loaded, TopologyFault, TopologyFileError, TopologyFileOptions};
+use super::{
+    FarPort, LayersOption, LldpNeighbour, Loaded, TopologyFault, TopologyFileError, TopologyFileOptions,
+};
 use dump::{Dump, View};
 use std::path::{Path, PathBuf};
 
@@ -66,9 +68,10 @@ pub(super) fn read(
         return Err(fault.at(&directory.display().to_string(), None));
     }
     let beside = ["layers.yaml", "layers.yml"].map(|name| directory.join(name));
-    let rules = options.layers.iter().chain(beside.iter().filter(|path| path.is_file())).next();
+    let beside = beside.iter().find(|path| path.is_file()).map(|path| LayersOption::File(path.clone()));
+    let rules = options.layers.clone().or(beside);
     let rules = rules.ok_or_else(|| TopologyFault::NoRules.at(&directory.display().to_string(), None))?;
-    parse(dumps.iter().map(|path| yaml::read(path)), yaml::read(rules)?, options)
+    reader::Reader::read(dumps.iter().map(|path| yaml::read(path)), Rules::of_option(&rules)?, options)
 }
 
 /// Reads dumps with their rules.
@@ -77,7 +80,7 @@ pub(super) fn parse(
     rules: Text,
     options: &TopologyFileOptions,
 ) -> Result<Loaded, TopologyFileError> {
-    reader::Reader::read(dumps, &rules, options)
+    reader::Reader::read(dumps, Rules::parse(&rules)?, options)
 }
 
 fn parse_dump(text: &str, file: &str) -> Result<Dump, TopologyFileError> {

@@ -1,6 +1,7 @@
 //! Makes a network from dumps: one switch for each system, one link for its one or two views.
 
 use super::super::draft::{Draft, DraftSwitch, Location, counted, some_of};
+use super::super::rules::Rules;
 use super::super::yaml::Text;
 use super::super::{HostLink, Loaded, TopologyFault, TopologyFileError, TopologyFileOptions};
 use super::config_db::ConfigDb;
@@ -8,7 +9,6 @@ use super::dump::View;
 use super::identity::{SystemId, Systems};
 use super::pairing::{self, End, Known, Ports, Unpaired};
 use super::parse_dump;
-use super::rules::Rules;
 use crate::SwitchId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -57,11 +57,11 @@ pub(super) struct Reader<'a> {
 impl<'a> Reader<'a> {
     pub fn read(
         dumps: impl Iterator<Item = Result<Text, TopologyFileError>>,
-        rules: &Text,
+        rules: Rules,
         options: &'a TopologyFileOptions,
     ) -> Result<Loaded, TopologyFileError> {
         let mut reader = Reader {
-            rules: Rules::parse(rules)?,
+            rules,
             options,
             draft: Draft::default(),
             systems: Systems::default(),

@@ -8,7 +8,7 @@ mod page;
 mod tables;
 
 use super::deployment::UpgradedArgs;
-use super::network::NetworkArgs;
+use super::network::{Described, NetworkArgs};
 use super::simulate::ObjectiveName;
 use super::{protection, share};
 use crate::failure::{Context, Error, Hinted, Result, UsageError};
@@ -126,7 +126,8 @@ pub fn execute(arguments: &PlanArgs) -> Result<()> {
     if let Some(links) = &arguments.links {
         check_files(arguments.network.file(), links)?;
     }
-    let (topology, cables) = arguments.network.build_with_cables(FabricParameters::PAPER)?;
+    let Described { topology, cables, line: described } =
+        arguments.network.build_described(FabricParameters::PAPER)?;
     let network = Network::new(topology, &cables);
     let topology = network.topology();
     let settings = PlanSettings {
@@ -161,10 +162,15 @@ pub fn execute(arguments: &PlanArgs) -> Result<()> {
         return print_explanation(&explanation, arguments.json);
     }
     if arguments.json {
-        return Ok(output::print(&serde_json::to_string_pretty(&json::plan(&plan))?)?);
+        let mut value = json::plan(&plan);
+        value["network"] = described.into();
+        return Ok(output::print(&serde_json::to_string_pretty(&value)?)?);
     }
     let (width, colour) = output::terminal(TABLE_WIDTH);
-    let texts: Vec<String> = tables::all(&plan).iter().map(|table| table.to_text(width, colour)).collect();
+    let tables = tables::all(&plan);
+    let described = described.map(|line| wrap(&line, width) + "\n");
+    let texts: Vec<String> =
+        described.into_iter().chain(tables.iter().map(|table| table.to_text(width, colour))).collect();
     Ok(output::print(&texts.join("\n"))?)
 }
 

@@ -1,10 +1,11 @@
 //! Rules that give switches their layers and pods.
 
-use super::super::yaml::{self, Text, WholeNumber, WithLine};
-use super::super::{MAX_LAYER, TopologyFault, TopologyFileError};
-use super::identity::first_label;
+use super::yaml::{self, Text, WholeNumber, WithLine};
+use super::{MAX_LAYER, TopologyFault, TopologyFileError};
 use linkmend_quantity::BitRate;
 use serde::Deserialize;
+use std::path::PathBuf;
+use std::str::FromStr;
 use wildmatch::WildMatch;
 
 /// Management ports, which lead to another network.
@@ -32,6 +33,34 @@ struct LayerRule {
 struct PodRule {
     r#match: String,
     pod: String,
+}
+
+/// Rules as an option gives them: a file of rules, or patterns with layers, `leaf*=0,spine*=1`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LayersOption {
+    File(PathBuf),
+    /// Each pattern with its layer, in order.
+    Patterns(Vec<(String, u64)>),
+}
+
+impl FromStr for LayersOption {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<LayersOption, String> {
+        if !text.contains('=') {
+            return Ok(LayersOption::File(text.into()));
+        }
+        let rule = |rule: &str| {
+            let (pattern, layer) = rule.rsplit_once('=')?;
+            let layer = layer.trim().parse().ok().filter(|layer| *layer <= u64::from(MAX_LAYER))?;
+            Some((pattern.trim().to_owned(), layer)).filter(|(pattern, _)| !pattern.is_empty())
+        };
+        let patterns = text.split(',').map(|one| {
+            rule(one)
+                .ok_or_else(|| format!("`{one}` is not PATTERN=LAYER with a layer from 0, the ToRs, to 31"))
+        });
+        patterns.collect::<Result<_, _>>().map(LayersOption::Patterns)
+    }
 }
 
 /// The rules; the first that matches a name counts.
@@ -62,6 +91,19 @@ impl Rules {
         Ok(Rules { layers, pods, ignored, default_speed: parsed.default_speed })
     }
 
+    /// The rules that an option names.
+    pub fn of_option(option: &LayersOption) -> Result<Rules, TopologyFileError> {
+        match option {
+            LayersOption::File(path) => Rules::parse(&yaml::read(path)?),
+            LayersOption::Patterns(patterns) => {
+                let layer = |(pattern, layer): &(String, u64)| (WildMatch::new(pattern), *layer);
+                let ignored = MANAGEMENT_PORTS.iter().map(|port| WildMatch::new(port)).collect();
+                let layers = patterns.iter().map(layer).collect();
+                Ok(Rules { layers, pods: Vec::new(), ignored, default_speed: None })
+            }
+        }
+    }
+
     pub fn layer(&self, switch: &str) -> Option<u64> {
         first_match(&self.layers, switch).copied()
     }
@@ -82,4 +124,12 @@ fn first_match<'a, T>(rules: &'a [(WildMatch, T)], name: &str) -> Option<&'a T> 
         .into_iter()
         .find_map(|name| rules.iter().find(|(pattern, _)| pattern.matches(name)))
         .map(|(_, value)| value)
+}
+
+/// `agg1` of `agg1.dc1.example.com`. An address is one label.
+pub(super) fn first_label(name: &str) -> &str {
+    if name.parse::<std::net::IpAddr>().is_ok() {
+        return name;
+    }
+    name.split_once('.').map_or(name, |(label, _)| label)
 }
