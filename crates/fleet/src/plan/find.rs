@@ -74,7 +74,8 @@ impl<'a> LinkFinder<'a> {
         LinkFinder { topology, links: OnceCell::new(), switches: OnceCell::new() }
     }
 
-    /// Finds a link by its name, its number, or the names of its ends in either order with `--` between them.
+    /// Finds a link by its name, with its two halves in either order, by its number, or by the names of its ends in either
+    /// order with `--` between them. Switches also go by full names, and by names in another case.
     ///
     /// # Errors
     /// If there is none, or several.
@@ -88,11 +89,15 @@ impl<'a> LinkFinder<'a> {
             return Ok(LinkId(number));
         }
         // Names may contain the separator themselves, so every position of it is tried.
-        let ends = written.match_indices(BETWEEN).find_map(|(place, _)| {
-            let one = self.by_switch().get(&written[..place])?;
-            let other = self.by_switch().get(&written[place + BETWEEN.len()..])?;
-            Some((*one, *other))
-        });
+        let halves = || {
+            let places = written.match_indices(BETWEEN).map(|(place, _)| place);
+            places.map(|place| (&written[..place], &written[place + BETWEEN.len()..]))
+        };
+        let turned = halves().find_map(|(one, other)| self.by_name().get(&format!("{other}{BETWEEN}{one}")));
+        if let Some(links) = turned {
+            return self.only(written, links);
+        }
+        let ends = halves().find_map(|(one, other)| Some((self.switch(one)?, self.switch(other)?)));
         match ends {
             Some((one, other)) => self.between(written, one, other),
             None => Err(self.something_else(written).unwrap_or_else(|| FindError::Unknown {
@@ -182,6 +187,22 @@ impl<'a> LinkFinder<'a> {
             }
             links
         })
+    }
+
+    /// The switch of this name, or the only one whose name differs in case or in having a domain.
+    fn switch(&self, written: &str) -> Option<SwitchId> {
+        if let Some(switch) = self.by_switch().get(written) {
+            return Some(*switch);
+        }
+        let folded = written.to_lowercase();
+        let label = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+        let is_same = |name: &str| {
+            let name = name.to_lowercase();
+            name == folded
+                || (label(&name) == label(&folded) && (label(&name) == name || label(&folded) == folded))
+        };
+        let mut same = self.by_switch().iter().filter(|(name, _)| is_same(name)).map(|(_, switch)| *switch);
+        same.next().filter(|_| same.next().is_none())
     }
 
     fn by_switch(&self) -> &BTreeMap<String, SwitchId> {

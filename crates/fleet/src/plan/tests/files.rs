@@ -2,7 +2,7 @@
 
 use super::{active, down, four_links, small_fabric};
 use crate::plan::{LinkFinder, read_links};
-use linkmend_topology::{LinkId, Topology, TopologyBuilder};
+use linkmend_topology::{LinkId, Names, Topology, TopologyBuilder};
 
 fn refusal(topology: &Topology, text: &str) -> String {
     read_links(text.as_bytes(), "corrupting.csv", topology).expect_err(text).to_string()
@@ -84,6 +84,29 @@ fn parallel_links_must_go_by_number() {
     assert_eq!(finder.find("1"), Ok(LinkId(1)));
     let several = finder.find("switch1--switch0").expect_err("two links").to_string();
     assert_eq!(several, "`switch1--switch0` may be any of the links 0, 1; write the number of one");
+}
+
+#[test]
+fn names_go_in_either_order_and_switches_by_full_names_and_in_any_case() {
+    let mut builder = TopologyBuilder::default();
+    let [tor, agg] = [0, 1].map(|layer| builder.switch(layer, None));
+    builder.link(tor, agg, 1);
+    builder.link(tor, agg, 1);
+    let names = Names::Given {
+        switches: vec!["tor1".to_owned(), "agg1.dc1.example.com".to_owned()],
+        links: vec!["tor1:e1--agg1:e7".to_owned(), "tor1:e2--agg1:e8".to_owned()],
+        zones: Vec::new(),
+    };
+    let topology = builder.build(names).expect("a network");
+    let finder = LinkFinder::new(&topology);
+    assert_eq!(finder.find("agg1:e8--tor1:e2"), Ok(LinkId(1)));
+    for ends in ["tor1--agg1", "AGG1--Tor1.dc1", "agg1.dc1.example.com--tor1"] {
+        let several = finder.find(ends).expect_err("two links").to_string();
+        assert!(several.contains("0, 1"), "{ends}: {several}");
+    }
+    assert!(
+        finder.find("tor1--agg1.dc2").expect_err("another domain").to_string().contains("there is no link")
+    );
 }
 
 #[test]
