@@ -37,7 +37,8 @@ local CODE_6 = 0x8847
 local CODE_7 = 0x8864
 
 -- Control types.
-local CONTROL_HELLO = 0
+local CONTROL_OLD_HELLO = 0
+local CONTROL_HELLO = 13
 local CONTROL_INIT = 1
 local CONTROL_INIT_ECHO = 2
 local CONTROL_START = 3
@@ -86,6 +87,7 @@ local kinds = {
 }
 local controls = {
     [CONTROL_HELLO] = "hello",
+    [CONTROL_OLD_HELLO] = "hello of an older version",
     [CONTROL_INIT] = "init",
     [CONTROL_INIT_ECHO] = "init-echo",
     [CONTROL_START] = "start",
@@ -117,6 +119,8 @@ local f = {
     ack_era = ProtoField.bool("linkmend.ack_era", "Era of the ACK"),
     ethertype = ProtoField.uint16("linkmend.ethertype", "Original EtherType", base.HEX),
     session = ProtoField.uint32("linkmend.session", "Session"),
+    hello_nonce = ProtoField.uint64("linkmend.hello_nonce", "Nonce", base.HEX),
+    hello_echo = ProtoField.uint64("linkmend.hello_echo", "Nonce heard", base.HEX),
     nonce = ProtoField.uint32("linkmend.nonce", "Nonce", base.HEX),
     window = ProtoField.uint32("linkmend.window", "Window (frames)"),
     number = ProtoField.uint16("linkmend.feedback", "Number of the feedback"),
@@ -305,7 +309,10 @@ local function control(buffer, first, tree, pinfo)
         info = string.format("%s %d of %08x on the %s link: decision %d uses the %s link, takes by %d",
             has(flags:uint(), PROBE_FULL) and "full-size probe" or "probe", buffer(16, 4):uint(),
             buffer(4, 4):uint(), link(PROBE_PATH), buffer(24, 4):uint(), link(PROBE_ACTIVE), buffer(28, 4):uint())
-    elseif kind ~= CONTROL_HELLO then
+    elseif kind == CONTROL_HELLO then
+        tree:add(f.hello_nonce, buffer(4, 8))
+        tree:add(f.hello_echo, buffer(12, 8))
+    elseif kind ~= CONTROL_OLD_HELLO then
         tree:add(f.session, buffer(4, 4))
         info = string.format("%s of session %d", info, buffer(4, 4):uint())
     end

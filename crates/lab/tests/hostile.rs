@@ -20,7 +20,7 @@ fn forged_control(random: &mut Random) -> Control {
     let sequence =
         |random: &mut Random| SequenceNumber::new(random.next_u64() as u16, random.next_u64() & 1 == 0);
     match random.next_u64() % 9 {
-        0 => Control::Hello,
+        0 => Control::Hello { nonce: random.next_u64(), echo: random.next_u64() },
         1 => Control::Init { session, format: Format::Transparent },
         2 => {
             let (nonce, window_frames) = (random.next_u64() as u32, random.next_u64() as u32);

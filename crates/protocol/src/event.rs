@@ -30,10 +30,12 @@ pub enum CloseReason {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Event {
-    /// A valid control frame of the peer was seen for the first time, or after a long silence.
+    /// The peer has proved that it hears this end, for the first time or after a long silence.
     PeerSeen,
-    /// No control frame of the peer for three hello intervals.
+    /// No such proof of the peer for three hello intervals.
     PeerGone,
+    /// The peer says hello as version 0.1 did, so it is known only while there is a session; reported once.
+    PeerIsOlder,
     /// The peer uses another format, so neither direction can be protected; reported once.
     FormatsDiffer {
         /// The format of this end.

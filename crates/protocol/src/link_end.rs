@@ -4,10 +4,12 @@
 //! A call of the driver goes to the side that it concerns, together with the shared part; the few calls that concern
 //! both sides are assembled here. The sides do not know each other.
 
+mod acquaintance;
 mod clock;
 mod fast_forward;
 mod formats;
 mod frame_calls;
+mod hellos;
 mod interface;
 mod leaving;
 mod receiving;
@@ -172,7 +174,15 @@ impl LinkEnd {
         let now = self.advance(now);
         let LinkEnd { shared, sending, receiving } = self;
         let accepted = match *control {
-            Control::Hello | Control::Probe(_) => true,
+            Control::Hello { nonce, echo } => {
+                shared.handle_hello(now, nonce, echo);
+                return true;
+            }
+            Control::OldHello => {
+                shared.handle_old_hello(now);
+                return true;
+            }
+            Control::Probe(_) => true,
             Control::Init { session, format } => receiving.handle_init(shared, session, format),
             // The authors' protocol has none of these.
             _ if control.has_magic() && shared.is_sessionless() => false,
@@ -201,9 +211,8 @@ impl LinkEnd {
             Control::PriorityPause { paused } => sending.handle_priority_pause(shared, now, paused),
         };
         shared.stats.control_rejected += u64::from(!accepted);
-        // Even a frame of an unknown session (this end may have restarted) shows that the peer speaks Linkmend.
-        if control.has_magic() {
-            shared.heard_peer(now);
+        if accepted && control.is_proof() {
+            shared.note_proof(now);
         }
         accepted
     }
@@ -218,7 +227,7 @@ impl LinkEnd {
                 let now = self.advance(now);
                 let LinkEnd { shared, sending, receiving } = self;
                 let control = sending.poll_dummy(shared, now).or_else(|| receiving.poll_ack(shared, now))?;
-                shared.postpone_hello(now);
+                shared.postpone_hello(now, &control);
                 Some(Transmit::Control(control))
             }
         }
@@ -235,7 +244,7 @@ impl LinkEnd {
             .or_else(|| sending.poll_withdrawal(shared, now))
             .or_else(|| sending.poll_overdue_dummy(shared, now))
             .or_else(|| shared.poll_hello(now))?;
-        shared.postpone_hello(now);
+        shared.postpone_hello(now, &control);
         Some(control)
     }
 }

@@ -131,7 +131,7 @@ fn transparent_bits() -> Vec<(&'static str, u32)> {
         ("KIND_SHIFT", 6),
         ("KIND_DATA", u32::from(none >> 6)),
         ("KIND_DATA_WITH_ACK", u32::from(with_ack(Mode::Ordered, false)[0] >> 6)),
-        ("KIND_CONTROL", u32::from(control(&Control::Hello)[0] >> 6)),
+        ("KIND_CONTROL", u32::from(control(&Control::OldHello)[0] >> 6)),
         ("KIND_ESCAPED", u32::from(escaped >> 6)),
         ("DATA_ORDERED", changed(DataHeader { mode: Mode::Ordered, ..plain() })),
         ("DATA_ERA", changed(DataHeader { sequence: SequenceNumber::new(0, true), ..plain() })),
@@ -153,7 +153,8 @@ fn control_types() -> Vec<(&'static str, u32)> {
     let format = Format::Transparent;
     vec![
         ("CONTROL_TYPE_MASK", 0x3f),
-        ("CONTROL_HELLO", kind(&Control::Hello)),
+        ("CONTROL_HELLO", kind(&Control::Hello { nonce: 1, echo: 0 })),
+        ("CONTROL_OLD_HELLO", kind(&Control::OldHello)),
         ("CONTROL_INIT", kind(&Control::Init { session, format })),
         ("CONTROL_INIT_ECHO", kind(&Control::InitEcho { session, nonce: 0, window_frames: 1, format })),
         ("CONTROL_START", kind(&Control::Start { session, nonce: 0 })),

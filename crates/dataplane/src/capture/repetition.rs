@@ -43,7 +43,10 @@ fn without_numbers(control: Control) -> Option<Control> {
             (feedback.number, feedback.dummy_stamp) = (0, 0);
             Some(Control::Feedback(feedback))
         }
-        Control::Hello | Control::CompactAck { .. } | Control::CompactDummy { .. } => Some(control),
+        Control::Hello { .. }
+        | Control::OldHello
+        | Control::CompactAck { .. }
+        | Control::CompactDummy { .. } => Some(control),
         _ => None,
     }
 }

@@ -75,18 +75,19 @@ impl Engine {
     }
 
     pub(super) fn handle_probe(&mut self, now: u64, path: Path, probe: &Probe) {
-        if let Some(failover) = &mut self.failover {
-            let was_crossed = failover.paths.is_crossed(path);
-            failover.paths.handle_probe(Instant(now), path, probe);
-            if failover.paths.is_crossed(path) && !was_crossed {
-                tracing::warn!(
-                    link = %self.settings.name, on = %path, from = %probe.path,
-                    "probes of one link arrive on the other; hint: exchange --link and --backup at one end, or the cables"
-                );
-            }
+        // Without a second link, nothing is known of who writes probes.
+        let Some(failover) = &mut self.failover else { return };
+        let was_crossed = failover.paths.is_crossed(path);
+        failover.paths.handle_probe(Instant(now), path, probe);
+        if failover.paths.is_crossed(path) && !was_crossed {
+            tracing::warn!(
+                link = %self.settings.name, on = %path, from = %probe.path,
+                "probes of one link arrive on the other; hint: exchange --link and --backup at one end, or the cables"
+            );
         }
-        // It shows that the peer speaks Linkmend.
-        self.end.handle_control(Instant(now), &Control::Probe(*probe));
+        if failover.paths.is_peers(probe) {
+            self.end.handle_control(Instant(now), &Control::Probe(*probe));
+        }
     }
 
     /// Whether another end than the peer has written a probe.

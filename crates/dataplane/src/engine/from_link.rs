@@ -116,19 +116,8 @@ impl Engine {
                 // This is a host's frame that happens to have the authors' EtherType.
                 self.deliver_in_turn(frame);
             }
-            LinkFrame::Control(control) if control.has_magic() && !self.is_from_peer(now, path, frame) => {
-                self.ports.pool.release(frame);
-            }
-            LinkFrame::Control(Control::Probe(probe)) => {
-                self.handle_probe(now, path, &probe);
-                self.ports.pool.release(frame);
-            }
-            LinkFrame::Control(_) if !self.takes(path) => self.ports.pool.release(frame),
-            LinkFrame::Control(control) => {
-                self.end.handle_control(Instant(now), &control);
-                self.ports.pool.release(frame);
-            }
-            LinkFrame::Escaped(decapsulation) => {
+            LinkFrame::Control(control) => self.handle_control(now, path, frame, &control),
+            LinkFrame::Escaped(decapsulation) if believed => {
                 self.restore(frame, decapsulation);
                 self.deliver_in_turn(frame);
             }
@@ -144,8 +133,27 @@ impl Engine {
                 self.ports.pool.release(frame);
             }
             // The peer does not speak Linkmend, so this is a host's frame that looks like ours.
-            LinkFrame::Acknowledging { .. } | LinkFrame::Malformed => self.deliver_in_turn(frame),
+            LinkFrame::Escaped(_) | LinkFrame::Acknowledging { .. } | LinkFrame::Malformed => {
+                self.deliver_in_turn(frame);
+            }
         }
+    }
+
+    fn handle_control(&mut self, now: u64, path: Path, frame: FrameHandle, control: &Control) {
+        if !control.has_magic() || self.is_from_peer(now, path, frame, control) {
+            let proofs = self.end.proofs();
+            match control {
+                Control::Probe(probe) => self.handle_probe(now, path, probe),
+                _ if !self.takes(path) => {}
+                _ => {
+                    self.end.handle_control(Instant(now), control);
+                }
+            }
+            if self.end.proofs() != proofs {
+                self.note_peer(now, path, frame);
+            }
+        }
+        self.ports.pool.release(frame);
     }
 
     fn handle_data(
@@ -167,7 +175,9 @@ impl Engine {
         }
     }
 
-    /// Whether to believe that a header in our format or the authors' comes from the peer and not from some host.
+    /// Whether to believe that a header in our format or the authors' comes from the peer and not from some host: there is a
+    /// session, or the peer has proved lately that it hears this end. Without a session, what the peer still sends of one that
+    /// this end has lost is unwrapped, which gives nobody more than a frame without a header would.
     fn believes(&self, head: &[u8]) -> bool {
         if self.settings.format == Format::Linkguardian {
             // The operator's configuration says so, because there is no handshake that could.

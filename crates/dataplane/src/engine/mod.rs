@@ -94,6 +94,7 @@ struct Counters {
     oversize_unprotected_frames: u64,
     oversize_dropped_frames: u64,
     ambiguous_frames: u64,
+    strange_frames: u64,
     malformed_frames: u64,
     queue_drops: u64,
     ecn_marked_frames: u64,
@@ -340,6 +341,9 @@ impl Engine {
             ),
             Event::PeerSeen => tracing::info!(%link, "the peer speaks Linkmend"),
             Event::PeerGone => tracing::warn!(%link, "the peer no longer speaks Linkmend"),
+            Event::PeerIsOlder => tracing::warn!(
+                %link, "the peer speaks an older version of Linkmend; hint: run the same version at both ends"
+            ),
             Event::FallbackChanged { level, loss } => {
                 tracing::warn!(%link, level = log_texts::level(level), loss = log_texts::loss(loss), "automatic fallback");
             }

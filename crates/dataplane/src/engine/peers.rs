@@ -8,7 +8,7 @@
 use super::Engine;
 use linkmend_protocol::paths::Path;
 use linkmend_protocol::wire::ADDRESSES_BYTES;
-use linkmend_protocol::{Format, FrameHandle, Instant, Protection, ReceiveState, TransmitState};
+use linkmend_protocol::{Control, Format, FrameHandle, Instant, Protection, ReceiveState, TransmitState};
 use std::fmt::{self, Display};
 
 /// Silence, in hellos of a dormant end, after which an end counts as gone.
@@ -16,6 +16,8 @@ const HELLOS_MISSED: u64 = 3;
 /// How long an end must be heard to count as a third. A real one repeats itself, and a burst of forged frames must not end
 /// protection.
 const PERSISTENT_NS: u64 = 200_000_000;
+/// The shortest time between two hellos to an end that is not the peer.
+const GREETING_NS: u64 = 50_000_000;
 
 /// A MAC address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +96,9 @@ pub(super) struct Peers {
     /// The addresses of the link ports; twice the same with one link.
     own: [Address; 2],
     ports: [Port; 2],
+    /// When an end that is not the peer was last greeted, and the nonce that was heard of it, by path.
+    greeted_at: [Option<u64>; 2],
+    strange_nonces: [u64; 2],
     /// Whether protection is wanted, and waits until there is no third end.
     is_suspended: bool,
     /// Since when there is a third end on a link that cannot be done without.
@@ -102,42 +107,83 @@ pub(super) struct Peers {
 
 impl Peers {
     pub(super) fn new(own: [[u8; 6]; 2]) -> Peers {
-        Peers { own: own.map(Address), ports: [Port::default(); 2], is_suspended: false, in_use_since: None }
+        Peers {
+            own: own.map(Address),
+            ports: [Port::default(); 2],
+            greeted_at: [None; 2],
+            strange_nonces: [0; 2],
+            is_suspended: false,
+            in_use_since: None,
+        }
     }
 
-    /// Notes a control frame: whether it is the peer's, and what it reveals. An end that is heard while the peer is not,
-    /// for `replaced_after`, takes its place.
-    fn hear(&mut self, now: u64, path: Path, from: Address, replaced_after: u64) -> (bool, Option<News>) {
+    /// Notes a control frame: whether it may be the peer's, and what it reveals. `is_proof`: its writer hears this end, or
+    /// is this end. While the peer is not heard for `replaced_after`, the frame of another may be its successor's.
+    fn hear(
+        &mut self,
+        now: u64,
+        path: Path,
+        from: Address,
+        is_proof: bool,
+        replaced_after: u64,
+    ) -> (bool, Option<News>) {
         let is_own = self.own.contains(&from);
         let elsewhere = self.ports[path.other() as usize].peer;
         let port = &mut self.ports[path as usize];
-        let heard = Heard { address: from, since: now, at: now };
         match port.peer {
             _ if is_own => {
-                port.hear_other(now, from);
+                if is_proof {
+                    port.hear_other(now, from);
+                }
                 (false, port.turn_third().map(|own| News::Loop { own }))
             }
-            Some(peer) if peer.address != from && !peer.is_silent(now, replaced_after) => {
+            Some(peer) if peer.address == from => {
+                port.peer = Some(Heard { at: now, ..peer });
+                (true, port.turn_third().map(|third| News::Third { third, peer: from }))
+            }
+            Some(peer) if !peer.is_silent(now, replaced_after) => {
                 // What comes from the peer's port on the other link is the peer's: the cables have just been swapped.
                 if elsewhere.is_some_and(|elsewhere| elsewhere.address == from) {
                     return (true, None);
                 }
-                port.hear_other(now, from);
+                if is_proof {
+                    port.hear_other(now, from);
+                }
                 (false, None)
             }
-            Some(peer) if peer.address != from => {
-                *port = Port { peer: Some(heard), ..Port::default() };
-                // With two links, the peer may have another port here, or the cables have been swapped, as its probes show.
-                let is_same = elsewhere.is_some_and(|elsewhere| {
-                    elsewhere.address == from || !elsewhere.is_silent(now, replaced_after)
-                });
-                (true, (!is_same).then_some(News::NewPeer { before: peer.address }))
-            }
-            _ => {
-                port.peer = Some(heard);
-                (true, port.turn_third().map(|third| News::Third { third, peer: from }))
-            }
+            _ => (true, None),
         }
+    }
+
+    /// Notes that an end has proved to be the peer. It takes the place of one that is not heard for `replaced_after`.
+    fn note_peer(&mut self, now: u64, path: Path, from: Address, replaced_after: u64) -> Option<News> {
+        let elsewhere = self.ports[path.other() as usize].peer;
+        let port = &mut self.ports[path as usize];
+        let before = port.peer;
+        if self.own.contains(&from) || before.is_some_and(|peer| !peer.is_silent(now, replaced_after)) {
+            return None;
+        }
+        let peer = Some(Heard { address: from, since: now, at: now });
+        let before = before.map(|before| before.address).filter(|&before| before != from);
+        let Some(before) = before else {
+            port.peer = peer;
+            return None;
+        };
+        *port = Port { peer, ..Port::default() };
+        // With two links, the peer may have another port here, or the cables have been swapped, as its probes show.
+        let is_same = elsewhere
+            .is_some_and(|elsewhere| elsewhere.address == from || !elsewhere.is_silent(now, replaced_after));
+        (!is_same).then_some(News::NewPeer { before })
+    }
+
+    /// Whether to say hello to an end that is not the peer.
+    fn greets(&mut self, now: u64, path: Path) -> bool {
+        let at = &mut self.greeted_at[path as usize];
+        let greets = at.is_none_or(|at| now.saturating_sub(at) >= GREETING_NS);
+        if greets {
+            *at = Some(now);
+        }
+        greets
     }
 
     /// Whether a third end has fallen silent, and was the last one.
@@ -175,18 +221,52 @@ impl Peers {
 }
 
 impl Engine {
-    /// Whether a control frame is the peer's. The authors' program has no address of its own.
-    pub(super) fn is_from_peer(&mut self, now: u64, path: Path, frame: FrameHandle) -> bool {
+    /// Whether a control frame may be the peer's. The authors' program has no address of its own.
+    pub(super) fn is_from_peer(
+        &mut self,
+        now: u64,
+        path: Path,
+        frame: FrameHandle,
+        control: &Control,
+    ) -> bool {
         if self.settings.format == Format::Linkguardian {
             return true;
         }
         let Some(from) = Address::of_sender(self.ports.pool.head(frame)) else { return false };
+        let is_proof = self.end.is_heard_by_writer(control) || self.end.is_own_hello(control);
+        let (is_peer, news) = self.peers.hear(now, path, from, is_proof, self.replaced_after());
+        self.weigh_thirds(now);
+        self.tell(path, from, news);
+        if !is_peer {
+            self.counters.strange_frames += 1;
+            // It can only prove that it hears this end if there is something to hear.
+            if let Control::Hello { nonce, .. } = control {
+                self.peers.strange_nonces[path as usize] = *nonce;
+            }
+            if self.peers.greets(now, path) {
+                // What is greeted last may have been no hello.
+                let heard = Control::Hello { nonce: self.peers.strange_nonces[path as usize], echo: 0 };
+                self.send_control_on(now, path, &self.end.hello_to(&heard));
+            }
+        }
+        is_peer
+    }
+
+    /// Notes that the writer of a control frame has proved to be the peer.
+    pub(super) fn note_peer(&mut self, now: u64, path: Path, frame: FrameHandle) {
+        let Some(from) = Address::of_sender(self.ports.pool.head(frame)) else { return };
+        let news = self.peers.note_peer(now, path, from, self.replaced_after());
+        self.tell(path, from, news);
+    }
+
+    /// After which silence of the peer another end may be its successor.
+    fn replaced_after(&self) -> u64 {
         let status = self.end.status();
         let has_session = status.transmit != TransmitState::Dormant || status.receive == ReceiveState::Active;
-        let replaced_after =
-            if has_session { self.end.config().peer_timeout.0 } else { self.third_gone_after() };
-        let (is_peer, news) = self.peers.hear(now, path, from, replaced_after);
-        self.weigh_thirds(now);
+        if has_session { self.end.config().peer_timeout.0 } else { self.third_gone_after() }
+    }
+
+    fn tell(&self, path: Path, from: Address, news: Option<News>) {
         let link = &self.settings.name;
         let so = if self.is_foreign(path) { "so it is not used" } else { "so frames pass unprotected" };
         match news {
@@ -205,7 +285,6 @@ impl Engine {
             ),
             None => {}
         }
-        is_peer
     }
 
     /// Looks whether a third end is gone, and what that means.
@@ -272,21 +351,62 @@ mod tests {
     const NEW_THIRD: Option<News> = Some(News::Third { third: OTHER, peer: PEER });
     use Path::{Backup, Primary};
 
+    /// A control frame that proves that its writer hears this end.
+    fn hear(
+        peers: &mut Peers,
+        now: u64,
+        path: Path,
+        from: Address,
+        replaced_after: u64,
+    ) -> (bool, Option<News>) {
+        let (is_peer, news) = peers.hear(now, path, from, true, replaced_after);
+        let proved = is_peer.then(|| peers.note_peer(now, path, from, replaced_after));
+        (is_peer, news.or(proved.flatten()))
+    }
+
+    #[test]
+    fn who_only_says_that_it_speaks_linkmend_is_no_third_end_and_replaces_nobody() {
+        let (mut peers, silence) = (Peers::new([OWN; 2]), 500 * MS);
+        assert_eq!(peers.hear(0, Primary, OTHER, false, silence), (true, None), "it may become the peer");
+        hear(&mut peers, MS, Primary, PEER, silence);
+        for at in 1..100 {
+            let now = at * 20 * MS;
+            assert_eq!(peers.hear(now, Primary, OTHER, false, silence), (false, None));
+            assert_eq!(peers.hear(now, Primary, Address(OWN), false, silence), (false, None));
+            assert_eq!(peers.hear(now, Primary, PEER, false, silence), (true, None));
+        }
+        assert_eq!(peers.third(), None);
+        assert_eq!(peers.hear(3_000 * MS, Primary, OTHER, false, silence), (true, None));
+        assert_eq!(
+            peers.hear(3_001 * MS, Primary, PEER, false, silence),
+            (true, None),
+            "it is the peer still"
+        );
+    }
+
+    #[test]
+    fn an_end_that_is_not_the_peer_is_greeted_now_and_then() {
+        let mut peers = Peers::new([OWN; 2]);
+        let greeted = (0..1_000).filter(|ms| peers.greets(ms * MS, Primary)).count();
+        assert_eq!(greeted, 20);
+        assert!(peers.greets(999 * MS, Backup));
+    }
+
     #[test]
     fn a_third_end_is_one_that_is_heard_beside_the_peer_for_a_while() {
         let (mut peers, silence) = (Peers::new([OWN; 2]), 500 * MS);
-        assert_eq!(peers.hear(0, Primary, PEER, silence), (true, None));
+        assert_eq!(hear(&mut peers, 0, Primary, PEER, silence), (true, None));
         assert_eq!(
-            peers.hear(50 * MS, Primary, OTHER, silence),
+            hear(&mut peers, 50 * MS, Primary, OTHER, silence),
             (false, None),
             "it may be in the peer's place"
         );
-        assert_eq!(peers.hear(60 * MS, Primary, PEER, silence), (true, None), "or a forged frame");
-        assert_eq!(peers.hear(250 * MS, Primary, OTHER, silence), (false, None));
+        assert_eq!(hear(&mut peers, 60 * MS, Primary, PEER, silence), (true, None), "or a forged frame");
+        assert_eq!(hear(&mut peers, 250 * MS, Primary, OTHER, silence), (false, None));
         assert_eq!(peers.third(), None);
-        assert_eq!(peers.hear(260 * MS, Primary, PEER, silence), (true, NEW_THIRD));
-        assert_eq!(peers.hear(350 * MS, Primary, OTHER, silence), (false, None));
-        assert_eq!(peers.hear(351 * MS, Primary, PEER, silence), (true, None), "it is told once");
+        assert_eq!(hear(&mut peers, 260 * MS, Primary, PEER, silence), (true, NEW_THIRD));
+        assert_eq!(hear(&mut peers, 350 * MS, Primary, OTHER, silence), (false, None));
+        assert_eq!(hear(&mut peers, 351 * MS, Primary, PEER, silence), (true, None), "it is told once");
         assert_eq!(peers.third(), Some((OTHER, Some(PEER))));
         assert!(!peers.third_has_gone(849 * MS, silence));
         assert!(peers.third_has_gone(850 * MS, silence) && peers.third().is_none());
@@ -296,10 +416,10 @@ mod tests {
     #[test]
     fn an_end_that_is_heard_instead_of_the_peer_takes_its_place() {
         let mut peers = Peers::new([OWN; 2]);
-        peers.hear(0, Primary, PEER, 100);
-        assert_eq!(peers.hear(50, Primary, OTHER, 100), (false, None));
-        assert_eq!(peers.hear(100, Primary, OTHER, 100), (true, Some(News::NewPeer { before: PEER })));
-        assert_eq!((peers.third(), peers.hear(110, Primary, OTHER, 100)), (None, (true, None)));
+        hear(&mut peers, 0, Primary, PEER, 100);
+        assert_eq!(hear(&mut peers, 50, Primary, OTHER, 100), (false, None));
+        assert_eq!(hear(&mut peers, 100, Primary, OTHER, 100), (true, Some(News::NewPeer { before: PEER })));
+        assert_eq!((peers.third(), hear(&mut peers, 110, Primary, OTHER, 100)), (None, (true, None)));
     }
 
     #[test]
@@ -307,12 +427,12 @@ mod tests {
         let mut peers = Peers::new([OWN, [4; 6]]);
         let swapped = [OTHER, PEER];
         for (now, [primary, backup]) in [(0, [PEER, OTHER]), (10, swapped), (500, swapped), (510, swapped)] {
-            assert_eq!(peers.hear(now, Primary, primary, 100), (true, None), "at {now}");
-            assert_eq!(peers.hear(now, Backup, backup, 100), (true, None), "at {now}");
+            assert_eq!(hear(&mut peers, now, Primary, primary, 100), (true, None), "at {now}");
+            assert_eq!(hear(&mut peers, now, Backup, backup, 100), (true, None), "at {now}");
         }
-        assert_eq!(peers.hear(700, Primary, OTHER, 100), (true, None));
+        assert_eq!(hear(&mut peers, 700, Primary, OTHER, 100), (true, None));
         assert_eq!(
-            peers.hear(710, Backup, Address([9; 6]), 100),
+            hear(&mut peers, 710, Backup, Address([9; 6]), 100),
             (true, None),
             "the peer is heard on the other"
         );
@@ -324,9 +444,9 @@ mod tests {
         let mut peers = Peers::new([OWN, [4; 6]]);
         for (path, own) in [(Primary, OWN), (Backup, OWN)] {
             let own = Address(own);
-            assert_eq!(peers.hear(0, path, own, 100), (false, None));
-            assert_eq!(peers.hear(200 * MS, path, own, 100), (false, Some(News::Loop { own })));
-            assert_eq!(peers.hear(201 * MS, path, own, 100), (false, None));
+            assert_eq!(hear(&mut peers, 0, path, own, 100), (false, None));
+            assert_eq!(hear(&mut peers, 200 * MS, path, own, 100), (false, Some(News::Loop { own })));
+            assert_eq!(hear(&mut peers, 201 * MS, path, own, 100), (false, None));
         }
         assert_eq!(peers.third(), Some((Address(OWN), None)));
     }

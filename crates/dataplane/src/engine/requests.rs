@@ -229,6 +229,7 @@ impl Engine {
             oversize_unprotected_frames: self.counters.oversize_unprotected_frames,
             oversize_dropped_frames: self.counters.oversize_dropped_frames,
             ambiguous_frames: self.counters.ambiguous_frames,
+            strange_frames: self.counters.strange_frames,
             retransmitted_copies: stats.retransmitted_copies,
             abandoned_frames: stats.abandoned_frames,
             dummies_sent: stats.dummies_sent,

@@ -182,6 +182,9 @@ pub struct CountersReport {
     /// Frames of a host that the other end could have taken for Linkmend's, and that were dropped for that.
     #[serde(default)]
     pub ambiguous_frames: u64,
+    /// Control frames of ends that are not the peer, and were ignored.
+    #[serde(default)]
+    pub strange_frames: u64,
     /// Retransmitted copies sent.
     pub retransmitted_copies: u64,
     /// Frames whose fate is unknown because their session ended (peer lost).

@@ -326,6 +326,7 @@ fn troubles(counters: &CountersReport) -> Vec<String> {
         (counters.peers_lost, "times the peer fell silent"),
         (counters.malformed_frames, "malformed frames"),
         (counters.control_rejected, "control frames rejected"),
+        (counters.strange_frames, "control frames that are not the peer's, ignored"),
         (counters.stalls, "stalls of the daemon"),
     ]
     .into_iter()

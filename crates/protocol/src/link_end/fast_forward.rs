@@ -122,7 +122,7 @@ impl LinkEnd {
         }
         if ahead.acks_sent > 0 {
             self.receiving.acks.fast_forward(ahead.elapsed);
-            self.shared.hello_at = self.shared.hello_at + ahead.elapsed;
+            self.shared.peer.hello_at = self.shared.peer.hello_at + ahead.elapsed;
         }
     }
 }

@@ -11,7 +11,7 @@ use super::shared::Shared;
 use crate::config::Format;
 use crate::event::Event;
 use crate::mode::Mode;
-use crate::session::SessionNumber;
+use crate::session::{SessionNumber, TransmitState};
 use crate::time::Instant;
 
 impl ReceivingSide {
@@ -45,6 +45,9 @@ impl SendingSide {
         window_frames: u32,
         format: Format,
     ) -> bool {
+        if self.transmit.state != TransmitState::Opening || session != self.transmit.session {
+            return false;
+        }
         if !shared.formats_agree(format) {
             return true;
         }

@@ -1,6 +1,6 @@
 //! The calls that a driver makes for each frame. One of the two sides answers them, or both in turn.
 
-use super::{Admission, LinkEnd, Reception, RoundTrips, Transmit};
+use super::{Admission, Control, LinkEnd, Reception, RoundTrips, Transmit};
 use crate::frame::{DataHeader, FrameHandle, PiggybackAck};
 use crate::mode::Mode;
 use crate::sequence::SequenceNumber;
@@ -188,7 +188,7 @@ impl LinkEnd {
             return None;
         }
         let next = receiving.compact_ack(shared, now)?;
-        shared.postpone_hello(now);
+        shared.postpone_hello(now, &Control::CompactAck { next });
         Some(next)
     }
 }

@@ -72,8 +72,17 @@ pub enum Transmit {
 #[expect(clippy::large_enum_variant, reason = "the feedback is the common case")]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Control {
-    /// "I speak Linkmend": sent when there is nothing else to send.
-    Hello,
+    /// "I speak Linkmend": sent when there is nothing else to send, and in answer to one.
+    #[cfg_attr(feature = "serde", serde(rename = "greeting"))]
+    Hello {
+        /// Drawn at the start of its writer, and never 0.
+        nonce: u64,
+        /// The nonce that its writer has heard last; 0 if none.
+        echo: u64,
+    },
+    /// The hello of version 0.1 and before, which proves nothing. It is only read.
+    #[cfg_attr(feature = "serde", serde(rename = "hello"))]
+    OldHello,
     /// See [`crate::ReceiveState`] and the session module for the handshake.
     Init {
         /// The session to begin.
@@ -124,7 +133,8 @@ pub enum Control {
         /// The session of the frame.
         session: SessionNumber,
     },
-    /// How its writer sees two paths. It is for [`crate::paths::Paths`]; a link end only learns that its peer speaks Linkmend.
+    /// How its writer sees two paths. It is for [`crate::paths::Paths`]. A link end is told of it once they believe its writer,
+    /// and learns that its peer hears it.
     Probe(Probe),
     /// Compact format only: an explicit ACK in the authors' header.
     CompactAck {
@@ -162,6 +172,20 @@ impl Control {
                 | Control::CompactNotification { .. }
                 | Control::CompactDummy { .. }
                 | Control::PriorityPause { .. }
+        )
+    }
+}
+
+impl Control {
+    /// Whether only an end that hears this one can have written it, if it fits.
+    pub(super) const fn is_proof(&self) -> bool {
+        matches!(
+            self,
+            Control::InitEcho { .. }
+                | Control::Start { .. }
+                | Control::Feedback(_)
+                | Control::Dummy { .. }
+                | Control::Probe(_)
         )
     }
 }

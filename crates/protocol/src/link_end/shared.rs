@@ -1,6 +1,7 @@
 //! The part of a link end that both directions use.
 
-use super::{Control, LinkEnd};
+use super::LinkEnd;
+use super::acquaintance::{Acquaintance, mix};
 use crate::config::{Config, Format};
 use crate::event::Event;
 use crate::stats::Stats;
@@ -19,9 +20,7 @@ pub(super) struct Shared {
     pub(super) clock_lead: Ticks,
     random: u64,
     pub(super) mismatched_format: Option<Format>,
-    pub(super) peer_heard_at: Option<Instant>,
-    peer_was_known: bool,
-    pub(super) hello_at: Instant,
+    pub(super) peer: Acquaintance,
     events: VecDeque<Event>,
     pub(super) stats: Stats,
 }
@@ -34,9 +33,7 @@ impl Shared {
             clock_lead: Ticks::ZERO,
             random: seed,
             mismatched_format: None,
-            peer_heard_at: None,
-            peer_was_known: false,
-            hello_at: Instant(0),
+            peer: Acquaintance::new(seed),
             events: VecDeque::with_capacity(EVENTS_MAX),
             stats: Stats::default(),
         }
@@ -55,12 +52,9 @@ impl Shared {
     }
 
     pub(super) fn next_random(&mut self) -> u32 {
-        // SplitMix64 (Steele, Lea, Flood 2014).
+        // SplitMix64.
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) as u32
+        mix(self.random) as u32
     }
 
     pub(super) fn event(&mut self, event: Event) {
@@ -69,60 +63,11 @@ impl Shared {
         }
         self.events.push_back(event);
     }
-
-    /// Notes that a control frame with Linkmend's magic has arrived.
-    pub(super) fn heard_peer(&mut self, now: Instant) {
-        if self.peer_heard_at.is_none() {
-            self.event(Event::PeerSeen);
-            // Answers at once, so that both ends know each other.
-            self.hello_at = now;
-        }
-        self.peer_heard_at = Some(now);
-        self.peer_was_known = true;
-    }
-
-    /// When a silent peer is forgotten.
-    pub(super) fn peer_forgotten_at(&self) -> Option<Instant> {
-        let memory = self.config.hello_interval * 3 + self.config.peer_timeout;
-        self.peer_heard_at.map(|at| at + memory)
-    }
-
-    pub(super) fn forget_silent_peer(&mut self, now: Instant) {
-        if self.peer_forgotten_at().is_some_and(|at| now >= at) {
-            self.peer_heard_at = None;
-            self.mismatched_format = None;
-            self.event(Event::PeerGone);
-        }
-    }
-
-    /// Notes that another control frame was sent, which tells the peer as much as a hello would.
-    #[inline]
-    pub(super) fn postpone_hello(&mut self, now: Instant) {
-        self.hello_at = self.hello_at.max(now + self.config.hello_interval);
-    }
-
-    /// When a hello is due. The authors' protocol has none.
-    pub(super) fn hello_due_at(&self) -> Option<Instant> {
-        (!self.is_sessionless()).then_some(self.hello_at)
-    }
-
-    pub(super) fn poll_hello(&self, now: Instant) -> Option<Control> {
-        self.hello_due_at().is_some_and(|at| now >= at).then_some(Control::Hello)
-    }
 }
 
 impl LinkEnd {
     /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.shared.events.pop_front()
-    }
-
-    /// Whether the peer is known to speak Linkmend (a valid control frame within three hello intervals).
-    pub fn peer_known(&self) -> bool {
-        self.shared.peer_forgotten_at().is_some_and(|at| self.shared.now < at)
-    }
-    /// Whether a peer has been known since this end started.
-    pub const fn peer_was_known(&self) -> bool {
-        self.shared.peer_was_known
     }
 }

@@ -67,6 +67,11 @@ impl Paths {
         true
     }
 
+    /// Whether the writer of a probe is the peer, which has proved that it hears this end.
+    pub fn is_peers(&self, probe: &Probe) -> bool {
+        self.peer.as_ref().is_some_and(|peer| peer.writer == probe.writer)
+    }
+
     /// Whether the writer of a probe is another than the peer, which was heard lately. It may be a real end with a peer of its own,
     /// to which one of the paths leads, so that nothing that it says or hears counts.
     pub fn is_stranger(&self, now: Instant, probe: &Probe) -> bool {

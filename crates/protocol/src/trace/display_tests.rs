@@ -220,7 +220,7 @@ fn steps_with_frames() -> Vec<(Step, Vec<&'static str>)> {
             vec!["corrupted ordered 4"],
         ),
         (
-            Step::Corrupted { frame: CorruptedFrame::Control(Control::Hello) },
+            Step::Corrupted { frame: CorruptedFrame::Control(Control::OldHello) },
             vec!["corrupted a control frame"],
         ),
         (Step::Corrupted { frame: CorruptedFrame::Unprotected }, vec!["corrupted an unprotected frame"]),
@@ -274,7 +274,7 @@ fn steps_with_control_frames() -> Vec<(Step, Vec<&'static str>)> {
             sent(Control::CompactNotification { next: number(31), hole }),
             vec!["sent ACK of ordered before 31", "sent notification of ordered 9 and 1 behind"],
         ),
-        (sent(Control::Hello), vec!["sent hello"]),
+        (sent(Control::OldHello), vec!["sent hello"]),
         (received(Control::Init { session, format: Default::default() }), vec!["received init"]),
         (received(Control::Start { session, nonce: 1 }), vec!["received start"]),
         (sent(Control::Fin { session }), vec!["sent fin"]),

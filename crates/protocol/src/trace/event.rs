@@ -258,7 +258,7 @@ impl Tracer {
             }
             // They say how paths are, and are as frequent as the time that a failure takes to be noticed.
             Control::Probe(_) => return,
-            Control::Hello => "hello",
+            Control::Hello { .. } | Control::OldHello => "hello",
             Control::Init { .. } => "init",
             Control::InitEcho { .. } => "init echo",
             Control::Start { .. } => "start",

@@ -21,7 +21,8 @@ const FEEDBACK_FIXED: usize = 4 + 2 + 2 + 4 + 2;
 const LANE_FIXED: usize = 1 + 4 + 3 * 2 + 1;
 
 const KIND_CONTROL: u8 = 0b10 << 6;
-const HELLO: u8 = 0;
+/// Without a body, as up to version 0.1.
+const OLD_HELLO: u8 = 0;
 const INIT: u8 = 1;
 const INIT_ECHO: u8 = 2;
 const START: u8 = 3;
@@ -34,6 +35,7 @@ const FIN: u8 = 6;
 const FIN_ECHO: u8 = 7;
 /// 11 was a probe of ends that decided together which path both use.
 const PROBE: u8 = 12;
+const HELLO: u8 = 13;
 
 const LANE_BY_CLOCK: u8 = 1 << 0;
 const LANE_COVERED_ERA: u8 = 1 << 1;
@@ -77,7 +79,12 @@ fn emit_body(control: &Control, writer: &mut Writer) {
         }
     };
     match *control {
-        Control::Hello => start(HELLO, None),
+        Control::Hello { nonce, echo } => {
+            start(HELLO, None);
+            writer.put(&nonce.to_be_bytes());
+            writer.put(&echo.to_be_bytes());
+        }
+        Control::OldHello => start(OLD_HELLO, None),
         Control::Init { session, format } => {
             start(INIT, Some(session));
             writer.put(&[format_code(format)]);
@@ -147,8 +154,10 @@ fn emit_feedback(feedback: &Feedback, writer: &mut Writer) {
 /// `body` starts behind the magic.
 pub(super) fn parse(kind: u8, body: &[u8]) -> Option<Control> {
     let mut reader = Reader(body);
-    if kind == HELLO {
-        return Some(Control::Hello);
+    match kind {
+        HELLO => return Some(Control::Hello { nonce: reader.u64()?, echo: reader.u64()? }),
+        OLD_HELLO => return Some(Control::OldHello),
+        _ => {}
     }
     if kind == PROBE {
         return probe::parse(&mut reader).map(Control::Probe);

@@ -33,7 +33,9 @@ impl fmt::Display for LinkFrame {
 impl fmt::Display for Control {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Control::Hello => f.write_str("hello"),
+            Control::Hello { nonce, echo: 0 } => write!(f, "hello of {nonce:016x}"),
+            Control::Hello { nonce, echo } => write!(f, "hello of {nonce:016x} to {echo:016x}"),
+            Control::OldHello => f.write_str("hello of an older version"),
             Control::Init { session, .. } => write!(f, "init of session {}", session.0),
             Control::InitEcho { session, window_frames, .. } => {
                 write!(f, "init-echo of session {}, window {window_frames} frames", session.0)

@@ -272,8 +272,10 @@ fn control_frames() {
         let body = [&numbers[..], &[flags], &reports].concat();
         assert_eq!(control_bytes(&Control::Probe(probe)), with_magic(12, &body));
     }
-    let frames: [(Control, u8, Vec<u8>); 7] = [
-        (Control::Hello, 0, vec![]),
+    let hello = Control::Hello { nonce: 0x0102_0304_0506_0708, echo: 0x090a_0b0c_0d0e_0f10 };
+    assert_eq!(control_bytes(&hello), with_magic(13, &(1..=16).collect::<Vec<u8>>()));
+    assert_eq!(control_bytes(&Control::OldHello), with_magic(0, &[]));
+    let frames: [(Control, u8, Vec<u8>); 6] = [
         (Control::Init { session, format }, 1, vec![1]),
         (
             Control::InitEcho { session, nonce, window_frames, format },
@@ -295,8 +297,7 @@ fn control_frames() {
         (Control::FinEcho { session }, 7, vec![]),
     ];
     for (control, kind, body) in frames {
-        let id = if control == Control::Hello { &[][..] } else { &id };
-        assert_eq!(control_bytes(&control), with_magic(kind, &[id, &body].concat()), "{control:?}");
+        assert_eq!(control_bytes(&control), with_magic(kind, &[&id[..], &body].concat()), "{control:?}");
     }
 }
 

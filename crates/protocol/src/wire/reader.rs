@@ -23,6 +23,12 @@ impl Reader<'_> {
         Some(u32::from_be_bytes(*bytes))
     }
 
+    pub(super) fn u64(&mut self) -> Option<u64> {
+        let (bytes, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u64::from_be_bytes(*bytes))
+    }
+
     /// A sequence number whose era is stored elsewhere.
     pub(super) fn sequence(&mut self, era: bool) -> Option<SequenceNumber> {
         Some(SequenceNumber::new(self.u16()?, era))

@@ -94,7 +94,8 @@ fn control() -> impl Strategy<Value = Control> {
         },
     );
     prop_oneof![
-        Just(Control::Hello),
+        Just(Control::OldHello),
+        any::<(u64, u64)>().prop_map(|(nonce, echo)| Control::Hello { nonce, echo }),
         (session(), format()).prop_map(|(session, format)| Control::Init { session, format }),
         (session(), any::<(u32, u32)>(), format()).prop_map(|(session, (nonce, window_frames), format)| {
             Control::InitEcho { session, nonce, window_frames, format }

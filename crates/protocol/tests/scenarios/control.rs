@@ -78,7 +78,8 @@ fn session_of(pair: &Pair) -> SessionNumber {
 
 fn handshake(session: SessionNumber) -> Vec<Control> {
     vec![
-        Control::Hello,
+        Control::Hello { nonce: 7, echo: 8 },
+        Control::OldHello,
         Control::Init { session, format: Format::Transparent },
         Control::InitEcho { session, nonce: 7, window_frames: 64, format: Format::Transparent },
         Control::Start { session, nonce: 7 },

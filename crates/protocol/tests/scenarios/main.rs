@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod acquaintance;
 mod backpressure;
 mod clocks;
 mod compact;

@@ -256,7 +256,7 @@ fn an_ack_in_the_authors_format_postpones_the_hello() {
     send(&mut ends, acked_at, 0, false);
     let at = acked_at + Tick::Nanosecond.micros(5);
     assert!(ends[1].poll_compact_ack(at).is_some());
-    let hello = |end: &mut LinkEnd, now| matches!(end.poll_urgent(now), Some(Control::Hello));
+    let hello = |end: &mut LinkEnd, now| matches!(end.poll_urgent(now), Some(Control::Hello { .. }));
     assert!(!hello(&mut ends[1], at + interval - Ticks(1)));
     assert!(hello(&mut ends[1], at + interval));
 }

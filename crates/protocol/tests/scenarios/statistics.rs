@@ -133,7 +133,7 @@ fn hellos(pair: &mut Pair) -> [u32; 2] {
         let count = Rc::new(Cell::new(0));
         let counted = Rc::clone(&count);
         pair.links[end].loss = Loss::script(move |wire| {
-            let hello = matches!(wire, Wire::Control(control) if matches!(**control, Control::Hello));
+            let hello = matches!(wire, Wire::Control(control) if matches!(**control, Control::Hello { .. }));
             counted.set(counted.get() + u32::from(hello));
             false
         });
