@@ -37,6 +37,8 @@ local CODE_6 = 0x8847
 local CODE_7 = 0x8864
 
 -- Control types.
+-- Of a data frame, and of an unprotected one with an ACK, on a link with a key.
+local TAG_BYTES = 4
 local CONTROL_OLD_HELLO = 0
 local CONTROL_HELLO = 13
 local CONTROL_INIT = 1
@@ -106,6 +108,8 @@ local compact_types = {
 local linkmend = Proto("linkmend", "Linkmend")
 local compact = Proto("linkmend_compact", "Linkmend, compact format")
 
+linkmend.prefs.key = Pref.bool("The link has a key", false, "Protected frames have a tag behind their header")
+
 local f = {
     kind = ProtoField.uint8("linkmend.kind", "Kind", base.DEC, kinds, 0xc0),
     control = ProtoField.uint8("linkmend.control", "Control type", base.DEC, controls, CONTROL_TYPE_MASK),
@@ -117,6 +121,7 @@ local f = {
     ack = ProtoField.uint16("linkmend.ack", "Everything before this has arrived"),
     ack_ordered = ProtoField.bool("linkmend.ack_ordered", "ACK of the ordered lane"),
     ack_era = ProtoField.bool("linkmend.ack_era", "Era of the ACK"),
+    tag = ProtoField.uint32("linkmend.tag", "Tag", base.HEX),
     ethertype = ProtoField.uint16("linkmend.ethertype", "Original EtherType", base.HEX),
     session = ProtoField.uint32("linkmend.session", "Session"),
     hello_nonce = ProtoField.uint64("linkmend.hello_nonce", "Nonce", base.HEX),
@@ -207,6 +212,10 @@ end
 -- The original frame behind a header that ends at `at`.
 local function original(buffer, at, code, tree, pinfo, root)
     local ethertype = ETHERTYPES[code]
+    if linkmend.prefs.key then
+        tree:add(f.tag, buffer(at, TAG_BYTES))
+        at = at + TAG_BYTES
+    end
     if ethertype then
         tree:add(f.ethertype, ethertype):set_generated()
     else

@@ -42,6 +42,7 @@ fn main() -> ExitCode {
             mode: BypassMode::Active,
             stall_after: Duration::from_secs(3),
             known_until_ns: 0,
+            tag_bytes: 0,
         },
         ..PortPairOptions::default()
     };

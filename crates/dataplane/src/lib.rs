@@ -27,6 +27,7 @@ pub mod frame_pool;
 pub mod handle;
 pub mod health;
 mod interface_watch;
+mod key_file;
 mod loss_script;
 pub mod metrics;
 mod parameter_keys;

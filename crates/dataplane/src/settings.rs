@@ -40,6 +40,8 @@ pub struct LinkSettings {
     pub busy_poll: bool,
     /// Seed of session numbers and of injected corruption; `None` draws one.
     pub seed: Option<u64>,
+    /// File with the key that both ends share; `None`: frames are not authenticated.
+    pub key: Option<PathBuf>,
     /// Chunks of the frame pool: 2 KiB each up to an MTU of 1700 or so, 4 KiB above.
     pub pool_chunks: u32,
     /// Remove the in-kernel bypass on a regular stop, which cuts the link. Otherwise it stays and forwards.
@@ -141,6 +143,7 @@ impl LinkSettings {
             seed: None,
             pool_chunks: crate::port_pair::POOL_CHUNKS_DEFAULT,
             detach_on_stop: false,
+            key: None,
             protocol_log: None,
         }
     }

@@ -39,7 +39,13 @@ fn retransmitted(seed: u8) -> Vec<u8> {
 fn options(mode: BypassMode, xdp_mode: Option<XdpMode>) -> PortPairOptions {
     PortPairOptions {
         choice: PortChoice::Xdp,
-        bypass: BypassOptions { xdp_mode, mode, stall_after: STALL_AFTER, known_until_ns: u64::MAX },
+        bypass: BypassOptions {
+            xdp_mode,
+            mode,
+            stall_after: STALL_AFTER,
+            known_until_ns: u64::MAX,
+            tag_bytes: 0,
+        },
         ..PortPairOptions::default()
     }
 }

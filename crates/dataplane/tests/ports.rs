@@ -25,6 +25,7 @@ fn active(choice: PortChoice, xdp_mode: Option<XdpMode>) -> PortPairOptions {
             mode: BypassMode::Active,
             stall_after: std::time::Duration::from_secs(5),
             known_until_ns: 0,
+            tag_bytes: 0,
         },
         ..PortPairOptions::default()
     }

@@ -35,11 +35,12 @@ pub(super) fn load(
     interface: &Arc<Interface>,
     target: Target,
     config: &SharedWords,
+    tag_bytes: u8,
 ) -> Result<Attached, PortError> {
     let device =
         queue::Device::open(interface).map_err(PortError::system(&interface.name, "reading its counters"))?;
     let found = attach::own_program(interface)?.is_some();
-    let loaded = load_programs(side, &interface.name, target, config)?;
+    let loaded = load_programs(side, &interface.name, target, config, tag_bytes)?;
     Ok(Attached {
         interface: Arc::clone(interface),
         found,
@@ -62,10 +63,11 @@ pub(super) fn load_programs(
     interface: &str,
     target: Target,
     config: &SharedWords,
+    tag_bytes: u8,
 ) -> Result<Loaded, PortError> {
     let sockets = XskMap::new(QUEUES, "linkmend_socket")
         .map_err(PortError::system(interface, "creating the bypass socket map"))?;
-    let parameters = Parameters { side, target, config: config.as_fd(), sockets: sockets.as_fd() };
+    let parameters = Parameters { side, target, config: config.as_fd(), sockets: sockets.as_fd(), tag_bytes };
     let refused = |source, verifier_log| PortError::ProgramRefused {
         interface: interface.to_owned(),
         verifier_log,

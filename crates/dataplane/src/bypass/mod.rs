@@ -69,6 +69,8 @@ pub struct BypassOptions {
     pub stall_after: Duration,
     /// CLOCK_MONOTONIC until which the other end of the link is known to speak Linkmend, nanoseconds; 0 if it is not.
     pub known_until_ns: u64,
+    /// Bytes of the tag behind the headers of protected frames, on a link with a key; otherwise 0.
+    pub tag_bytes: u8,
 }
 
 impl Default for BypassOptions {
@@ -78,6 +80,7 @@ impl Default for BypassOptions {
             mode: BypassMode::Dormant,
             stall_after: Duration::from_millis(250),
             known_until_ns: 0,
+            tag_bytes: 0,
         }
     }
 }
@@ -147,9 +150,11 @@ impl Bypass {
         let (layout, carriers) = links.and_then(|links| find_devices(&inner.name, links, &config)).unzip();
         let to_link = links.map_or(Target::Interface(link.index), |links| Target::Links(links, layout));
         let to_inner = Target::Interface(inner.index);
-        let loaded_inner = load(Side::Inner, inner, to_link, &config)?;
-        let loaded_link = load(Side::Link, link, to_inner, &config)?;
-        let loaded_backup = backup.map(|backup| load(Side::Backup, backup, to_inner, &config)).transpose()?;
+        let tag_bytes = options.tag_bytes;
+        let loaded_inner = load(Side::Inner, inner, to_link, &config, tag_bytes)?;
+        let loaded_link = load(Side::Link, link, to_inner, &config, tag_bytes)?;
+        let loaded_backup =
+            backup.map(|backup| load(Side::Backup, backup, to_inner, &config, tag_bytes)).transpose()?;
         // The state must be complete before the program sees its first frame.
         let mut bypass = Bypass {
             kept: false,

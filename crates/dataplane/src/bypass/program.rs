@@ -32,6 +32,8 @@ pub(crate) struct Parameters<'a> {
     pub(crate) target: Target,
     pub(crate) config: BorrowedFd<'a>,
     pub(crate) sockets: BorrowedFd<'a>,
+    /// Bytes of the tag behind the headers of protected frames and of ACKs on unprotected ones.
+    pub(crate) tag_bytes: u8,
 }
 
 const MAC_BYTES: i16 = wire::ADDRESSES_BYTES as i16;
@@ -303,7 +305,8 @@ impl Program<'_> {
 
     /// Ends at `decapsulate` with `R2` = bytes to remove and `R8` = EtherType to put back.
     fn transparent(&mut self, decapsulate: Label, drop: Label, forward: Label) {
-        self.load_data(LONGEST_HEADER, drop);
+        let tag = i32::from(self.parameters.tag_bytes);
+        self.load_data(LONGEST_HEADER + tag, drop);
         let code = &mut self.code;
         let (control, escaped, data) = (code.label(), code.label(), code.label());
         code.load(Width::Byte, R1, R7, ETHERNET_BYTES as i16);
@@ -321,19 +324,20 @@ impl Program<'_> {
         code.immediate(Operation::Move, R2, 6);
         code.bind(data);
         code.immediate(Operation::And, R1, 7);
+        code.immediate(Operation::Add, R2, tag);
         for (index, &ethertype) in wire::CODED_ETHERTYPES.iter().enumerate() {
             code.immediate(Operation::Move, R8, loaded(ethertype));
             code.jump_if(R1, Condition::Equal, index as i32 + 1, decapsulate);
         }
         // Code 0: the EtherType follows the header.
         let explicit_after_ack = code.label();
-        code.jump_if(R2, Condition::Equal, 6, explicit_after_ack);
-        code.load(Width::Half, R8, R7, ETHERNET_BYTES as i16 + 3);
-        code.immediate(Operation::Move, R2, 5);
+        code.jump_if(R2, Condition::Equal, 6 + tag, explicit_after_ack);
+        code.load(Width::Half, R8, R7, (ETHERNET_BYTES + 3 + tag) as i16);
+        code.immediate(Operation::Add, R2, 2);
         code.jump(decapsulate);
         code.bind(explicit_after_ack);
-        code.load(Width::Half, R8, R7, ETHERNET_BYTES as i16 + 6);
-        code.immediate(Operation::Move, R2, 8);
+        code.load(Width::Half, R8, R7, (ETHERNET_BYTES + 6 + tag) as i16);
+        code.immediate(Operation::Add, R2, 2);
         code.jump(decapsulate);
 
         code.bind(control);

@@ -21,6 +21,10 @@ struct Fixture {
 }
 
 fn fixture() -> Option<Fixture> {
+    fixture_with(0)
+}
+
+fn fixture_with(tag_bytes: u8) -> Option<Fixture> {
     let config = match SharedWords::new(words::COUNT, "linkmend_test") {
         Ok(config) => config,
         Err(error) => {
@@ -35,8 +39,8 @@ fn fixture() -> Option<Fixture> {
             return None;
         }
     };
-    let inner = load_programs(Side::Inner, "test", Target::Interface(1), &config).unwrap();
-    let link = load_programs(Side::Link, "test", Target::Interface(1), &config).unwrap();
+    let inner = load_programs(Side::Inner, "test", Target::Interface(1), &config, tag_bytes).unwrap();
+    let link = load_programs(Side::Link, "test", Target::Interface(1), &config, tag_bytes).unwrap();
     Some(Fixture { config, inner, link })
 }
 
@@ -129,6 +133,34 @@ fn frames_of_a_dead_daemon_are_decapsulated_as_the_model_says() {
     assert!(fixture.count(Side::Link, words::DECAPSULATED) > 0);
     assert!(fixture.count(Side::Link, words::DROPPED) > 0);
     assert_eq!(fixture.count(Side::Inner, words::BYPASSED_FRAMES), 0);
+}
+
+/// On a link with a key, a tag stands behind the header, before an EtherType that has no code.
+#[test]
+fn tags_are_removed_with_their_headers() {
+    let (Some(with), Some(without)) = (fixture_with(4), fixture()) else { return };
+    let rows: [(&[u8], &[u8]); 6] = [
+        (&[0x88, 0xb5, 0x01, 0, 7], &[]),
+        (&[0x88, 0xb5, 0x30, 0, 7], &[0x12, 0x34]),
+        (&[0x88, 0xb5, 0x61, 0, 7, 0x80, 0, 9], &[]),
+        (&[0x88, 0xb5, 0x40, 0, 7, 0, 0, 9], &[0x12, 0x34]),
+        (&[0x88, 0xb5, 0xe1, 0, 7], &[]),
+        (&[0x88, 0xb5, 0xf8, 0, 7], &[0x12, 0x34]),
+    ];
+    for fixture in [&with, &without] {
+        fixture.set(words::KNOWN_UNTIL, u64::MAX);
+    }
+    for (header, ethertype) in rows {
+        let payload = [0x45; 60];
+        let plain = frame(&[header, ethertype, &payload].concat());
+        let tagged = frame(&[header, &[0xaa; 4], ethertype, &payload].concat());
+        let out = with.after_link(&tagged);
+        assert!(out.is_some() && out == without.after_link(&plain), "{header:02x?}");
+    }
+    let escaped = frame(&[0x88, 0xb5, 0xc0, b'L', b'M', b'1', 0x88, 0xb5, 1]);
+    assert_eq!(with.after_link(&escaped), model(&escaped), "an escape has no tag");
+    let copy = frame(&[0x88, 0xb5, 0x09, 0, 7, 0xaa, 0xaa, 0xaa, 0xaa]);
+    assert_eq!(with.after_link(&copy), None);
 }
 
 /// A receiver believes only protected frames missing; other frames that lose a header must not end its session.

@@ -7,7 +7,7 @@ use linkmend_diagnose::Diagnose;
 use linkmend_linux::interface_use::{self, InterfaceUse};
 use linkmend_linux::login;
 use linkmend_linux::route::{self, InterfaceFacts};
-use linkmend_protocol::wire::HEADER_GROWTH_MAX;
+use linkmend_protocol::wire::{HEADER_GROWTH_MAX, SEALED_GROWTH_MAX};
 use std::error::Error;
 use std::{fmt, io};
 
@@ -82,8 +82,8 @@ impl Diagnose for DeviceError {
             DeviceError::Down { interface, .. } => {
                 Some(format!("bring it up with `ip link set dev {interface} up`"))
             }
-            DeviceError::MtuTooSmall { inner_interface, link_interface, link_mtu, needed, .. } => {
-                let lower = link_mtu.saturating_sub(growth());
+            DeviceError::MtuTooSmall { inner_interface, inner_mtu, link_interface, link_mtu, needed, .. } => {
+                let lower = link_mtu.saturating_sub(needed - inner_mtu);
                 Some(format!(
                     "`ip link set dev {link_interface} mtu {needed}` (and as much at the other end), or \
                      `ip link set dev {inner_interface} mtu {lower}` at the hosts, or --allow-oversize to let \
@@ -138,9 +138,9 @@ impl Diagnose for DeviceErrors {
     }
 }
 
-/// The largest number of bytes by which a frame grows.
-pub(super) fn growth() -> u32 {
-    u32::try_from(HEADER_GROWTH_MAX).unwrap_or(u32::MAX)
+/// The largest number of bytes by which a frame grows on a link, which may have a key.
+pub(super) const fn growth(has_key: bool) -> u32 {
+    (if has_key { SEALED_GROWTH_MAX } else { HEADER_GROWTH_MAX }) as u32
 }
 
 /// Checks the interfaces of one link. A port that is yet to be created is skipped.
@@ -182,7 +182,7 @@ pub fn device_problems(config: &LinkConfig) -> Vec<DeviceError> {
             return problems;
         }
     };
-    let needed = inner_mtu.saturating_add(growth());
+    let needed = inner_mtu.saturating_add(growth(config.key.is_some()));
     let short = |&(interface, link_mtu): &(&String, u32)| {
         (link_mtu < needed && !config.allow_oversize).then(|| DeviceError::MtuTooSmall {
             link: config.name().to_owned(),

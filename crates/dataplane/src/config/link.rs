@@ -66,6 +66,11 @@ pub struct LinkConfig {
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     #[serde(default)]
     pub format: HeaderFormat,
+    /// File with a key that both ends share: 32 hexadecimal digits, readable by its owner alone. What a stranger sends is
+    /// then told from the peer's frames
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<PathBuf>,
     /// Rate of a link that is slower than its port, like 25G or 100M [default: as fast as the port takes frames]
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -278,6 +283,7 @@ impl LinkConfig {
             backup: None,
             ports: PortKind::default(),
             format: HeaderFormat::default(),
+            key: None,
             rate: None,
             queue: LinkConfig::QUEUE_DEFAULT,
             ecn: EcnThreshold::default(),
@@ -325,6 +331,7 @@ impl LinkConfig {
             busy_poll: self.busy_poll,
             seed: self.seed,
             protocol_log: self.protocol_log.clone(),
+            key: self.key.clone(),
             pool_chunks: self.pool,
             // If the port is removed when the daemon stops, there is nothing left to forward to.
             detach_on_stop: self.detach_on_stop || matches!(self.inner, InnerPort::Create(_)),

@@ -180,9 +180,18 @@ fn every_bad_value_of_a_link_is_named_with_its_line() {
         ),
         ("ecn = 1000", "`off` or a size with its unit, in quotes, like \"100kB\"".to_owned()),
         ("pool = 7", "link eth2: pool: 7: must be from 4096 to 1048576".to_owned()),
+        (
+            "format = \"compact\"\nkey = \"k\"",
+            "link eth2: key: k: needs the transparent format, because the authors' headers have no room for a tag".to_owned(),
+        ),
+        (
+            "seed = 1\nkey = \"k\"",
+            "link eth2: key: k: cannot be used with `seed`, because recorded frames would be believed in the next run"
+                .to_owned(),
+        ),
         ("ports = \"dpdk\"", "unknown variant `dpdk`, expected one of `auto`, `xdp`, `packet`".to_owned()),
         ("speed = \"25G\"", "unknown field `speed`, expected one of `name`, `inner`, `link`, `backup`, `ports`, `format`, \
-          `rate`, `queue`, `ecn`, `pool`, `busy-poll`, `allow-oversize`, `use-port-in-use`, `allow-corruption`, `detach-on-stop`, \
+          `key`, `rate`, `queue`, `ecn`, `pool`, `busy-poll`, `allow-oversize`, `use-port-in-use`, `allow-corruption`, `detach-on-stop`, \
           `seed`, `protocol-log`, `protect`, `failover`, `parameters`, `fallback`".to_owned()),
     ];
     demand_named(&cases);

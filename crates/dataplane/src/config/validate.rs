@@ -76,6 +76,7 @@ fn link(config: &LinkConfig) -> Verdict {
         return Err(("link", Problem::InnerIsLink { interface: config.link.clone() }));
     }
     backup(config)?;
+    key(config)?;
     quantities(config)?;
     config.protect.validate(config.format)?;
     let fallback = config.fallback.settings();
@@ -95,6 +96,20 @@ fn backup(config: &LinkConfig) -> Verdict {
         }
     }
     config.failover.validate(config.backup.is_some())
+}
+
+fn key(config: &LinkConfig) -> Verdict {
+    let Some(path) = &config.key else { return Ok(()) };
+    let problem = |requirement: &str| Err(Problem::value("key", path.display(), requirement));
+    if Format::from(config.format) != Format::Transparent {
+        return problem("needs the transparent format, because the authors' headers have no room for a tag");
+    }
+    if config.seed.is_some() {
+        return problem(
+            "cannot be used with `seed`, because recorded frames would be believed in the next run",
+        );
+    }
+    Ok(())
 }
 
 /// The interfaces on the inner side: the port, and the host's end if both are to be created.

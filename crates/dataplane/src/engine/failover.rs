@@ -11,7 +11,7 @@ use crate::interface_watch::InterfaceState;
 use crate::loss_script::LossInjector;
 use crate::report::{FailoverReport, LastChangeReport};
 use linkmend_protocol::paths::{ChangeReason, Failover as LastChange, Path, PathChange, Paths, Probe};
-use linkmend_protocol::wire::{self, CONTROL_FRAME_MAX};
+use linkmend_protocol::wire::CONTROL_FRAME_MAX;
 use linkmend_protocol::{Control, FrameHandle, Instant};
 
 /// How often to look whether an interface that was removed is back.
@@ -159,7 +159,7 @@ impl Engine {
             return;
         }
         let mut buffer = [0; CONTROL_FRAME_MAX];
-        let length = wire::emit_control(&Control::Probe(*probe), port.mac(), &mut buffer);
+        let Some(length) = self.emit_control(path, &Control::Probe(*probe), &mut buffer) else { return };
         let Some(failover) = &mut self.failover else { return };
         failover.probe.clear();
         failover.probe.extend_from_slice(&buffer[..length]);

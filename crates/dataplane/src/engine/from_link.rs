@@ -122,7 +122,8 @@ impl Engine {
                 self.deliver_in_turn(frame);
             }
             LinkFrame::Acknowledging { ack, decapsulation } if believed => {
-                if self.takes(path) {
+                let (is_genuine, decapsulation) = self.open_ack(frame, ack, decapsulation);
+                if is_genuine && self.takes(path) {
                     self.end.handle_ack(Instant(now), ack);
                 }
                 self.restore(frame, decapsulation);
@@ -140,10 +141,17 @@ impl Engine {
     }
 
     fn handle_control(&mut self, now: u64, path: Path, frame: FrameHandle, control: &Control) {
-        if !control.has_magic() || self.is_from_peer(now, path, frame, control) {
+        if !control.has_magic()
+            || self.is_genuine(frame, control) && self.is_from_peer(now, path, frame, control)
+        {
+            self.meet(control);
             let proofs = self.end.proofs();
             match control {
                 Control::Probe(probe) => self.handle_probe(now, path, probe),
+                // A hello belongs to no session.
+                Control::Hello { .. } => {
+                    self.end.handle_control(Instant(now), control);
+                }
                 _ if !self.takes(path) => {}
                 _ => {
                     self.end.handle_control(Instant(now), control);
@@ -163,6 +171,11 @@ impl Engine {
         header: &DataHeader,
         decapsulation: Decapsulation,
     ) {
+        let Some(decapsulation) = self.open_data(frame, header, decapsulation) else {
+            self.counters.forged_frames += 1;
+            self.ports.pool.release(frame);
+            return;
+        };
         self.restore(frame, decapsulation);
         let bytes = self.ports.pool.frame_length(frame) as u32;
         match self.end.handle_data(Instant(now), header, frame, bytes) {

@@ -8,7 +8,6 @@ use crate::port_pair::PortPair;
 use linkmend_linux::route::InterfaceFacts;
 use linkmend_protocol::paths::Path;
 use linkmend_protocol::wire::ETHERNET_HEADER_BYTES;
-use linkmend_protocol::wire::HEADER_GROWTH_MAX;
 
 /// The current state of the interfaces. A [`Port`] only knows the state when it was opened.
 #[derive(Debug, Clone, Copy)]
@@ -16,16 +15,19 @@ pub(super) struct Interfaces {
     pub(super) inner: InterfaceState,
     pub(super) link: InterfaceState,
     pub(super) backup: Option<InterfaceState>,
+    /// The largest number of bytes that a header adds to a frame.
+    growth: usize,
 }
 
 impl Interfaces {
-    pub(super) fn at_start(ports: &PortPair) -> Interfaces {
+    pub(super) fn at_start(ports: &PortPair, growth: usize) -> Interfaces {
         // A port opens only on an interface that is up; the watch reports at once what is different.
         let state = |port: &Port| InterfaceState { mtu: port.mtu(), up: true, carrier: true };
         Interfaces {
             inner: state(&ports.inner),
             link: state(&ports.link),
             backup: ports.backup.as_ref().map(state),
+            growth,
         }
     }
 
@@ -34,9 +36,14 @@ impl Interfaces {
         self.link_mtu() as usize + ETHERNET_HEADER_BYTES
     }
 
+    /// Whether the link takes a frame with every header.
+    pub(super) fn takes_with_header(&self, bytes: usize) -> bool {
+        bytes + self.growth <= self.link_frame_bytes()
+    }
+
     /// The longest frame that is protected, with its header.
     pub(super) fn longest_protected_bytes(&self) -> usize {
-        let inner = self.inner.mtu as usize + ETHERNET_HEADER_BYTES + HEADER_GROWTH_MAX;
+        let inner = self.inner.mtu as usize + ETHERNET_HEADER_BYTES + self.growth;
         inner.min(self.link_frame_bytes())
     }
 
@@ -97,7 +104,7 @@ impl Engine {
         if inner_mtu.max(mtu) > opened_mtu {
             tracing::warn!(%link, opened_mtu, "longer frames than at the start may be lost until the next start");
         }
-        let needed_mtu = inner_mtu as usize + HEADER_GROWTH_MAX;
+        let needed_mtu = inner_mtu as usize + self.interfaces.growth;
         if (mtu as usize) < needed_mtu {
             let fate = if mtu < inner_mtu { "unprotected, or are lost" } else { "unprotected" };
             tracing::warn!(%link, link_mtu = mtu, inner_mtu, needed_mtu, "the longest frames pass {fate}");

@@ -12,6 +12,7 @@ mod failover;
 mod from_inner;
 mod from_link;
 mod interfaces;
+mod key;
 mod log_texts;
 mod peers;
 mod requests;
@@ -25,19 +26,22 @@ mod wait;
 pub(crate) use requests::Request;
 pub use start::StartError;
 
-use crate::bypass::BypassMode;
+use crate::bypass::{BypassMode, BypassOptions};
 use crate::capture::Taps;
 use crate::clock;
 use crate::loss_script::LossInjector;
 use crate::port::{Port, PortError};
 use crate::port_pair::{BACKUP_CHUNKS_MAX, PortPair, PortPairOptions};
 use crate::protocol_log::ProtocolLog;
+use crate::report::KeyTrouble;
 use crate::settings::{LinkSettings, ProtectionSettings};
 use failover::Failover;
 use interfaces::Interfaces;
+use key::growth;
 use linkmend_protocol::paths::Path;
 use linkmend_protocol::schedule::ClassQueues;
 use linkmend_protocol::trace::TracedLinkEnd;
+use linkmend_protocol::wire::{Seal, TAG_BYTES};
 use linkmend_protocol::{Event, FrameHandle, Instant, LinkEnd, Mode, ReceiveState, TransmitState};
 use nix::sys::eventfd::EventFd;
 use peers::Peers;
@@ -95,6 +99,7 @@ struct Counters {
     oversize_dropped_frames: u64,
     ambiguous_frames: u64,
     strange_frames: u64,
+    forged_frames: u64,
     malformed_frames: u64,
     queue_drops: u64,
     ecn_marked_frames: u64,
@@ -119,6 +124,9 @@ pub(crate) struct Engine {
     active: Path,
     failover: Option<Box<Failover>>,
     peers: Peers,
+    /// With a key.
+    seal: Option<Box<Seal>>,
+    key_trouble: Option<KeyTrouble>,
     seed: u64,
     requests: Receiver<Request>,
     wake: Arc<EventFd>,
@@ -156,7 +164,10 @@ impl Engine {
                 choice: settings.ports,
                 // The pool's parts are as large as with one link.
                 chunks: settings.pool_chunks + settings.backup.as_ref().map_or(0, |_| BACKUP_CHUNKS_MAX),
-                ..PortPairOptions::default()
+                bypass: BypassOptions {
+                    tag_bytes: settings.key.as_ref().map_or(0, |_| TAG_BYTES as u8),
+                    ..BypassOptions::default()
+                },
             };
             let backup = settings.backup.as_ref().map(|backup| backup.interface.as_str());
             PortPair::open_on_trial(&settings.inner, &settings.link, backup, &options)
@@ -182,14 +193,12 @@ impl Engine {
         let log = start::protocol_log(&settings, seed, config)?;
         let end =
             LinkEnd::new(config, seed).map_err(|error| StartError::Parameter { link: link(), error })?;
+        let seal = start::seal(&settings, &end)?;
         let ports = open_ports(&settings).map_err(|source| StartError::Port { link: link(), source })?;
         let end = TracedLinkEnd::new(end, log);
         tracing::info!(link = %settings.name, inner = ports.inner.description(), link_port = ports.link.description(), seed, "ports are open");
-        start::warn_without_bypass(&settings.name, &ports);
+        start::log_ports(&settings.name, &ports);
         let now = clock::now_ns();
-        if let Some(backup) = &ports.backup {
-            tracing::info!(link = %settings.name, backup = backup.description(), "the port of the second link is open");
-        }
         let longest = ports.ports().map(|port| port.interface().frame_bytes()).fold(0, usize::max);
         let chunks_per_frame = ports.pool.chunks_for(longest);
         let protection = settings.protection.clone();
@@ -199,7 +208,9 @@ impl Engine {
                 .map(Shaper::new),
             protection: protection.clone().unwrap_or_else(|| ProtectionSettings::new(Mode::Ordered)),
             settings,
-            interfaces: Interfaces::at_start(&ports),
+            interfaces: Interfaces::at_start(&ports, growth(seal.as_deref())),
+            seal,
+            key_trouble: None,
             peers: Peers::new([&ports.link, ports.backup.as_ref().unwrap_or(&ports.link)].map(Port::mac)),
             ports,
             end,

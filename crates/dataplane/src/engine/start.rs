@@ -1,6 +1,7 @@
 //! What a link end needs at its start besides its ports, and what may prevent it from starting.
 
 use super::failover::Failover;
+use crate::key_file::{self, KeyFileError};
 use crate::port::PortError;
 use crate::port_pair::PortPair;
 use crate::protocol_log::ProtocolLog;
@@ -8,7 +9,8 @@ use crate::settings::LinkSettings;
 use linkmend_diagnose::Diagnose;
 use linkmend_protocol::paths::Paths;
 use linkmend_protocol::trace::LogHeader;
-use linkmend_protocol::{Config, ConfigError};
+use linkmend_protocol::wire::Seal;
+use linkmend_protocol::{Config, ConfigError, LinkEnd};
 use std::path::PathBuf;
 
 /// Why a link end could not be started.
@@ -29,6 +31,15 @@ pub enum StartError {
         link: String,
         /// Which port, and why.
         source: PortError,
+    },
+    /// The key cannot be used.
+    #[error("link {link}: cannot take the key from {}", path.display())]
+    Key {
+        /// Name of the link.
+        link: String,
+        path: PathBuf,
+        /// What is wrong with it.
+        source: KeyFileError,
     },
     /// The protocol log cannot be written.
     #[error("link {link}: cannot write the protocol log {}", path.display())]
@@ -55,13 +66,17 @@ impl Diagnose for StartError {
     fn hint(&self) -> Option<String> {
         match self {
             StartError::Port { source, .. } => source.hint(),
+            StartError::Key { source, .. } => source.hint(),
             StartError::Parameter { .. } | StartError::ProtocolLog { .. } | StartError::System { .. } => None,
         }
     }
 }
 
-/// Logs what is missing where the kernel cannot forward by itself.
-pub(super) fn warn_without_bypass(link: &str, ports: &PortPair) {
+/// Logs the port of a second link, and what is missing where the kernel cannot forward by itself.
+pub(super) fn log_ports(link: &str, ports: &PortPair) {
+    if let Some(backup) = &ports.backup {
+        tracing::info!(%link, backup = backup.description(), "the port of the second link is open");
+    }
     if ports.bypass.is_none() {
         tracing::warn!(
             link,
@@ -82,6 +97,14 @@ pub(super) fn failover(settings: &LinkSettings, seed: u64) -> Result<Option<Box<
     Paths::new(backup.paths(), own as u32)
         .map(|paths| Some(Box::new(Failover::new(paths))))
         .map_err(|error| StartError::Parameter { link: settings.name.clone(), error })
+}
+
+/// What recognises the peer's frames, on a link with a key.
+pub(super) fn seal(settings: &LinkSettings, end: &LinkEnd) -> Result<Option<Box<Seal>>, StartError> {
+    let Some(path) = &settings.key else { return Ok(None) };
+    let failed = |source| StartError::Key { link: settings.name.clone(), path: path.clone(), source };
+    let key = key_file::read(path).map_err(failed)?;
+    Ok(Some(Box::new(Seal::new(key, end.nonce()))))
 }
 
 /// Opens the protocol log, if one is configured.

@@ -6,8 +6,8 @@ use crate::port_pair::PortPair;
 use linkmend_protocol::paths::Path;
 use linkmend_protocol::schedule::{Next, PortRoom, Round, Waiting};
 use linkmend_protocol::wire::{
-    self, ADDRESSES_BYTES, CONTROL_FRAME_MAX, Departure, Encapsulation, HEADER_GROWTH_MAX, OtherEnd,
-    VLAN_TAG_BYTES, VLAN_TAGS_MAX,
+    self, ADDRESSES_BYTES, CONTROL_FRAME_MAX, Departure, Encapsulation, OtherEnd, VLAN_TAG_BYTES,
+    VLAN_TAGS_MAX,
 };
 use linkmend_protocol::{Admission, Control, Format, FrameHandle, Instant, Transmit};
 
@@ -53,7 +53,7 @@ impl Engine {
 
     fn send_normal(&mut self, now: u64, waiting: Waiting<FrameHandle>, admission: Admission) {
         let Waiting { frame, bytes, mode } = waiting;
-        let fits_with_header = bytes as usize + HEADER_GROWTH_MAX <= self.interfaces.link_frame_bytes();
+        let fits_with_header = self.interfaces.takes_with_header(bytes as usize);
         let protectable =
             fits_with_header && wire::can_protect(self.settings.format, self.ports.pool.head(frame));
         if admission == Admission::Protected
@@ -61,7 +61,8 @@ impl Engine {
             && let Some(header) = self.end.send(Instant(now), mode, frame, bytes)
         {
             let head = self.ports.pool.head(frame);
-            if let Some(encapsulation) = wire::encapsulate(self.settings.format, &header, head) {
+            if let Some(mut encapsulation) = wire::encapsulate(self.settings.format, &header, head) {
+                self.seal_data(frame, &header, &mut encapsulation);
                 self.wrap(frame, &encapsulation);
             }
             self.post(now, frame);
@@ -139,16 +140,23 @@ impl Engine {
             return None;
         }
         let ack = self.end.poll_piggyback(Instant(now))?;
-        wire::encapsulate_ack(format, ack, self.ports.pool.head(frame))
+        let mut encapsulation = wire::encapsulate_ack(format, ack, self.ports.pool.head(frame))?;
+        self.seal_ack(frame, ack, &mut encapsulation)?;
+        Some(encapsulation)
     }
 
     fn send_control(&mut self, now: u64, control: &Control) {
         self.send_control_on(now, self.active, control);
+        // Before the ends have met, no probe can be sealed, and the link in use may be dead.
+        let is_hello = matches!(control, Control::Hello { .. });
+        if is_hello && self.seal.is_some() && self.failover.is_some() {
+            self.send_control_on(now, self.active.other(), control);
+        }
     }
 
     pub(super) fn send_control_on(&mut self, now: u64, path: Path, control: &Control) {
         let mut buffer = [0; CONTROL_FRAME_MAX];
-        let length = wire::emit_control(control, self.ports.on(path).mac(), &mut buffer);
+        let Some(length) = self.emit_control(path, control, &mut buffer) else { return };
         let frame = self.ports.pool.copy_in(&buffer[..length]);
         self.send_copied(now, path, frame);
     }

@@ -32,6 +32,7 @@ pub(super) const COUNTERS: &[Counter] = counters! { Counter, report:
     oversize_dropped_frames = "Frames too long for the link even without a header",
     ambiguous_frames = "Frames of a host dropped because the other end could take them for Linkmend's",
     strange_frames = "Control frames ignored because they are not the peer's",
+    forged_frames = "Frames dropped because they do not have the peer's seal, on a link with a key",
     retransmitted_copies = "Retransmitted copies sent",
     abandoned_frames = "Frames of unknown fate because their session ended",
     dummies_sent = "Dummy frames sent",

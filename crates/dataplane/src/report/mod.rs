@@ -7,7 +7,9 @@ mod state;
 
 pub use failover::{FailoverReport, LastChangeReport};
 pub use rates::Rates;
-pub use state::{ChangeReason, FallbackLevel, Format, Mode, Path, PortState, ReceiveState, TransmitState};
+pub use state::{
+    ChangeReason, FallbackLevel, Format, KeyTrouble, Mode, Path, PortState, ReceiveState, TransmitState,
+};
 
 use crate::bypass::Steering;
 use crate::corruption::CorruptionModel;
@@ -50,6 +52,12 @@ pub struct LinkReport {
     pub measured_loss: Option<f64>,
     /// Whether the peer speaks Linkmend.
     pub peer_known: bool,
+    /// Whether this end has a key.
+    #[serde(default)]
+    pub has_key: bool,
+    /// Why the two ends cannot believe each other.
+    #[serde(default)]
+    pub key_trouble: Option<KeyTrouble>,
     /// The peer's header format, if it differs from this end's. Frames pass unprotected then.
     #[serde(default)]
     pub mismatched_format: Option<Format>,
@@ -185,6 +193,9 @@ pub struct CountersReport {
     /// Control frames of ends that are not the peer, and were ignored.
     #[serde(default)]
     pub strange_frames: u64,
+    /// Frames without the peer's seal, on a link with a key.
+    #[serde(default)]
+    pub forged_frames: u64,
     /// Retransmitted copies sent.
     pub retransmitted_copies: u64,
     /// Frames whose fate is unknown because their session ended (peer lost).

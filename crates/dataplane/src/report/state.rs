@@ -195,6 +195,18 @@ impl From<InterfaceState> for PortState {
     }
 }
 
+/// Why the two ends of a link cannot believe each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyTrouble {
+    /// This end has a key, and the other says hello without.
+    OtherHasNone,
+    /// Both have one, and they differ.
+    KeysDiffer,
+    /// The other end has a key, and this one has none.
+    OnlyOtherHas,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

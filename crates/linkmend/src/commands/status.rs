@@ -6,8 +6,8 @@ use crate::output::print;
 use linkmend_dataplane::bypass::Steering;
 use linkmend_dataplane::health::BACKLOG_HINT;
 use linkmend_dataplane::report::{
-    BufferReport, CountersReport, DaemonReport, FailoverReport, FallbackLevel, Format, Path, PortReport,
-    PortState, ThirdEndReport, TransmitState,
+    BufferReport, CountersReport, DaemonReport, FailoverReport, FallbackLevel, Format, KeyTrouble, Path,
+    PortReport, PortState, ThirdEndReport, TransmitState,
 };
 use linkmend_dataplane::{CorruptionModel, LinkReport};
 use linkmend_report::quantity::{bytes, count, duration, loss_rate, percent};
@@ -233,6 +233,14 @@ fn peer(report: &LinkReport) -> String {
         let own = report.parameters.format;
         return format!("it uses format {peer}, this end {own}; set the same one");
     }
+    if let Some(trouble) = report.key_trouble {
+        return match trouble {
+            KeyTrouble::OtherHasNone => "has no key, and this end has one; set the same one, or none",
+            KeyTrouble::KeysDiffer => "has another key than this end; set the same one",
+            KeyTrouble::OnlyOtherHas => "has a key, and this end has none; set the same one, or none",
+        }
+        .to_owned();
+    }
     if report.parameters.format == Format::Linkguardian {
         // The authors' protocol has no hello.
         let answers = match report.transmit_state {
@@ -326,6 +334,7 @@ fn troubles(counters: &CountersReport) -> Vec<String> {
         (counters.peers_lost, "times the peer fell silent"),
         (counters.malformed_frames, "malformed frames"),
         (counters.control_rejected, "control frames rejected"),
+        (counters.forged_frames, "frames without the peer's seal, dropped"),
         (counters.strange_frames, "control frames that are not the peer's, ignored"),
         (counters.stalls, "stalls of the daemon"),
     ]

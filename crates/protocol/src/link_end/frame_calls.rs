@@ -4,6 +4,7 @@ use super::{Admission, Control, LinkEnd, Reception, RoundTrips, Transmit};
 use crate::frame::{DataHeader, FrameHandle, PiggybackAck};
 use crate::mode::Mode;
 use crate::sequence::SequenceNumber;
+use crate::session::SessionNumber;
 use crate::time::Instant;
 
 /// Calls of the sending direction.
@@ -77,6 +78,31 @@ impl LinkEnd {
     #[inline]
     pub fn is_paused(&self) -> bool {
         self.sending.is_paused()
+    }
+
+    /// The session and the whole number of a frame that was sent with this header, which its tag covers.
+    /// `None` if it is not of this session's window.
+    pub fn number_sent(&self, header: &DataHeader) -> Option<(SessionNumber, u64)> {
+        let next = self.sending.senders[header.mode].next();
+        Some((self.sending.transmit.session, header.sequence.expand(next)?))
+    }
+
+    /// The same for a frame that arrived, by what was received before. `None` without a session, too.
+    pub fn number_received(&self, header: &DataHeader) -> Option<(SessionNumber, u64)> {
+        let highest = self.receiving.receivers[header.mode].highest();
+        Some((self.receiving.receive.active?, header.sequence.expand(highest)?))
+    }
+
+    /// The session and the whole number of an ACK that leaves. `None` as above.
+    pub fn number_acknowledging(&self, ack: PiggybackAck) -> Option<(SessionNumber, u64)> {
+        let highest = self.receiving.receivers[ack.mode].highest();
+        Some((self.receiving.receive.active?, ack.next.expand(highest)?))
+    }
+
+    /// The same for an ACK that arrived.
+    pub fn number_acknowledged(&self, ack: PiggybackAck) -> Option<(SessionNumber, u64)> {
+        let next = self.sending.senders[ack.mode].next();
+        Some((self.sending.transmit.session, ack.next.expand(next)?))
     }
 
     /// Frames sent and not yet acknowledged.

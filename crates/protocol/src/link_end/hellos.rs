@@ -80,6 +80,11 @@ impl LinkEnd {
         self.shared.peer.proofs > 0
     }
 
+    /// The nonce of this end's start.
+    pub const fn nonce(&self) -> u64 {
+        self.shared.peer.nonce
+    }
+
     /// How often the peer has proved that it hears this end. If handling a control frame adds one, its writer is the peer.
     pub const fn proofs(&self) -> u64 {
         self.shared.peer.proofs

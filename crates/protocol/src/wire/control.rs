@@ -1,10 +1,11 @@
 //! Linkmend's control frames: EtherType 0x88B5, kind "control", magic, body by type, zero padding.
 
 use super::reader::Reader;
+use super::seal::{CONTROL_SEAL_BYTES, Seal};
 use super::writer::Writer;
 use super::{
     CONTROL_ADDRESS, ETHERNET_HEADER_BYTES, FRAME_BYTES_MIN_IN_MEMORY, MAGIC, compact, ethertype,
-    priority_pause, probe,
+    ethertype_of, priority_pause, probe,
 };
 use crate::config::Format;
 use crate::frame::{Feedback, LaneFeedback, MissingRun, RANGES_MAX, RUN_LENGTH_MAX, SequenceRange};
@@ -14,12 +15,17 @@ use crate::sequence::{LongSequenceNumber, SequenceNumber};
 use crate::session::SessionNumber;
 
 /// Longest control frame, without frame check sequence.
-pub const CONTROL_FRAME_MAX: usize =
-    ETHERNET_HEADER_BYTES + 1 + MAGIC.len() + FEEDBACK_FIXED + 2 * (LANE_FIXED + 4 * RANGES_MAX);
+pub const CONTROL_FRAME_MAX: usize = ETHERNET_HEADER_BYTES
+    + 1
+    + MAGIC.len()
+    + FEEDBACK_FIXED
+    + 2 * (LANE_FIXED + 4 * RANGES_MAX)
+    + CONTROL_SEAL_BYTES;
 
 const FEEDBACK_FIXED: usize = 4 + 2 + 2 + 4 + 2;
 const LANE_FIXED: usize = 1 + 4 + 3 * 2 + 1;
 
+const KIND: u8 = 0b11 << 6;
 const KIND_CONTROL: u8 = 0b10 << 6;
 /// Without a body, as up to version 0.1.
 const OLD_HELLO: u8 = 0;
@@ -50,6 +56,33 @@ const _: () = assert!(RUN_LENGTH_MAX == RUN_OVERFLOWED - 1);
 
 /// Writes a whole control frame, padded to 60 bytes, and returns its length.
 pub fn emit_control(control: &Control, source: [u8; 6], out: &mut [u8; CONTROL_FRAME_MAX]) -> usize {
+    let length = emit(control, source, out);
+    pad(out, length)
+}
+
+/// The same with the seal of a link with a key. `None` if the frame cannot be sealed yet, and so not be sent.
+pub fn emit_sealed(
+    control: &Control,
+    source: [u8; 6],
+    out: &mut [u8; CONTROL_FRAME_MAX],
+    seal: &mut Seal,
+) -> Option<usize> {
+    let end = emit(control, source, out);
+    let length = seal.close_control(control, out, end)?;
+    Some(pad(out, length))
+}
+
+/// Where the body of a control frame with magic ends, and its seal would begin.
+pub fn control_end(frame: &[u8]) -> Option<usize> {
+    let rest =
+        frame.get(ETHERNET_HEADER_BYTES..).filter(|_| ethertype_of(frame) == Some(ethertype::TRANSPARENT))?;
+    let (&first, body) = rest.split_first()?;
+    let body = body.strip_prefix(&MAGIC).filter(|_| first & KIND == KIND_CONTROL)?;
+    let (_, length) = parse_to_end(first & !KIND, body)?;
+    Some(ETHERNET_HEADER_BYTES + 1 + MAGIC.len() + length)
+}
+
+fn emit(control: &Control, source: [u8; 6], out: &mut [u8; CONTROL_FRAME_MAX]) -> usize {
     out[..6].copy_from_slice(&CONTROL_ADDRESS);
     out[6..12].copy_from_slice(&source);
     let mut writer = Writer { out, at: 12 };
@@ -64,7 +97,10 @@ pub fn emit_control(control: &Control, source: [u8; 6], out: &mut [u8; CONTROL_F
         writer.put(&ethertype::TRANSPARENT.to_be_bytes());
         emit_body(control, &mut writer);
     }
-    let length = writer.at;
+    writer.at
+}
+
+fn pad(out: &mut [u8; CONTROL_FRAME_MAX], length: usize) -> usize {
     let padded = length.max(FRAME_BYTES_MIN_IN_MEMORY);
     out[length..padded].fill(0);
     padded
@@ -153,26 +189,36 @@ fn emit_feedback(feedback: &Feedback, writer: &mut Writer) {
 
 /// `body` starts behind the magic.
 pub(super) fn parse(kind: u8, body: &[u8]) -> Option<Control> {
+    parse_to_end(kind, body).map(|(control, _)| control)
+}
+
+/// The control frame, and the length of its body.
+fn parse_to_end(kind: u8, body: &[u8]) -> Option<(Control, usize)> {
     let mut reader = Reader(body);
+    let control = parse_body(kind, &mut reader)?;
+    Some((control, body.len() - reader.0.len()))
+}
+
+fn parse_body(kind: u8, reader: &mut Reader<'_>) -> Option<Control> {
     match kind {
         HELLO => return Some(Control::Hello { nonce: reader.u64()?, echo: reader.u64()? }),
         OLD_HELLO => return Some(Control::OldHello),
         _ => {}
     }
     if kind == PROBE {
-        return probe::parse(&mut reader).map(Control::Probe);
+        return probe::parse(reader).map(Control::Probe);
     }
     let session = SessionNumber(reader.u32()?);
     Some(match kind {
-        INIT => Control::Init { session, format: parse_format(&mut reader)? },
+        INIT => Control::Init { session, format: parse_format(reader)? },
         INIT_ECHO => Control::InitEcho {
             session,
             nonce: reader.u32()?,
             window_frames: reader.u32()?,
-            format: parse_format(&mut reader)?,
+            format: parse_format(reader)?,
         },
         START => Control::Start { session, nonce: reader.u32()? },
-        FEEDBACK => Control::Feedback(parse_feedback(session, &mut reader)?),
+        FEEDBACK => Control::Feedback(parse_feedback(session, reader)?),
         DUMMY => {
             let stamp = reader.u16()?;
             let mut numbers = [LongSequenceNumber(0); 4];

@@ -362,7 +362,10 @@ fn the_longest_feedback_fits_a_control_frame() {
         lanes: PerMode([lane, lane]),
     };
     let mut out = [0; CONTROL_FRAME_MAX];
-    assert_eq!(emit_control(&Control::Feedback(feedback), [0; 6], &mut out), CONTROL_FRAME_MAX);
+    assert_eq!(
+        emit_control(&Control::Feedback(feedback), [0; 6], &mut out),
+        CONTROL_FRAME_MAX - CONTROL_SEAL_BYTES
+    );
     assert_eq!(parse(&out), LinkFrame::Control(Control::Feedback(feedback)));
     // One run more than there is room for.
     out[12 + 6 + 14 + 11] = 33;

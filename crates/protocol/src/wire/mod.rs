@@ -13,11 +13,12 @@ mod own;
 mod priority_pause;
 mod probe;
 mod reader;
+mod seal;
 mod transparent;
 mod writer;
 
 pub use compact::COMPACT_HEADER_BYTES;
-pub use control::{CONTROL_FRAME_MAX, emit_control};
+pub use control::{CONTROL_FRAME_MAX, control_end, emit_control, emit_sealed};
 pub use ethernet::{
     ADDRESSES_BYTES, ETHERNET_HEADER_BYTES, FCS_BYTES, FRAME_BYTES_MIN, FRAME_BYTES_MIN_IN_MEMORY,
     FULL_FRAME_BYTES_IN_MEMORY, INTERPACKET_GAP_BYTES, PREAMBLE_BYTES, Untagged, VLAN_TAG_BYTES,
@@ -25,6 +26,10 @@ pub use ethernet::{
 };
 pub use own::{Departure, OtherEnd, depart};
 pub use priority_pause::parse_priority_pause;
+pub use seal::{
+    BadKey, CONTROL_SEAL_BYTES, Genuineness, LinkKey, Seal, TAG_BYTES, Tagged, TaggedHeader, is_sealed,
+    without_tag,
+};
 pub use transparent::CODED_ETHERTYPES;
 
 use crate::config::Format;
@@ -36,8 +41,10 @@ use crate::link_end::Control;
 pub const MAGIC: [u8; 3] = *b"LM1";
 /// Destination of control frames: a locally administered group address that bridges and radios forward.
 pub const CONTROL_ADDRESS: [u8; 6] = [0x03, b'L', b'i', b'n', b'k', b'm'];
-/// Largest number of bytes that a header adds to a frame.
+/// Largest number of bytes that a header adds to a frame, without the tag of a link with a key.
 pub const HEADER_GROWTH_MAX: usize = 8;
+/// Largest number of bytes that a header with a tag adds to a frame.
+pub const SEALED_GROWTH_MAX: usize = HEADER_GROWTH_MAX + TAG_BYTES;
 
 /// The bit in the first byte of a data header that marks a copy, the same in both formats.
 const RETRANSMITTED: u8 = 1 << 3;
@@ -45,7 +52,7 @@ const RETRANSMITTED: u8 = 1 << 3;
 /// How to turn a frame into a protected or escaped one: behind the MAC addresses, replace `removes` bytes by `bytes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Encapsulation {
-    buffer: [u8; 10],
+    buffer: [u8; 10 + TAG_BYTES],
     length: u8,
     /// Bytes of the original that are not kept (its EtherType, where a code stands for it).
     pub removes: u8,
@@ -63,7 +70,7 @@ impl Encapsulation {
     }
 
     fn new(removes: u8) -> Self {
-        Encapsulation { buffer: [0; 10], length: 0, removes }
+        Encapsulation { buffer: [0; 10 + TAG_BYTES], length: 0, removes }
     }
 
     fn push(&mut self, bytes: &[u8]) {
@@ -179,7 +186,8 @@ pub fn is_compact(frame: &[u8]) -> bool {
     ethertype_of(frame) == Some(ethertype::COMPACT)
 }
 
-fn ethertype_of(frame: &[u8]) -> Option<u16> {
+/// The EtherType of a frame, which is that of a tag if it has one.
+pub fn ethertype_of(frame: &[u8]) -> Option<u16> {
     let bytes = frame.get(ADDRESSES_BYTES..ETHERNET_HEADER_BYTES)?;
     Some(u16::from_be_bytes([bytes[0], bytes[1]]))
 }

@@ -42,6 +42,7 @@ pub fn wire(data: &[u8]) {
         }
         LinkFrame::Foreign | LinkFrame::Malformed => {}
     }
+    judge(data);
     if let Some(pause) = wire::parse_priority_pause(data) {
         let mut out = [0xff; wire::CONTROL_FRAME_MAX];
         let length = wire::emit_control(&pause, [2, 0, 0, 0, 0, 1], &mut out);
@@ -52,6 +53,27 @@ pub fn wire(data: &[u8]) {
         let wrapped = wrap(data, &escape);
         let LinkFrame::Escaped(decapsulation) = wire::parse(&wrapped) else { panic!("not escaped") };
         assert_eq!(restore(&wrapped, &decapsulation), data);
+    }
+}
+
+/// Nobody who lacks the key of a link is believed there.
+fn judge(data: &[u8]) {
+    let key = "000102030405060708090a0b0c0d0e0f".parse().expect("a key");
+    let mut seal = wire::Seal::new(key, 1);
+    seal.meet(2, 1);
+    match wire::parse(data) {
+        LinkFrame::Control(control) => {
+            if let Some(end) = wire::control_end(data) {
+                assert!(end <= data.len());
+                assert_ne!(seal.open_control(&control, data, end), wire::Genuineness::Genuine);
+            }
+        }
+        LinkFrame::Data { decapsulation, .. } | LinkFrame::Acknowledging { decapsulation, .. } => {
+            if let Some((_, decapsulation)) = wire::without_tag(data, decapsulation) {
+                assert!(wire::ADDRESSES_BYTES + decapsulation.removes <= data.len());
+            }
+        }
+        LinkFrame::Escaped(_) | LinkFrame::Foreign | LinkFrame::Malformed => {}
     }
 }
 

@@ -41,6 +41,42 @@ fn send(ends: &mut [LinkEnd; 2], now: Instant, frame: u32, lost: bool) {
     }
 }
 
+/// A header has 17 bits of a number, and a tag covers all 64, however many frames were sent and lost before.
+#[test]
+fn both_ends_know_the_whole_number_of_a_frame_and_of_an_ack() {
+    let (mut ends, mut now) = in_session(Format::Transparent);
+    for count in 0..300_000_u32 {
+        now = now + Ticks(100);
+        let header = ends[0].send(now, Mode::Ordered, FrameHandle(count), 100).expect("admitted");
+        let sent = ends[0].number_sent(&header).expect("in the window");
+        assert!(count % 100 != 7 || sent.1 != u64::from(header.sequence.number()), "it is longer");
+        assert_eq!(ends[1].number_received(&header), Some(sent));
+        if count % 100 != 7 {
+            ends[1].handle_data(now, &header, FrameHandle(count), 100);
+        }
+        while let Some(Transmit::Retransmission { header, frame }) = ends[0].poll_retransmission() {
+            let sent = ends[0].number_sent(&header);
+            assert_eq!(ends[1].number_received(&header), sent, "a copy");
+            ends[1].handle_data(now, &header, frame, 100);
+        }
+        for from in [0, 1] {
+            while let Some(control) = ends[from].poll_urgent(now) {
+                ends[1 - from].handle_control(now, &control);
+            }
+        }
+        while ends[1].poll_deliver().is_some() {}
+        while ends[0].poll_release().is_some() {}
+        if count % 10 == 0
+            && let Some(ack) = ends[1].poll_piggyback(now)
+        {
+            let numbered = ends[1].number_acknowledging(ack);
+            assert!(numbered.is_some());
+            assert_eq!(ends[0].number_acknowledged(ack), numbered);
+            ends[0].handle_ack(now, ack);
+        }
+    }
+}
+
 #[test]
 fn a_loss_is_urgent_until_it_has_been_reported() {
     let (mut ends, now) = in_session(Format::Transparent);

@@ -91,7 +91,7 @@ impl HostPort {
         };
         let (link, peer) = (config.name().to_owned(), config.inner.interface());
         let link_mtu = usable(config, &config.link)?.mtu;
-        let mtu = link_mtu.saturating_sub(growth());
+        let mtu = link_mtu.saturating_sub(growth(config.key.is_some()));
         if mtu < MTU_MIN {
             let link_interface = config.link.clone();
             return Err(MtuTooSmall { link, link_interface, link_mtu, mtu });
