@@ -8,7 +8,7 @@ use linkmend_sim::network::{
     Balance, Frame, LinkId, Network, NodeId, Observer, Opening, Plan, PortId, Schemes, Side, Traffic,
 };
 use linkmend_sim::time::{Rate, Time};
-use linkmend_topology::file::{HostLink, Loaded, TopologyFileOptions, parse_topology};
+use linkmend_topology::file::{HostLink, Loaded, TopologyFileOptions, Understood, parse_topology};
 use linkmend_topology::graph::star;
 use linkmend_topology::{Cable, Graph, NodeKind, SwitchId, fat_tree};
 
@@ -168,8 +168,14 @@ fn a_network_of_thousands_of_nodes_from_a_file_that_names_its_hosts_runs_like_th
         HostLink { host, switch, port: None, speed: None, length: None }
     };
     let host_links = generated.hosts().map(at_its_tor).collect();
-    let written =
-        Loaded { topology, host_links, lengths: Vec::new(), cables: Vec::new(), warnings: Vec::new() };
+    let written = Loaded {
+        topology,
+        host_links,
+        lengths: Vec::new(),
+        cables: Vec::new(),
+        warnings: Vec::new(),
+        understood: Understood::default(),
+    };
     let mut text = Vec::new();
     written.write(&mut text).expect("memory can be written");
     let read = parse_topology(text, "net.yaml", &TopologyFileOptions::default()).expect("it reads back");
