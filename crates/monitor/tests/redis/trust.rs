@@ -85,6 +85,48 @@ fn whoever_has_no_key_is_not_believed_and_keeps_no_agent_from_writing() {
     assert_eq!(states(&mut sealed(&server, "leaf1")), [request(3)]);
 }
 
+/// One field that nobody had sealed kept all agents from saying anything about a link, for ever.
+#[test]
+fn what_nobody_has_sealed_keeps_no_agent_from_writing_whatever_it_is() {
+    if !is_installed("what_nobody_has_sealed_keeps_no_agent_from_writing_whatever_it_is") {
+        return;
+    }
+    let server = Server::start(&[]);
+    let (mut leaf, mut spine) = (sealed(&server, "leaf1"), sealed(&server, "spine1"));
+    assert_eq!((states(&mut leaf), states(&mut spine)), (vec![], vec![]));
+    let mut by_hand = server.connect();
+    let long = "x".repeat(100_000);
+    let mut generation = 0;
+    for fields in [
+        &["version", "x"][..],
+        &["version", "2"],
+        &["version", "\u{1b}]0;x\u{7}"],
+        &["version", &long],
+        &["request-seal", &long],
+        &["acknowledgement", &long],
+    ] {
+        // Before there is anything of the direction, and nobody is told.
+        redis::cmd("DEL").arg(KEY).exec(&mut by_hand).expect("deleted");
+        if fields[0] == "version" {
+            redis::cmd("HSET").arg(KEY).arg(fields).exec(&mut by_hand).expect("written");
+        }
+        generation += 1;
+        leaf.put(&port("leaf1/a"), request(generation)).expect("put");
+        assert_eq!(states(&mut spine), [request(generation)], "{:.20}", fields[1]);
+        // Beside what its agent has said.
+        overwrite(&server, fields);
+        assert_eq!(states(&mut spine), [DirectionState::default()], "{:.20}", fields[1]);
+        leaf.put(&port("leaf1/a"), request(generation)).expect("put again");
+        assert_eq!(states(&mut spine), [request(generation)], "{:.20}", fields[1]);
+        states(&mut leaf);
+    }
+    let told = spine.trouble().expect("it is said");
+    assert!(told.contains("its version is x, this program knows 1"), "{told}");
+    redis::cmd("SET").arg(KEY).arg("x").exec(&mut by_hand).expect("set");
+    leaf.put(&port("leaf1/a"), request(9)).expect("put");
+    assert_eq!(states(&mut spine), [request(9)]);
+}
+
 #[test]
 fn findings_are_those_of_their_agent() {
     if !is_installed("findings_are_those_of_their_agent") {

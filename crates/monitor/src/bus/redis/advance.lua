@@ -4,10 +4,12 @@
 -- of the acknowledgement; '' for none.
 local kind = redis.call('TYPE', KEYS[1]).ok
 if kind ~= 'none' and kind ~= 'hash' then
-    return 'it is a ' .. kind .. ' and no hash'
+    redis.call('DEL', KEYS[1])
 end
 local known = redis.call('HMGET', KEYS[1], 'version', 'request-generation', 'acknowledgement-generation')
-if known[1] and known[1] ~= ARGV[1] then
+-- A later program may have written it, whose versions go on counting. What is no such number is nobody's, and keeps nobody from
+-- writing.
+if known[1] and known[1] ~= ARGV[1] and string.find(known[1], '^[1-9]%d?$') then
     return 'its version is ' .. known[1] .. ', this program knows ' .. ARGV[1]
 end
 
@@ -30,7 +32,7 @@ for part, name in ipairs({ 'request', 'acknowledgement' }) do
         before = nil
     end
     if json ~= '' and not (before and older(generation, before)) then
-        if before ~= generation or there ~= json then
+        if before ~= generation or there ~= json or known[1] ~= ARGV[1] then
             redis.call('HSET', KEYS[1], 'version', ARGV[1], name, json, name .. '-generation', generation)
             if seal == '' then
                 redis.call('HDEL', KEYS[1], name .. '-seal')

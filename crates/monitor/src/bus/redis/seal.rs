@@ -19,8 +19,10 @@ const KEY_BYTES: usize = 32;
 const FILE_BYTES_MOST: u64 = 4 << 20;
 /// Stands for all agents that have no line of their own.
 const ALL: &str = "*";
-/// Tells these seals from whatever else is made with the same key.
-const PURPOSE: &str = "linkmend corruptd bus 1";
+/// Of what is in Redis: it increases when the meaning of the fields changes.
+pub(super) const VERSION: &str = "1";
+/// Tells these seals from whatever else is made with the same key. The version follows.
+const PURPOSE: &str = "linkmend corruptd bus";
 
 /// What is sealed, so that one thing cannot be taken for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,7 +91,7 @@ impl Keys {
     }
 
     /// The keys in a text, or the first line that is none.
-    fn parse(text: &str) -> Result<Keys, (usize, String)> {
+    pub(super) fn parse(text: &str) -> Result<Keys, (usize, String)> {
         let mut of = BTreeMap::new();
         for (line, text) in text.lines().enumerate() {
             let text = text.trim();
@@ -120,8 +122,21 @@ impl Keys {
 
     /// The seal of an agent for a text that stands in `place`, with this number. Without a key there is none.
     pub(super) fn seal(&self, agent: &str, number: u64, kind: Kind, place: &str, text: &str) -> String {
+        self.seal_version(VERSION, agent, number, kind, place, text)
+    }
+
+    /// The same of a text that this version of programs understands.
+    pub(super) fn seal_version(
+        &self,
+        version: &str,
+        agent: &str,
+        number: u64,
+        kind: Kind,
+        place: &str,
+        text: &str,
+    ) -> String {
         let Some(key) = self.of(agent) else { return String::new() };
-        let tag = hmac::sign(key, &message(agent, number, kind, place, text));
+        let tag = hmac::sign(key, &message(version, agent, number, kind, place, text));
         let mut seal = format!("{agent} {number} ");
         for byte in tag.as_ref() {
             // Writing to a string does not fail.
@@ -132,6 +147,18 @@ impl Keys {
 
     /// Who has sealed a text that stands in `place`.
     pub(super) fn open(&self, seal: &str, kind: Kind, place: &str, text: &str) -> Result<Sealed, Doubt> {
+        self.open_version(VERSION, seal, kind, place, text)
+    }
+
+    /// Who has sealed a text as one of this version, be it one that this program does not know.
+    pub(super) fn open_version(
+        &self,
+        version: &str,
+        seal: &str,
+        kind: Kind,
+        place: &str,
+        text: &str,
+    ) -> Result<Sealed, Doubt> {
         let [agent, number, digits] = seal.split(' ').collect::<Vec<_>>()[..] else {
             return Err(Doubt::Forged("it has no seal"));
         };
@@ -139,7 +166,7 @@ impl Keys {
             return Err(Doubt::Forged("its seal makes no sense"));
         };
         let Some(key) = self.of(agent) else { return Err(Doubt::NoKey(agent.chars().take(80).collect())) };
-        match hmac::verify(key, &message(agent, number, kind, place, text), &tag) {
+        match hmac::verify(key, &message(version, agent, number, kind, place, text), &tag) {
             Ok(()) => Ok(Sealed { agent: agent.to_owned(), number }),
             Err(_) => Err(Doubt::Forged("its seal is of another key")),
         }
@@ -153,10 +180,10 @@ pub(super) fn number() -> u64 {
 }
 
 /// All parts with their lengths, so that none can be taken for a piece of another.
-fn message(agent: &str, number: u64, kind: Kind, place: &str, text: &str) -> Vec<u8> {
-    let number = number.to_string();
+fn message(version: &str, agent: &str, number: u64, kind: Kind, place: &str, text: &str) -> Vec<u8> {
+    let (number, purpose) = (number.to_string(), format!("{PURPOSE} {version}"));
     let mut message = Vec::with_capacity(text.len() + place.len() + 128);
-    for part in [PURPOSE, agent, &number, kind.name(), place, text] {
+    for part in [&purpose, agent, &number, kind.name(), place, text] {
         message.extend((part.len() as u64).to_be_bytes());
         message.extend(part.as_bytes());
     }

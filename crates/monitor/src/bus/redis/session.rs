@@ -3,7 +3,7 @@
 use super::findings;
 use super::holder::Holder;
 use super::keys::Keys;
-use super::seal::Kind;
+use super::seal::{Kind, VERSION};
 use super::stored::{self, FIELD_BYTES_MOST, FIELDS};
 use super::trust::Trust;
 use crate::PortName;
@@ -189,19 +189,17 @@ impl Session {
         };
         let request_seal = seal(Kind::Request, &mut request);
         let acknowledgement_seal = seal(Kind::Acknowledgement, &mut acknowledgement);
-        script
-            .key(&place)
-            .key(&self.keys.index)
-            .key(&self.keys.events)
-            .arg(stored::VERSION)
-            .arg(port.to_string())
-            .arg(EVENTS_KEPT)
-            .arg(generation_most(now()))
-            .arg(&request)
-            .arg(request_seal)
-            .arg(&acknowledgement)
-            .arg(acknowledgement_seal)
-            .invoke(&mut self.connection)
+        let mut call = script.key(&place);
+        call.key(&self.keys.index).key(&self.keys.events);
+        call.arg(VERSION).arg(port.to_string()).arg(EVENTS_KEPT).arg(generation_most(now()));
+        call.arg(&request).arg(request_seal).arg(&acknowledgement).arg(acknowledgement_seal);
+        let why: String = call.invoke(&mut self.connection)?;
+        if why.is_empty() || !trust.has_keys() {
+            return Ok(why);
+        }
+        // It may be nobody's: reading it takes it out then.
+        self.read_directions(&[port.to_string()], trust, &mut Heard::default())?;
+        call.invoke(&mut self.connection)
     }
 
     /// What has changed, or everything if it is time for that.
@@ -324,9 +322,24 @@ impl Session {
                 // A key that is something else is nobody's fault but that key's.
                 _ => Err("it is no hash".to_owned()),
             };
+            let place = self.keys.direction(&port);
+            let usable = parts.as_ref().map_err(String::clone).and_then(|parts| match parts {
+                Some(parts) => parts.check_version(),
+                None => Ok(()),
+            });
+            if let Err(why) = usable {
+                let parts = parts.ok().flatten();
+                let state = if trust.refuses(&place, &port, parts.as_ref(), &why) {
+                    self.take_out(&place)?;
+                    Ok(DirectionState::default())
+                } else {
+                    Err(why)
+                };
+                heard.states.push((port, state));
+                continue;
+            }
             match parts {
                 Ok(Some(mut parts)) => {
-                    let place = self.keys.direction(&port);
                     let forged = trust.judge(&place, &port, &mut parts);
                     self.forget(&place, forged)?;
                     heard.states.push((port, parts.state(generation_most(now()))));
@@ -336,6 +349,14 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Deletes what no agent has written. If one writes meanwhile, it does so again within a minute.
+    fn take_out(&mut self, place: &str) -> Result<(), RedisError> {
+        if self.read_only {
+            return Ok(());
+        }
+        cmd("DEL").arg(place).exec(&mut self.connection)
     }
 
     /// Makes room for what agents have to say where somebody else has written.

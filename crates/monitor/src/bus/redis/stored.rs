@@ -1,13 +1,14 @@
 //! A direction as it is in Redis: a hash of JSON texts, the generations that the script compares, and seals.
 
-use super::seal::Kind;
+use super::seal::{Kind, VERSION};
 use crate::exchange::DirectionState;
 use ::redis::{FromRedisValue, Value};
+use linkmend_diagnose::excerpt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Increases when the meaning of the fields changes.
-pub(super) const VERSION: &str = "1";
+/// What is shown of a version that is none.
+const VERSION_SHOWN_MOST: usize = 20;
 /// The fields, in the order in which [`parts`] takes them.
 pub(super) const FIELDS: [&str; 7] = [
     "version",
@@ -25,13 +26,14 @@ pub(super) const FIELD_BYTES_MOST: usize = 64 << 10;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Part {
     pub text: Option<String>,
-    generation: Option<String>,
+    pub generation: Option<String>,
     pub seal: Option<String>,
 }
 
 /// The two parts of a direction.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Parts {
+    pub version: String,
     pub request: Part,
     pub acknowledgement: Part,
 }
@@ -48,13 +50,6 @@ pub(super) fn parts(fields: &[Value]) -> Result<Option<Parts>, String> {
     if *version == Value::Nil && fields.iter().all(|field| *field == Value::Nil) {
         return Ok(None);
     }
-    match text("version", version)? {
-        Some(known) if known == VERSION => (),
-        other => {
-            let other = other.unwrap_or_else(|| "missing".to_owned());
-            return Err(format!("its version is {other}, this program knows {VERSION}"));
-        }
-    }
     let part = |kind: Kind, json: &Value, generation: &Value, seal: &Value| -> Result<Part, String> {
         let name = kind.name();
         Ok(Part {
@@ -64,12 +59,23 @@ pub(super) fn parts(fields: &[Value]) -> Result<Option<Parts>, String> {
         })
     };
     Ok(Some(Parts {
+        version: text("version", version)?.unwrap_or_else(|| "missing".to_owned()),
         request: part(Kind::Request, request, request_generation, request_seal)?,
         acknowledgement: part(Kind::Acknowledgement, done, done_generation, done_seal)?,
     }))
 }
 
 impl Parts {
+    /// # Errors
+    /// If it is another version than the one that this program knows.
+    pub fn check_version(&self) -> Result<(), String> {
+        if self.version == VERSION {
+            return Ok(());
+        }
+        let version = excerpt(&self.version, VERSION_SHOWN_MOST);
+        Err(format!("its version is {version}, this program knows {VERSION}"))
+    }
+
     /// What they say.
     ///
     /// # Errors
@@ -143,7 +149,8 @@ mod tests {
     const GENERATION_MOST: u64 = 1 << 62;
 
     fn state(fields: &[Value]) -> Result<Option<DirectionState>, String> {
-        parts(fields)?.map(|parts| parts.state(GENERATION_MOST)).transpose()
+        let state = |parts: Parts| parts.check_version().and_then(|()| parts.state(GENERATION_MOST));
+        parts(fields)?.map(state).transpose()
     }
 
     fn bulk(text: &str) -> Value {

@@ -46,12 +46,11 @@ impl Trust {
         Some(format!("somebody who is no agent writes to the Redis, which is ignored: {first}{others}"))
     }
 
-    fn refuse(&mut self, place: &str, kind: Kind, why: &str) {
+    fn refuse(&mut self, place: &str, what: &str, why: &str) {
         self.refused += 1;
         if self.first.is_none() {
             tracing::error!(
-                "{place} in Redis: its {} is ignored, because {why}; somebody who is no agent may write there",
-                kind.name()
+                "{place} in Redis: its {what} is ignored, because {why}; somebody who is no agent may write there"
             );
             self.first = Some(format!("{place}, {why}"));
         }
@@ -81,6 +80,23 @@ impl Trust {
         if let Some((text, seal)) = sealed {
             self.seals.insert(at, (text.to_owned(), seal.to_owned()));
         }
+    }
+
+    /// Whether what stands at `place` without making sense is no agent's. Without keys nobody can say.
+    pub fn refuses(&mut self, place: &str, port: &PortName, parts: Option<&Parts>, why: &str) -> bool {
+        let Some(keys) = &self.keys else { return false };
+        let is_later = parts.is_some_and(|parts| {
+            let (text, seal) = (parts.request.text.as_deref(), parts.request.seal.as_deref());
+            let (text, seal) = (text.unwrap_or_default(), seal.unwrap_or_default());
+            match keys.open_version(&parts.version, seal, Kind::Request, place, text) {
+                Ok(Sealed { agent, .. }) | Err(Doubt::NoKey(agent)) => agent == port.agent(),
+                Err(Doubt::Forged(_)) => false,
+            }
+        });
+        if !is_later {
+            self.refuse(place, "content", why);
+        }
+        !is_later
     }
 
     /// Takes out of a direction, which stands at `place`, what is not its agents'. Returns what no agent has written, which
@@ -137,7 +153,7 @@ impl Trust {
         match doubt {
             Doubt::NoKey(agent) => tracing::debug!("{place}: there is no key of {agent} here"),
             Doubt::Forged(why) => {
-                self.refuse(place, kind, why);
+                self.refuse(place, kind.name(), why);
                 forged.push((kind, text));
             }
         }
@@ -167,7 +183,30 @@ impl Trust {
             Err(Doubt::Forged(why)) => why,
             Err(Doubt::NoKey(_)) => return None,
         };
-        self.refuse(place, Kind::Findings, why);
+        self.refuse(place, Kind::Findings.name(), why);
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program that is not updated yet must not write over what a later one says.
+    #[test]
+    fn a_later_version_is_respected_if_the_agent_of_the_port_has_sealed_it() {
+        let keys = |digit: &str| Keys::parse(&format!("* {}", digit.repeat(64))).expect("keys");
+        let port: PortName = "leaf1/a".parse().expect("a port");
+        let refused = |version: &str, by: &str, digit: &str| {
+            let seal = keys(digit).seal_version("2", by, 7, Kind::Request, "place", "{}");
+            let request = Part { text: Some("{}".to_owned()), seal: Some(seal), ..Part::default() };
+            let parts = Parts { version: version.to_owned(), request, ..Parts::default() };
+            let mut trust = Trust::new(Some(keys("5")), "spine1");
+            trust.refuses("place", &port, Some(&parts), "its version is another")
+        };
+        assert!(!refused("2", "leaf1", "5"));
+        assert!(refused("3", "leaf1", "5"), "it was sealed as another one");
+        assert!(refused("2", "leaf2", "5"), "another agent has no say");
+        assert!(refused("2", "leaf1", "6"), "a stranger has none");
     }
 }
