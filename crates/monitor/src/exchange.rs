@@ -106,7 +106,8 @@ pub struct Acknowledgement {
     /// What went wrong, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Since which start of its machine this holds: what a command has set up does not outlive that.
+    /// Since which start of its machine this holds: what a command has set up does not outlive that. Of an agent with keys and a
+    /// command, the run of its program follows behind a space.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub boot: String,
 }

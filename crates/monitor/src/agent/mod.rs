@@ -88,7 +88,7 @@ pub enum Action {
 #[derive(Debug)]
 pub struct Agent {
     name: String,
-    /// Which start of its machine this is.
+    /// Which start of its machine this is, and behind a space which of itself, if that matters.
     boot: String,
     /// Whether nothing of what it decides is done.
     dry_run: bool,
@@ -145,6 +145,13 @@ impl Agent {
     #[must_use]
     pub fn since(mut self, boot: &str) -> Agent {
         boot.clone_into(&mut self.boot);
+        self
+    }
+
+    /// The same agent in this run of its program: of what an earlier one said it had protected, the bus could be told again by others.
+    #[must_use]
+    pub fn in_run(mut self, run: &str) -> Agent {
+        self.boot = format!("{} {run}", self.boot);
         self
     }
 
@@ -464,7 +471,13 @@ impl Agent {
                     Effect::Dormant => request.protection.is_none(),
                     Effect::Rehearsed | Effect::Failed => false,
                 };
-                is_done && done.generation == request.generation && done.boot == self.boot
+                // What was ended before a restart is not begun by it.
+                let machine = |boot: &str| boot.split(' ').next().map(str::to_owned);
+                let is_ours = match done.effect {
+                    Effect::Dormant => machine(&done.boot) == machine(&self.boot),
+                    _ => done.boot == self.boot,
+                };
+                is_done && done.generation == request.generation && is_ours
             });
             carrying.begin(request.generation);
             self.actions.push_back(Action::Actuate { sender, port: port.clone(), request, again });

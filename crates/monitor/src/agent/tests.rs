@@ -412,6 +412,37 @@ fn what_was_rehearsed_or_done_before_the_machine_started_is_not_done() {
     }
 }
 
+/// What was said before a restart could have been put back by somebody since: an old "active" left a link without protection.
+#[test]
+fn an_agent_that_could_be_told_what_is_old_protects_anew_after_a_restart_and_says_so() {
+    let name = PortName::new("leaf1", "a").expect("a name");
+    let of_run =
+        |run: &str| Agent::new("leaf1", Policy::default(), cabling(&[("a", "b")])).since("boot").in_run(run);
+    let mut before = of_run("first");
+    before.handle_synchronised(Duration::ZERO);
+    corrupt(&mut before, "a", 1);
+    let generation = before.directions[&name].request_generation().expect("it asks");
+    before.handle_effect(SECOND * 4, &name, generation, Effect::Active, None);
+    let old = before.directions[&name].clone();
+    let mut same = of_run("first");
+    same.handle_state(SECOND, &name, old.clone());
+    assert_eq!(jobs(&mut same), [("b".to_owned(), true, true)]);
+    let mut after = of_run("second");
+    after.handle_state(SECOND, &name, old);
+    after.handle_synchronised(SECOND);
+    assert_eq!(jobs(&mut after), [("b".to_owned(), true, false)]);
+    // The bus is told, though it has an acknowledgement of this request that says the same.
+    after.handle_effect(SECOND * 2, &name, generation, Effect::Active, None);
+    let said = std::iter::from_fn(|| after.poll_action());
+    assert_eq!(said.filter(|action| matches!(action, Action::Acknowledge { .. })).count(), 1);
+    // Whether nothing is protected, a command need not be asked again at every start.
+    let request = Request { generation: 9, reason: "a test".to_owned(), ..Request::default() };
+    let done = Acknowledgement { generation: 9, boot: "boot first".to_owned(), ..Default::default() };
+    let mut ended = of_run("second");
+    ended.handle_state(SECOND, &name, DirectionState { request: Some(request), acknowledgement: Some(done) });
+    assert_eq!(jobs(&mut ended), [("b".to_owned(), false, true)]);
+}
+
 #[test]
 fn a_bus_that_was_emptied_gets_everything_back() {
     let mut agent = alone(&[("a", "b")]);

@@ -112,9 +112,10 @@ impl Drop for Corruptd {
     }
 }
 
-/// What the kernel calls this start of the machine; empty if it says nothing.
-fn boot() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+/// A name that the kernel gives: `boot_id` to this start of the machine, `uuid` to whoever asks. Empty if it says nothing.
+fn named(what: &str) -> String {
+    let name = std::fs::read_to_string(format!("/proc/sys/kernel/random/{what}"));
+    name.unwrap_or_default().trim().to_owned()
 }
 
 /// What carries requests out. Commands may hang, so that there are several to run them.
@@ -214,10 +215,13 @@ impl Corruptd {
         let planner = plan.transpose()?;
         let (sender, outcomes) = channel();
         let worker = Worker::start(actuators, &sender, stop.clone()).map_err(StartError::Thread)?;
+        let agent = Agent::new(&config.agent, config.policy, config.cabling).since(&named("boot_id"));
+        // Keys are there against who puts back what agents have said before. A daemon says itself what it protects.
+        let is_sealed = matches!(&config.bus, BusChoice::Redis(settings) if settings.keys.is_some());
+        let is_told = is_sealed && matches!(config.actuator, ActuatorChoice::Hook(_));
+        let agent = if is_told { agent.in_run(&named("uuid")) } else { agent };
         Ok(Corruptd {
-            agent: Agent::new(&config.agent, config.policy, config.cabling)
-                .since(&boot())
-                .dry_run(config.dry_run),
+            agent: agent.dry_run(config.dry_run),
             source,
             bus,
             worker,
