@@ -211,6 +211,22 @@ fn with_rights_of_its_own_an_agent_writes_no_findings_of_others() {
     let mut as_leaf = redis::Client::open(url).expect("an address").get_connection().expect("it may connect");
     let forged = redis::cmd("SET").arg("{linkmend}:findings:spine1").arg("x").exec(&mut as_leaf);
     assert_eq!(forged.expect_err("refused").code(), Some("NOPERM"));
+    // Nor does it harm others who use the server.
+    for harm in [
+        "FLUSHALL",
+        "SWAPDB 0 1",
+        "SCRIPT FLUSH",
+        "FUNCTION FLUSH",
+        "CLIENT KILL TYPE normal",
+        "CONFIG GET x",
+        "KEYS *",
+    ] {
+        let mut words = harm.split(' ');
+        let mut command = redis::cmd(words.next().expect("a name"));
+        words.for_each(|word| _ = command.arg(word));
+        let refused = command.exec(&mut as_leaf).expect_err(harm);
+        assert_eq!(refused.code(), Some("NOPERM"), "{harm}");
+    }
 }
 
 #[test]
