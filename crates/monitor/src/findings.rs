@@ -34,7 +34,7 @@ pub struct PortFinding {
     /// The port that sends, as the agent knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<PortName>,
-    /// Seconds since the port counted a corrupted frame, if it corrupts.
+    /// Seconds since the port counted a corrupted frame, if it corrupts, or longer by up to a poll: counters do not say when in it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub calm_s: u64,
 }
@@ -109,6 +109,12 @@ impl AllFindings {
         changed
     }
 
+    /// How long the agent has been silent that has been so for longest of those whose findings hold at `now`.
+    pub fn silence(&self, now: Duration) -> Duration {
+        let holding = self.agents.values().filter(|latest| latest.holds);
+        holding.map(|latest| now.saturating_sub(latest.heard_at)).max().unwrap_or_default()
+    }
+
     /// What holds at `now`.
     pub fn at(&self, now: Duration) -> PortFindings {
         let mut all = PortFindings::new();
@@ -148,6 +154,8 @@ mod tests {
         assert!(all.handle(41 * second, "a", findings(10, Finding::Corrupting)));
         let calm: Vec<u64> = all.at(45 * second).values().map(|finding| finding.calm_s).collect();
         assert_eq!(calm, [7]);
+        assert!(all.handle(43 * second, "b", findings(1, Finding::Healthy)));
+        assert_eq!(all.silence(45 * second), 4 * second);
     }
 
     #[test]

@@ -11,8 +11,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const DIRECTIONS_MOST: usize = 200_000;
 /// Plans are this far apart at least ...
 const PLAN_INTERVAL: Duration = Duration::from_secs(2);
-/// ... and at most, while a link is on trial.
-const TRIAL_INTERVAL: Duration = Duration::from_secs(10);
+/// ... and at most, while a link is on trial or waits to be disabled.
+const WAITING_INTERVAL: Duration = Duration::from_secs(5);
 /// How often findings are repeated that have not changed.
 const SAY_INTERVAL: Duration = Duration::from_secs(5);
 /// Findings hold for as long as this without being repeated, or for three polls.
@@ -87,11 +87,11 @@ impl Knowledge {
         self.unplanned = true;
     }
 
-    /// Whether a plan is to be made now. `on_trial` says whether a link is.
-    pub fn is_due(&mut self, now: Duration, on_trial: bool) -> bool {
+    /// Whether a plan is to be made now. `is_waiting` says whether a link is on trial, or waits to be disabled.
+    pub fn is_due(&mut self, now: Duration, is_waiting: bool) -> bool {
         self.unplanned |= self.findings.handle_timeout(now);
         let since = self.planned_at.map(|at| now.saturating_sub(at));
-        let is_late = on_trial && since.is_none_or(|since| since >= TRIAL_INTERVAL);
+        let is_late = is_waiting && since.is_none_or(|since| since >= WAITING_INTERVAL);
         let due = self.synchronised
             && (self.unplanned || is_late)
             && since.is_none_or(|since| since >= PLAN_INTERVAL);
@@ -109,6 +109,7 @@ impl Knowledge {
     /// What is known at `now`.
     pub fn at(&self, now: Duration) -> Known {
         let at_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        Known { at_s, directions: self.directions.clone(), findings: self.findings.at(now) }
+        let heard_at_s = at_s.saturating_sub(self.findings.silence(now).as_secs());
+        Known { at_s, heard_at_s, directions: self.directions.clone(), findings: self.findings.at(now) }
     }
 }

@@ -1,6 +1,6 @@
 //! A thread that keeps the plan, because planning for a large network takes seconds, and disabling a link as well.
 
-use super::keeper::{Keeper, Setup};
+use super::keeper::{Hands, Keeper, Setup};
 use crate::agent::{Decision, PlanStatus};
 use crate::planning::Known;
 use std::io;
@@ -15,6 +15,8 @@ pub(super) struct PlanThread {
     waiting: Option<Known>,
     decisions: Receiver<Decision>,
     status: Arc<Mutex<PlanStatus>>,
+    /// Whether links are only named.
+    only_advises: bool,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -27,10 +29,12 @@ impl PlanThread {
         let (known, changed) = sync_channel(1);
         let (told, decisions) = channel();
         let status = Arc::new(Mutex::new(PlanStatus::default()));
+        let only_advises = matches!(setup.hands, Hands::None);
         let keeper = Keeper::new(setup, told, Arc::clone(&status));
         let thread =
             std::thread::Builder::new().name("planner".to_owned()).spawn(move || keeper.run(&changed))?;
-        Ok(PlanThread { known: Some(known), waiting: None, decisions, status, thread: Some(thread) })
+        let thread = Some(thread);
+        Ok(PlanThread { known: Some(known), waiting: None, decisions, status, only_advises, thread })
     }
 
     /// Which links are disabled, and which are to be.
@@ -38,10 +42,11 @@ impl PlanThread {
         self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether a link is on trial.
-    pub fn is_trying(&self) -> bool {
+    /// Whether a link is on trial, or waits to be disabled, so that it matters that nothing changes.
+    pub fn is_waiting(&self) -> bool {
         let status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
-        status.disabled.iter().any(|link| link.on_trial)
+        let waits = !self.only_advises && status.held.iter().any(|link| !link.unsure);
+        waits || status.disabled.iter().any(|link| link.on_trial)
     }
 
     /// Hands over what is known.

@@ -411,8 +411,8 @@ impl Corruptd {
     /// Has the plan made anew if links have begun to corrupt, got worse or come back, once the bus has said everything.
     fn plan(&mut self) {
         let now = self.started.elapsed();
-        let on_trial = self.planner.as_ref().is_some_and(PlanThread::is_trying);
-        let due = self.knowledge.is_due(now, on_trial);
+        let is_waiting = self.planner.as_ref().is_some_and(PlanThread::is_waiting);
+        let due = self.knowledge.is_due(now, is_waiting);
         if let Some(topology) = self.topology.as_ref().filter(|_| due) {
             let activate = self.config.policy.detection.activate;
             self.agent

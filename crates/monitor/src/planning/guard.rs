@@ -15,6 +15,10 @@ use std::time::Duration;
 
 /// The time in which disabled links are counted.
 const HOUR_S: u64 = 3_600;
+/// Between two rounds further apart than this, nobody knows what happened: the machine or the program may have stood still.
+const BREAK_S: u64 = 20;
+/// What times in whole seconds may be wrong by.
+const ROUNDING_S: u64 = 2;
 
 /// How careful to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +57,10 @@ impl Default for GuardSettings {
 pub enum Hold {
     /// It may be over in a moment.
     Unconfirmed { left_s: u64 },
+    /// What it has counted may have come from a link that has been repaired since.
+    NoNewFrames,
+    /// Somebody may find a link corrupting that could be the source, and has not said so yet.
+    Unheard,
     /// So many were disabled within the last hour.
     PerHour { limit: u32, left_s: u64 },
     /// So many links of this switch are disabled.
@@ -64,13 +72,13 @@ impl Hold {
     pub fn left_s(&self) -> Option<u64> {
         match self {
             Hold::Unconfirmed { left_s } | Hold::PerHour { left_s, .. } => Some(*left_s),
-            Hold::PerSwitch { .. } => None,
+            Hold::NoNewFrames | Hold::Unheard | Hold::PerSwitch { .. } => None,
         }
     }
 
     /// Whether people should look, because it is not only a matter of minutes.
     pub fn is_limit(&self) -> bool {
-        !matches!(self, Hold::Unconfirmed { .. })
+        matches!(self, Hold::PerHour { .. } | Hold::PerSwitch { .. })
     }
 }
 
@@ -78,6 +86,10 @@ impl fmt::Display for Hold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Hold::Unconfirmed { .. } => f.write_str("it waits for its confirmation (disable-after)"),
+            Hold::NoNewFrames => f.write_str(
+                "it has counted no corrupted frame since every other possible source was ruled out",
+            ),
+            Hold::Unheard => f.write_str("it waits until all agents have said once more what they find"),
             Hold::PerHour { limit, .. } => {
                 write!(
                     f,
@@ -129,8 +141,20 @@ pub struct GuardMemory {
 pub struct Guard {
     settings: GuardSettings,
     memory: GuardMemory,
-    /// Since when the plan has wanted which links disabled.
-    wanted_since_s: BTreeMap<[PortName; 2], u64>,
+    /// What the plan wants disabled.
+    wanted: BTreeMap<[PortName; 2], Wanted>,
+    /// When what the plan is made of was so, and the agent was heard that has been silent for longest.
+    known_at_s: u64,
+    heard_at_s: u64,
+}
+
+/// A link that is to be disabled.
+#[derive(Debug)]
+struct Wanted {
+    /// Since when, without a break. So long, no other link could explain what it counts.
+    since_s: u64,
+    /// When it counted the latest corrupted frame, as its own agents find.
+    corrupted_at_s: Option<u64>,
 }
 
 impl Guard {
@@ -141,7 +165,7 @@ impl Guard {
             (link.since_s, link.latest_s) = (now_s.min(link.since_s), now_s.min(link.latest_s));
             link.trial.iter_mut().for_each(|trial| trial.since_s = now_s.min(trial.since_s));
         }
-        Guard { settings, memory, wanted_since_s: BTreeMap::new() }
+        Guard { settings, memory, wanted: BTreeMap::new(), known_at_s: 0, heard_at_s: 0 }
     }
 
     /// What must outlive a restart.
@@ -149,11 +173,18 @@ impl Guard {
         &self.memory
     }
 
-    /// Takes what the plan wants disabled now. What it has not wanted meanwhile is to be confirmed anew.
-    pub fn want(&mut self, now_s: u64, planned: &[Verdict]) {
-        self.wanted_since_s.retain(|ports, _| planned.iter().any(|verdict| verdict.ports == *ports));
-        for verdict in planned {
-            self.wanted_since_s.entry(verdict.ports.clone()).or_insert(now_s);
+    /// Takes what the plan wants disabled by what is `known`. What it has not wanted meanwhile is to be confirmed anew, and
+    /// everything after a break.
+    pub fn want(&mut self, now_s: u64, planned: &[Verdict], known: &Known) {
+        if known.at_s.abs_diff(self.known_at_s) > BREAK_S {
+            self.wanted.clear();
+        }
+        (self.known_at_s, self.heard_at_s) = (known.at_s, known.heard_at_s);
+        self.wanted.retain(|ports, _| planned.iter().any(|verdict| verdict.ports == *ports));
+        for Verdict { ports, .. } in planned {
+            let new = Wanted { since_s: known.at_s, corrupted_at_s: None };
+            let wanted = self.wanted.entry(ports.clone()).or_insert(new);
+            wanted.corrupted_at_s = ports.iter().filter_map(|port| known.corrupted_at_s(port)).max();
         }
         self.memory.recent_s.retain(|at| now_s.saturating_sub(*at) < HOUR_S);
     }
@@ -161,10 +192,19 @@ impl Guard {
     /// Why a link that is wanted disabled is not disabled now; `None` if it may be.
     pub fn hold(&self, now_s: u64, ports: &[PortName; 2]) -> Option<Hold> {
         let GuardSettings { confirmation, per_hour, per_switch, .. } = self.settings;
-        let since = self.wanted_since_s.get(ports).copied().unwrap_or(now_s);
-        let left_s = (since + confirmation.as_secs()).saturating_sub(now_s);
+        let wanted = self.wanted.get(ports).filter(|_| now_s.saturating_sub(self.known_at_s) <= BREAK_S);
+        let Some(wanted) = wanted else { return Some(Hold::Unconfirmed { left_s: confirmation.as_secs() }) };
+        // What was known then says nothing of the time since.
+        let left_s = (wanted.since_s + confirmation.as_secs()).saturating_sub(self.known_at_s);
         if left_s > 0 {
             return Some(Hold::Unconfirmed { left_s });
+        }
+        let is_later = |at_s: u64| at_s > wanted.since_s + ROUNDING_S;
+        if !wanted.corrupted_at_s.is_some_and(is_later) {
+            return Some(Hold::NoNewFrames);
+        }
+        if !is_later(self.heard_at_s) {
+            return Some(Hold::Unheard);
         }
         let of = |switch: &str| {
             let links = self.memory.links.iter();
@@ -181,7 +221,7 @@ impl Guard {
 
     /// A link is disabled from now on.
     pub fn disabled(&mut self, now_s: u64, verdict: Verdict) {
-        self.wanted_since_s.remove(&verdict.ports);
+        self.wanted.remove(&verdict.ports);
         self.memory.recent_s.push(now_s);
         self.memory.links.push(DisabledLink {
             verdict,
@@ -255,7 +295,7 @@ impl Guard {
 
     /// When there is something to do without news of links, in seconds since 1970.
     pub fn next_timeout(&self, now_s: u64) -> Option<u64> {
-        let holds = self.wanted_since_s.keys().filter_map(|ports| self.hold(now_s, ports)?.left_s());
+        let holds = self.wanted.keys().filter_map(|ports| self.hold(now_s, ports)?.left_s());
         let holds = holds.map(|left_s| now_s + left_s);
         let trials = self.memory.links.iter().filter_map(|link| {
             let ends = link.trial.as_ref().map(|trial| trial.since_s + self.settings.trial_time.as_secs());
@@ -291,24 +331,87 @@ mod tests {
         Guard::new(guard.settings, serde_json::from_str(&text).expect("as written"), now_s)
     }
 
+    /// What is known at a time of links that counted their latest corrupted frame at another one.
+    fn counted(at_s: u64, corrupted_at_s: u64, links: &[Verdict]) -> Known {
+        let of = PortFinding {
+            finding: Finding::Corrupting,
+            sender: None,
+            calm_s: at_s.saturating_sub(corrupted_at_s),
+        };
+        let findings = links.iter().map(|link| (link.ports[0].clone(), of.clone())).collect();
+        Known { at_s, heard_at_s: at_s, findings, ..Known::default() }
+    }
+
+    /// Has links wanted, which corrupt all the time, in round after round.
+    fn want(guard: &mut Guard, rounds: std::ops::RangeInclusive<u64>, links: &[Verdict]) {
+        for at_s in rounds.clone().step_by(10).chain([*rounds.end()]) {
+            guard.want(at_s, links, &counted(at_s, at_s, links));
+        }
+    }
+
     #[test]
     fn what_the_plan_wants_for_a_moment_is_not_disabled() {
-        let (mut guard, link) = (guard(), verdict(1, 1));
-        guard.want(1_000, std::slice::from_ref(&link));
-        assert_eq!(guard.hold(1_000, &link.ports), Some(Hold::Unconfirmed { left_s: 300 }));
+        let (mut guard, link) = (guard(), [verdict(1, 1)]);
+        let ports = &link[0].ports;
+        want(&mut guard, 1_000..=1_000, &link);
+        assert_eq!(guard.hold(1_000, ports), Some(Hold::Unconfirmed { left_s: 300 }));
         assert_eq!(guard.next_timeout(1_000), Some(1_300));
-        guard.want(1_299, &[]);
-        guard.want(1_300, std::slice::from_ref(&link));
-        assert_eq!(guard.hold(1_300, &link.ports), Some(Hold::Unconfirmed { left_s: 300 }));
-        guard.want(1_600, std::slice::from_ref(&link));
-        assert_eq!(guard.hold(1_600, &link.ports), None);
+        want(&mut guard, 1_000..=1_298, &link);
+        want(&mut guard, 1_299..=1_299, &[]);
+        want(&mut guard, 1_300..=1_300, &link);
+        assert_eq!(guard.hold(1_300, ports), Some(Hold::Unconfirmed { left_s: 300 }));
+        want(&mut guard, 1_300..=1_600, &link);
+        assert_eq!(guard.hold(1_600, ports), None);
+    }
+
+    /// Its source was repaired, and what it counted is found for much longer, because it carries hardly anything.
+    #[test]
+    fn only_frames_that_were_counted_without_another_source_speak_against_a_link() {
+        let (mut guard, link) = (guard(), [verdict(1, 1)]);
+        for at_s in (1_000..=2_000).step_by(10) {
+            guard.want(at_s, &link, &counted(at_s, 990, &link));
+        }
+        assert_eq!(guard.hold(2_000, &link[0].ports), Some(Hold::NoNewFrames));
+        assert_eq!(guard.next_timeout(2_000), None);
+        // It corrupts by itself after all.
+        guard.want(2_010, &link, &counted(2_010, 2_009, &link));
+        assert_eq!(guard.hold(2_010, &link[0].ports), None);
+    }
+
+    /// The program or the machine stood still, and nobody knows what happened meanwhile.
+    #[test]
+    fn a_pause_confirms_nothing() {
+        let (mut guard, link) = (guard(), [verdict(1, 1)]);
+        let ports = &link[0].ports;
+        want(&mut guard, 1_000..=1_290, &link);
+        // What was known before it is not looked at as if it were of now.
+        assert!(matches!(guard.hold(1_315, ports), Some(Hold::Unconfirmed { .. })));
+        guard.want(1_315, &link, &counted(1_290, 1_290, &link));
+        assert!(matches!(guard.hold(1_315, ports), Some(Hold::Unconfirmed { .. })));
+        want(&mut guard, 1_315..=1_614, &link);
+        assert_eq!(guard.hold(1_614, ports), Some(Hold::Unconfirmed { left_s: 1 }));
+        want(&mut guard, 1_615..=1_615, &link);
+        assert_eq!(guard.hold(1_615, ports), None);
+    }
+
+    /// Its agent has ended as its link began to corrupt, and said before that it is healthy.
+    #[test]
+    fn what_a_silent_agent_said_before_rules_no_source_out() {
+        let (mut guard, link) = (guard(), [verdict(1, 1)]);
+        guard.settings.confirmation = Duration::from_secs(5);
+        for at_s in (1_000..=1_018).step_by(2) {
+            guard.want(at_s, &link, &Known { heard_at_s: 999, ..counted(at_s, at_s, &link) });
+        }
+        assert_eq!(guard.hold(1_018, &link[0].ports), Some(Hold::Unheard));
+        guard.want(1_020, &link, &counted(1_020, 1_020, &link));
+        assert_eq!(guard.hold(1_020, &link[0].ports), None);
     }
 
     #[test]
     fn limits_hold_for_the_network_and_each_switch_and_a_restart_does_not_evade_them() {
         let mut guard = guard();
         let all = [verdict(1, 1), verdict(1, 2), verdict(1, 3), verdict(2, 3)];
-        guard.want(1_000, &all);
+        want(&mut guard, 1_000..=2_000, &all);
         for link in &all[..2] {
             assert_eq!(guard.hold(2_000, &link.ports), None);
             guard.disabled(2_000, link.clone());
@@ -316,7 +419,7 @@ mod tests {
         for (restart, now) in [(false, 2_000), (true, 2_000), (true, 5_000)] {
             if restart {
                 guard = restarted(guard, now);
-                guard.want(now - 1_000, &all[2..]);
+                want(&mut guard, now - 1_000..=now, &all[2..]);
             }
             let of_switch = Hold::PerSwitch { limit: 2, switch: "leaf1".to_owned() };
             assert_eq!(guard.hold(now, &all[2].ports), Some(of_switch));
@@ -326,7 +429,7 @@ mod tests {
         // A link that has come back counts in its hour all the same.
         guard.returned(&all[0].ports);
         assert!(matches!(guard.hold(5_000, &all[3].ports), Some(Hold::PerHour { .. })));
-        guard.want(5_600, &all[2..]);
+        want(&mut guard, 5_000..=5_600, &all[2..]);
         assert_eq!((guard.hold(5_600, &all[3].ports), guard.hold(5_600, &all[2].ports)), (None, None));
         // A clock that was set back does not keep links disabled for longer.
         let guard = restarted(guard, 100);
@@ -347,7 +450,7 @@ mod tests {
         let found = |at_s, calm_s| {
             let of = PortFinding { finding: Finding::Corrupting, sender: None, calm_s };
             let findings = BTreeMap::from([(link.ports[0].clone(), of)]);
-            Known { at_s, findings, directions: corrupting.clone() }
+            Known { at_s, heard_at_s: at_s, findings, directions: corrupting.clone() }
         };
         assert_eq!(guard.failed_trials(13_620, &found(13_620, 20)), [], "it has not corrupted since");
         assert_eq!(guard.failed_trials(13_620, &found(13_620, 19)), [(link.clone(), "it still corrupts")]);

@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Known {
     /// When it was so, in seconds since 1970.
     pub at_s: u64,
+    /// When the agent was heard that has been silent for longest of those whose findings hold, in seconds since 1970.
+    pub heard_at_s: u64,
     pub directions: Directions,
     pub findings: PortFindings,
 }

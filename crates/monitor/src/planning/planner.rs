@@ -247,7 +247,7 @@ mod tests {
         let directions = directions(of);
         let finding = PortFinding { finding: Finding::Corrupting, sender: None, calm_s: 0 };
         let findings = directions.keys().map(|port| (port.clone(), finding.clone())).collect();
-        Known { at_s: 0, directions, findings }
+        Known { directions, findings, ..Known::default() }
     }
 
     fn spines(planned: &Planned) -> Vec<&str> {

@@ -147,7 +147,7 @@ impl Keeper {
         for (verdict, why) in self.guard.failed_trials(now_s(), known) {
             self.end_trial(verdict, why);
         }
-        self.guard.want(now_s(), &disable);
+        self.guard.want(now_s(), &disable, known);
         for verdict in disable {
             self.consider(verdict);
         }

@@ -31,7 +31,18 @@ fn asked(generation: u64, loss_rate: Option<f64>) -> Known {
     let finding = if loss_rate.is_some() { Finding::Corrupting } else { Finding::Healthy };
     let finding = PortFinding { finding, sender: None, calm_s: 1_000 };
     let findings = BTreeMap::from([(port.clone(), finding)]);
-    Known { at_s: now_s(), directions: Directions::from([(port, state)]), findings }
+    let now = now_s();
+    Known { at_s: now, heard_at_s: now, directions: Directions::from([(port, state)]), findings }
+}
+
+/// A link is found corrupting, and counts corrupted frames all the time until it is confirmed.
+fn confirm(keeper: &mut Keeper, generation: u64) {
+    for ago in [10, 0] {
+        let mut known = asked(generation, Some(1e-2));
+        (known.at_s, known.heard_at_s) = (known.at_s - ago, known.at_s - ago);
+        known.findings.values_mut().for_each(|of| of.calm_s = 0);
+        keeper.plan(&known);
+    }
 }
 
 /// A keeper with a program that writes down what it is told, and that fails while there is a file `broken`.
@@ -76,7 +87,7 @@ fn a_disabled_link_is_tried_disabled_again_and_enabled_when_it_is_healthy() {
     let now = Duration::ZERO;
     let guard = GuardSettings { confirmation: now, trial_after: now, ..GuardSettings::default() };
     let mut disabling = keeper(folder, guard);
-    disabling.plan(&asked(1, Some(1e-2)));
+    confirm(&mut disabling, 1);
     assert_eq!(told(folder), ["disable", "trial"]);
     let frames = std::fs::read_to_string(folder.join("told")).expect("it ran");
     assert!(frames.contains("leaf1/a spine1/a 1382"), "as many as would show the rate: {frames}");
@@ -112,7 +123,7 @@ fn a_link_whose_disabling_fails_says_so_and_is_not_tried() {
     let guard = GuardSettings { confirmation: now, trial_after: now, ..GuardSettings::default() };
     let mut failing = keeper(folder.path(), guard);
     std::fs::write(folder.path().join("broken"), "").expect("written");
-    failing.plan(&asked(1, Some(1e-2)));
+    confirm(&mut failing, 1);
     failing.plan(&asked(2, Some(1e-2)));
     assert_eq!(told(folder.path()), ["disable"]);
     let shown = status(&failing).disabled[0].clone();
@@ -131,7 +142,7 @@ fn a_command_that_fails_for_one_link_does_not_hold_up_another() {
     let now = Duration::ZERO;
     let guard = GuardSettings { confirmation: now, ..GuardSettings::default() };
     let mut keeper = keeper(folder.path(), guard);
-    keeper.plan(&asked(1, Some(1e-2)));
+    confirm(&mut keeper, 1);
     let other: [PortName; 2] = ["leaf1/b", "spine2/b"].map(|port| port.parse().expect("a port"));
     keeper.failed.insert(other, (now_s() + RETRY_S, "a test".to_owned()));
     keeper.plan(&asked(2, None));
@@ -152,8 +163,23 @@ fn what_waits_is_not_disabled_and_said() {
     memory::write(&folder.path().join("plan.json"), &memory).expect("written");
     let confirmed = GuardSettings { confirmation: Duration::ZERO, ..GuardSettings::default() };
     let mut limited = keeper(folder.path(), confirmed);
-    limited.plan(&asked(1, Some(1e-2)));
+    confirm(&mut limited, 1);
     assert_eq!(told(folder.path()).len(), 0);
     let held = status(&limited).held;
     assert!(held[0].reason.contains("disables-per-hour"), "{held:?}");
+}
+
+/// As long as its command takes, or the program stands still, the same is known and grows old.
+#[test]
+fn what_was_known_before_a_pause_disables_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let confirmed = GuardSettings { confirmation: Duration::from_secs(5), ..GuardSettings::default() };
+    let mut paused = keeper(folder.path(), confirmed);
+    for ago in [36, 26] {
+        let mut known = asked(1, Some(1e-2));
+        (known.at_s, known.heard_at_s) = (known.at_s - ago, known.at_s - ago);
+        known.findings.values_mut().for_each(|of| of.calm_s = 0);
+        paused.plan(&known);
+    }
+    assert_eq!(told(folder.path()).len(), 0);
 }

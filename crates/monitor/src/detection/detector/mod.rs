@@ -84,7 +84,9 @@ pub struct Detector {
     calm: Stretch,
     healthy_since: Option<Duration>,
     doublings: u32,
-    /// When corrupted frames last showed that the link corrupts.
+    /// When the reading before the latest was made: what was counted since came later.
+    previous: Duration,
+    /// When corrupted frames last showed that the link corrupts, at the earliest.
     shown_at: Duration,
 }
 
@@ -110,6 +112,7 @@ impl Detector {
         reading: Reading,
     ) -> Result<Option<Change>, Irregularity> {
         let since = self.polled.replace(now);
+        self.previous = since.unwrap_or(now);
         let outcome = self.difference.handle_reading(now, reading);
         let flapped = outcome == Err(Irregularity::Flap);
         if let Some(why) = self.flaps.handle_reading(settings, now, since, &reading, flapped) {
@@ -186,7 +189,7 @@ impl Detector {
         (self.state.corrupts() || self.is_in_doubt()).then_some(self.calm.since)
     }
 
-    /// When counters last showed that the link corrupts; `None` if it does not, if only a monitor before a restart has seen it, or
+    /// When counters last showed that the link corrupts, at the earliest; `None` if it does not, if only a monitor before a restart has seen it, or
     /// if as many frames have come since as would have shown it again.
     pub fn shown_at(&self, settings: &Settings) -> Option<Duration> {
         let is_shown = self.state.corrupts() && self.evidence.is_some();
@@ -231,7 +234,7 @@ impl Detector {
         self.doublings = if relapse { (self.doublings + 1).min(DOUBLINGS_MOST) } else { 0 };
         self.calm = Stretch { since: now, ..Stretch::default() };
         self.loss_rate = evidence.loss_rate();
-        self.shown_at = now;
+        self.shown_at = self.previous;
         self.severity(settings)
     }
 
@@ -242,7 +245,7 @@ impl Detector {
             if let Some(evidence) = evidence.filter(|found| found.rules_out_chance(settings.false_alarm)) {
                 self.evidence = Some(evidence);
                 self.loss_rate = evidence.loss_rate();
-                self.shown_at = now;
+                self.shown_at = self.previous;
                 return self.severity(settings);
             }
         }

@@ -45,6 +45,8 @@ fn corruption_is_found_in_two_polls_and_over_after_the_hold_down() {
     port.until(State::Healthy, 1, |_| (25_000, 0));
     assert_eq!(port.until(State::Corrupting, 9, |_| (25_000, 25)), 2);
     assert!((port.detector.loss_rate() / 1e-3 - 1.0).abs() < 0.01);
+    let at_the_earliest = port.now - Duration::from_secs(1);
+    assert_eq!(port.detector.shown_at(&port.settings), Some(at_the_earliest), "after the poll before");
     for _ in 0..50 {
         assert_eq!(port.poll(25_000, 25), Ok(None));
     }
