@@ -157,6 +157,9 @@ fn a_third_end_on_the_link_that_is_not_in_use_suspends_nothing_until_that_is_nee
     // It is needed now.
     hub.plug(&right, "one", "idle");
     wait_to_see(&lab, "SUSPENDED");
+    for name in ["left", "right"] {
+        lab.wait_for_log(name, "INFO protection ended");
+    }
     hub.plug(&right, "one", "bridge");
     for name in ["left", "right"] {
         wait_for_protection(&lab, name, 2);
