@@ -77,7 +77,7 @@ const DORMANT_AT_LATEST_NS: u64 = 2_000_000_000;
 const KERNEL_QUEUES_PATIENCE: Duration = Duration::from_millis(20);
 /// How long a stopping loop waits for its sessions to end.
 const STOP_DRAIN_NS: u64 = 300_000_000;
-/// How long it then waits until nothing is under way, so that no frame overtakes another.
+/// How long it then waits until nothing is in flight, so that no frame overtakes another.
 const STOP_EMPTY_NS: u64 = 50_000_000;
 
 /// Why a loop has ended.
@@ -279,7 +279,7 @@ impl Engine {
     }
 
     /// Whether a stopping loop has nothing left to deliver. Once the sessions have ended, or at `stop_at` whether they have or
-    /// not, the kernel forwards new frames: as soon as none of the earlier ones is under way, or else a little later.
+    /// not, the kernel forwards new frames: as soon as none of the earlier ones is in flight, or else a little later.
     fn is_done(&mut self, now: u64, busy: bool, stop_at: u64) -> bool {
         if now < stop_at && !self.end.has_left(Instant(now)) {
             return false;

@@ -1,7 +1,7 @@
 //! One ring of an AF_XDP socket: a queue with one writer and one reader that do not wait for each other.
 //!
 //! Writer and reader each count, modulo 2^32, the entries that they have written or read, in a word that only they change.
-//! An entry belongs to whoever may count it next: the writer fills it before it releases its count, and the reader takes it
+//! An entry belongs to the side that may count it next: the writer fills it before it releases its count, and the reader takes it
 //! after it has acquired that count; the reader's count gives the place back in the same way. A count that has not moved is
 //! not stored again, because the other side would lose its cache line for nothing. Of each ring the kernel is one side and
 //! [`Writer`] or [`Reader`] the other. Nothing in here calls the kernel, so that tests can be both.
@@ -24,7 +24,7 @@ pub(crate) struct Places<T> {
 
 impl<T> Places<T> {
     fn written(&self) -> &AtomicU32 {
-        // SAFETY: whoever made a `Writer` or `Reader` of these places promised that they live as long as it.
+        // SAFETY: the code that made a `Writer` or `Reader` of these places promised that they live as long as it.
         unsafe { self.written.as_ref() }
     }
 
