@@ -11,6 +11,12 @@
 //! - [`experiment`]: published evaluations, over many traces.
 //!
 //! Section numbers refer to the `LinkGuardian` paper (SIGCOMM 2023).
+//!
+//! The documentation of [`simulate`] follows one loss event through the code.
+#![allow(
+    rustdoc::private_intra_doc_links,
+    reason = "the walk through the code names private functions, so that rustdoc finds it outdated"
+)]
 #![forbid(unsafe_code)]
 
 pub mod attribution;

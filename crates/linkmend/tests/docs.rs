@@ -12,6 +12,23 @@ const MEASURED: [&str; 2] = ["demo", "failover"];
 
 /// The README is for somebody who decides within two minutes whether to try Linkmend.
 const README_LINES_MAX: usize = 150;
+/// The overview of the architecture has three pages; everything else belongs to `docs/design` and `docs/decisions`.
+const ARCHITECTURE_WORDS_MAX: usize = 2_000;
+
+/// Folders with documents, from the root of the repository.
+const FOLDERS: [&str; 5] = ["", "docs", DESIGN, DECISIONS, ".github"];
+const DESIGN: &str = "docs/design";
+const DECISIONS: &str = "docs/decisions";
+/// Files whose documentation follows something through the code, in a section `One ...`.
+const WALKS: [&str; 7] = [
+    "protocol/src/lib.rs",
+    "protocol/src/link_end.rs",
+    "dataplane/src/lib.rs",
+    "sim/src/lib.rs",
+    "sim/src/host/mod.rs",
+    "monitor/src/lib.rs",
+    "fleet/src/simulate/mod.rs",
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -32,10 +49,16 @@ fn documents() -> Vec<String> {
             .map(|name| if folder.is_empty() { name } else { format!("{folder}/{name}") })
             .collect::<Vec<String>>()
     };
-    let mut names = markdown("");
-    names.extend(markdown("docs"));
+    let mut names: Vec<String> = FOLDERS.into_iter().flat_map(markdown).collect();
     names.sort();
     names
+}
+
+/// The overview, the designs and the decisions, which speak about the code.
+fn architecture() -> Vec<(String, String)> {
+    let about_code =
+        |name: &String| [DESIGN, DECISIONS, "ARCHITECTURE.md"].iter().any(|start| name.starts_with(start));
+    documents().into_iter().filter(about_code).map(|name| (name.clone(), read(&name))).collect()
 }
 
 /// A sample of output in a document, between `<!-- NAME-results:begin -->` and its end.
@@ -215,12 +238,50 @@ fn the_readme_takes_two_minutes_to_read() {
 }
 
 #[test]
+fn the_architecture_takes_three_pages() {
+    let words = read("ARCHITECTURE.md").split_whitespace().count();
+    assert!(words <= ARCHITECTURE_WORDS_MAX, "ARCHITECTURE.md has {words} words; details belong to {DESIGN}");
+}
+
+/// Decisions have an index of their own, which is a document like others.
+#[test]
 fn every_document_is_in_the_index() {
-    let index = read("docs/README.md");
     for document in documents() {
-        let Some(name) = document.strip_prefix("docs/").filter(|name| *name != "README.md") else { continue };
-        assert!(index.contains(&format!("]({name})")), "docs/README.md does not name {name}");
+        let index = if document.starts_with(DECISIONS) && !document.ends_with("README.md") {
+            DECISIONS
+        } else {
+            "docs"
+        };
+        let Some(name) = document.strip_prefix(&format!("{index}/")).filter(|name| *name != "README.md")
+        else {
+            continue;
+        };
+        let index = format!("{index}/README.md");
+        assert!(read(&index).contains(&format!("]({name})")), "{index} does not name {name}");
     }
+}
+
+/// A decision has a number, a date, and the parts that let somebody judge later whether it still holds.
+#[test]
+fn decisions_are_numbered_dated_and_complete() {
+    let index = read("docs/decisions/README.md");
+    let names =
+        documents().into_iter().filter(|name| name.starts_with(DECISIONS) && !name.ends_with("README.md"));
+    let mut number = 0;
+    for name in names {
+        number += 1;
+        let (text, heading) = (read(&name), format!("# {number:04}: "));
+        let mut lines = text.lines();
+        let title = lines.next().and_then(|line| line.strip_prefix(&heading));
+        let title = title.unwrap_or_else(|| panic!("{name} does not begin with `{heading}`"));
+        let date = lines.nth(1).unwrap_or_default();
+        let shape: String = date.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+        assert_eq!(shape, "0000-00-00", "{name}: a date follows the title");
+        let parts: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+        assert_eq!(parts, ["Context", "Decision", "Evidence", "Consequences"], "{name}");
+        assert!(index.contains(&format!("| {date} | {title} |")), "{DECISIONS}/README.md: {name}");
+    }
+    assert!(number >= 44, "only {number} decisions were found; does the test still read them?");
 }
 
 /// The anchor of a heading, as code hosts generate it: lower case, without punctuation, hyphens for spaces.
@@ -262,64 +323,82 @@ fn links_in_the_documents_lead_somewhere() {
     assert!(checked >= 30, "only {checked} links were found; does the test still read the documents?");
 }
 
-/// Checks the files that `ARCHITECTURE.md` names, and the functions listed after a file:
+/// Checks the files that the documents about the code name, and the functions listed after a file:
 /// ``crates/fleet/src/timeline.rs` (`next`, `schedule`)`.
 #[test]
 fn files_and_functions_in_the_architecture_exist() {
-    let text = read("ARCHITECTURE.md").split_whitespace().collect::<Vec<_>>().join(" ");
-    let (mut files, mut functions) = (0, 0);
-    let pieces: Vec<&str> = text.split('`').collect();
-    for (at, path) in pieces.iter().enumerate() {
-        let is_code = at % 2 == 1;
-        let is_path = ["crates/", "docs/", "experiments/", "fuzz/"].iter().any(|top| path.starts_with(top));
-        if !is_code || !is_path {
-            continue;
-        }
-        assert!(root().join(path).exists(), "ARCHITECTURE.md names {path}, which does not exist");
-        files += 1;
-        if !path.ends_with(".rs") || pieces.get(at + 1).is_none_or(|between| *between != " (") {
-            continue;
-        }
-        let source = read(path);
-        for pair in pieces[at + 2..].chunks(2) {
-            let [name, behind] = *pair else { break };
-            let defined =
-                [format!("fn {name}("), format!("fn {name}<")].iter().any(|head| source.contains(head));
-            assert!(defined, "ARCHITECTURE.md names the function {name} of {path}, which is not there");
-            functions += 1;
-            if behind != ", " {
-                break;
+    let mut files = 0;
+    for (document, text) in architecture() {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let pieces: Vec<&str> = text.split('`').collect();
+        for (at, path) in pieces.iter().enumerate() {
+            let is_code = at % 2 == 1;
+            let is_path =
+                ["crates/", "docs/", "experiments/", "fuzz/"].iter().any(|top| path.starts_with(top));
+            if !is_code || !is_path {
+                continue;
+            }
+            assert!(root().join(path).exists(), "{document} names {path}, which does not exist");
+            files += 1;
+            if !path.ends_with(".rs") || pieces.get(at + 1).is_none_or(|between| *between != " (") {
+                continue;
+            }
+            let source = read(path);
+            for pair in pieces[at + 2..].chunks(2) {
+                let [name, behind] = *pair else { break };
+                let defined =
+                    [format!("fn {name}("), format!("fn {name}<")].iter().any(|head| source.contains(head));
+                assert!(defined, "{document} names the function {name} of {path}, which is not there");
+                if behind != ", " {
+                    break;
+                }
             }
         }
     }
-    assert!(files >= 60, "only {files} paths were found; does the test still read the document?");
-    assert!(functions >= 90, "only {functions} functions were found; does the test still read the document?");
+    assert!(files >= 60, "only {files} paths were found; does the test still read the documents?");
 }
 
-/// Checks the modules that the architecture names, such as `fleet::simulate`: each part is a file, or occurs in the
-/// file of the part before it.
+/// The walks through the code are in the documentation of crates, as links of which `cargo doc` demands that they lead to
+/// something.
+#[test]
+fn walks_through_the_code_are_links_that_rustdoc_checks() {
+    let links = |name: &str| {
+        let source = read(&format!("crates/{name}"));
+        let (_, walk) = source.split_once(" # One ").unwrap_or_else(|| panic!("crates/{name} has no walk"));
+        let walk = walk.lines().skip(1).take_while(|line| line.starts_with("//"));
+        walk.map(|line| line.matches("[`").count().max(line.matches("](").count())).sum::<usize>()
+    };
+    let total: usize = WALKS.into_iter().map(links).sum();
+    assert!(total >= 90, "only {total} links; a walk names the functions to read, in the order of calls");
+    assert!(read("scripts/test").contains("RUSTDOCFLAGS=\"-D warnings\" step cargo doc --workspace"));
+}
+
+/// Checks the modules that the documents about the code name, such as `fleet::simulate`: each part is a file, or occurs
+/// in the file of the part before it.
 #[test]
 fn modules_in_the_architecture_exist() {
-    let text = read("ARCHITECTURE.md");
     let is_part_of_path = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | ':');
     let mut checked = 0;
-    for path in text.split(|letter| !is_part_of_path(letter)) {
-        let Some((name, parts)) = path.trim_end_matches(':').split_once("::") else { continue };
-        let mut folder = root().join("crates").join(name).join("src");
-        if !folder.exists() {
-            continue;
+    for (document, text) in architecture() {
+        for path in text.split(|letter| !is_part_of_path(letter)) {
+            let Some((name, parts)) = path.trim_end_matches(':').split_once("::") else { continue };
+            let mut folder = root().join("crates").join(name).join("src");
+            if !folder.exists() {
+                continue;
+            }
+            let mut file = folder.join("lib.rs");
+            for part in parts.split("::") {
+                let source = std::fs::read_to_string(&file).expect("a module");
+                let mut known = source.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
+                assert!(known.any(|word| word == part), "{document}: {path}: no {part} in {name}");
+                folder.push(part);
+                let inside = [folder.with_extension("rs"), folder.join("mod.rs")]
+                    .into_iter()
+                    .find(|file| file.exists());
+                file = inside.unwrap_or(file);
+            }
+            checked += 1;
         }
-        let mut file = folder.join("lib.rs");
-        for part in parts.split("::") {
-            let source = std::fs::read_to_string(&file).expect("a module");
-            let mut known = source.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
-            assert!(known.any(|word| word == part), "ARCHITECTURE.md: {path}: no {part} in {name}");
-            folder.push(part);
-            let inside =
-                [folder.with_extension("rs"), folder.join("mod.rs")].into_iter().find(|file| file.exists());
-            file = inside.unwrap_or(file);
-        }
-        checked += 1;
     }
-    assert!(checked >= 25, "only {checked} modules were found; does the test still read the document?");
+    assert!(checked >= 60, "only {checked} modules were found; does the test still read the documents?");
 }

@@ -3,7 +3,7 @@
 //!
 //! - [`counters`]: what a port has counted, and how much of it is new since the last poll;
 //! - [`detection`]: whether a port's link corrupts, at what rate, and whether that is over;
-//! - [`forecast`]: what forward error correction lets expect, before frames are lost;
+//! - [`forecast`]: what counters of forward error correction predict, before frames are lost;
 //! - [`Cabling`]: which [port](PortName) faces which;
 //! - [`exchange`]: what the two ends of a link tell each other;
 //! - [`findings`]: what agents tell everybody about their ports;
@@ -20,6 +20,26 @@
 //! - [`actuator`]: what carries requests out;
 //! - [`config`]: what people write;
 //! - [`daemon`]: the loop that drives all of it.
+//!
+//! # One decision
+//!
+//! [`Corruptd::start`](daemon::Corruptd::start) opens sources, the bus and actuators, and
+//! [`Corruptd::run`](daemon::Corruptd::run) repeats one [step](crate::daemon::Corruptd::step): hear what the bus says
+//! ([`hear`](crate::daemon::Corruptd::hear)), [read](crate::daemon::Corruptd::read) the counters that are due, and
+//! [act](crate::daemon::Corruptd::act).
+//!
+//! Readings reach the agent in [`handle_readings`](agent::Agent::handle_readings). The port's
+//! [`Difference`](counters::Difference::handle_reading) turns each into an increment, or says why it counts for nothing, and
+//! its [`Detector`](detection::Detector::handle_reading) judges the increments of the last hour. When the port begins to
+//! corrupt, [`ask`](crate::agent::Agent::ask) writes a [`Request`](exchange::Request), which the bus carries to the
+//! agent of the sending port ([`handle_state`](agent::Agent::handle_state)). That agent has it carried out
+//! ([`carry_out`](crate::agent::Agent::carry_out), [`Actuator::apply`](actuator::Actuator::apply)), hears what came of it
+//! ([`handle_effect`](agent::Agent::handle_effect)) and reports it ([`acknowledge`](crate::agent::Agent::acknowledge)). Each
+//! decision goes into the audit file with its evidence ([`poll_decision`](agent::Agent::poll_decision)).
+#![allow(
+    rustdoc::private_intra_doc_links,
+    reason = "the walk through the code names private functions, so that rustdoc finds it outdated"
+)]
 #![forbid(unsafe_code)]
 
 pub mod actuator;

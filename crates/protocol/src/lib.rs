@@ -30,9 +30,35 @@
 //!
 //! # Modules
 //!
-//! [`paths`] decides which of two links between the same ends is in use. [`schedule`] is the policy around the state machines: queues by class, dropping and marking, and the order of
-//! sending. [`wire`] (headers) and [`classify`] (the mode of a frame) are the only modules that read bytes. [`trace`]
-//! records what a driver does with a link end, to repeat it or to describe it in protocol terms.
+//! [`paths`] decides which of two links between the same ends is in use. [`schedule`] is the policy around the state
+//! machines: queues by class, dropping and marking, and the order of sending. [`wire`] (headers) and [`classify`] (the mode
+//! of a frame) are the only modules that read bytes. [`trace`] records what a driver does with a link end, to repeat it or
+//! to describe it in protocol terms.
+//!
+//! # One frame through two link ends
+//!
+//! **Sending.** [`mode`](classify::Classifier::mode) chooses the lane of a host's frame.
+//! [`arrival`](schedule::QueueLimits::arrival) says whether its queue takes, marks or drops it, and
+//! [`push`](schedule::ClassQueues::push) queues it. [`Round::next`](schedule::Round::next) selects it when its lane may
+//! send ([`LinkEnd::admission`]). [`LinkEnd::send`] numbers it and keeps its handle, and [`wire::encapsulate`] returns the
+//! header.
+//!
+//! **Receiving.** [`wire::parse`] reads the header, and [`LinkEnd::handle_data`] takes the number. If the frame is the next one
+//! of its lane, the driver delivers it immediately.
+//!
+//! **Acknowledging.** The ACK travels on a frame of the other direction ([`LinkEnd::poll_piggyback`]), or alone on an idle port
+//! ([`LinkEnd::poll_transmit`]). [`LinkEnd::handle_ack`] takes it, and [`LinkEnd::poll_release`] returns the handles.
+//!
+//! **A loss.** If a number is missing, [`Receiver::handle_data`](crate::receiver::Receiver::handle_data) keeps the later frame
+//! in the Rx buffer and [reveals](crate::receiver::Receiver::reveal) the hole, and [`LinkEnd::poll_urgent`] returns the report.
+//! [`LinkEnd::handle_control`] takes it at the other end, [`LinkEnd::poll_retransmission`] hands out the copies, and the first
+//! one [fills](crate::receiver::Receiver::fill) the hole. [`LinkEnd::poll_deliver`] hands out what waited behind it, in order.
+//!
+//! The documentation of [`LinkEnd`] follows the frame inside.
+#![allow(
+    rustdoc::private_intra_doc_links,
+    reason = "the walk through the code names private functions, so that rustdoc finds it outdated"
+)]
 #![no_std]
 #![forbid(unsafe_code)]
 

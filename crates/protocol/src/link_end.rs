@@ -35,6 +35,25 @@ use sending::SendingSide;
 use shared::Shared;
 
 /// One side of a protected link. The crate documentation gives the order of calls.
+///
+/// # One frame inside
+///
+/// **Sending.** [`admission`](SendingSide::admission) asks the lane for room in the Tx buffer
+/// ([`has_room`](crate::sender::Sender::has_room)). [`send`](SendingSide::send) numbers the frame, and the
+/// [`Sender`](crate::sender::Sender::send) of the lane keeps its handle.
+///
+/// **Receiving.** [`handle_data`](ReceivingSide::handle_data) takes the number ([`take_data`](ReceivingSide::take_data)). If it is
+/// the next one of its lane, [`accept_next`](crate::receiver::Receiver::accept_next) is all there is to do. Otherwise
+/// [`handle_out_of_order`](ReceivingSide::handle_out_of_order) buffers the frame, and [`loss_found`](ReceivingSide::loss_found)
+/// makes a report urgent.
+///
+/// **Reporting.** [`poll_urgent_feedback`](ReceivingSide::poll_urgent_feedback) writes the report
+/// ([`compose_new_losses`](ReceivingSide::compose_new_losses)). Without a loss, an ACK rides on a frame
+/// ([`take_piggyback`](ReceivingSide::take_piggyback)) or travels alone ([`poll_ack`](ReceivingSide::poll_ack)).
+///
+/// **Retransmitting.** [`SendingSide::handle_feedback`] passes the report to the lane
+/// ([`handle_feedback`](crate::sender::Sender::handle_feedback)), whose
+/// [`poll_retransmission`](crate::sender::Sender::poll_retransmission) emits the copies.
 #[derive(Debug)]
 pub struct LinkEnd {
     shared: Shared,

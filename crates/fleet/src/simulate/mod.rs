@@ -1,4 +1,23 @@
 //! A network over time: loss events, the strategy's reactions, repairs.
+//!
+//! # One loss event
+//!
+//! [`simulate`] takes one event after the other from a timeline ([`next`](timeline::Timeline::next)).
+//!
+//! **A link begins to corrupt** ([`handle_loss`](Run::handle_loss)). An event on a disabled link is counted and skipped.
+//! Otherwise [`corrupt`](Network::corrupt) adds the loss to the penalty, and the link is protected with what its
+//! [row](crate::protection::ProtectionTable::row) leaves, unless the deployment, or the limit of a pipe or switch, forbids it.
+//! Then CorrOpt's fast checker asks whether every ToR keeps enough paths without the link
+//! ([`may_disable`](Network::may_disable)). If so, the link is disabled ([`disable_or_postpone`](Run::disable_or_postpone)) and
+//! listed for repair ([`add`](backlog::Backlog::add)).
+//!
+//! **The repair.** [`begin_repairs`](Run::begin_repairs) takes as many links as the crew can work on
+//! ([`start_next`](backlog::Backlog::start_next)), draws how long each takes ([`draw`](crate::repair::RepairDelays::draw)), and
+//! schedules its end ([`schedule`](timeline::Timeline::schedule)). Then the link returns, clean
+//! ([`enable`](Network::enable)), and [`exact`](crate::optimizer::exact) decides which of the zone's other corrupting links to
+//! disable.
+//!
+//! After each event, [`metrics`](Network::metrics) are averaged over time ([`record`](summary::Accumulator::record)).
 
 mod backlog;
 mod series;

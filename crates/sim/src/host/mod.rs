@@ -10,6 +10,16 @@
 //! stays small. Frames that arrive wait for the host's *latency*; then its stack takes all that have arrived by then,
 //! joins segments that follow each other (receive offload), and hands them to the ends they are for.
 //!
+//! # One segment inside
+//!
+//! An end that has something writes a segment ([`poll_transmit`](endpoint::Endpoint::poll_transmit)). The card splits it if it is
+//! longer than a frame ([`begin`](card::Card::begin), [`next_piece`](card::Card::next_piece)). Each piece is stored
+//! ([`put`](packets::Packets::put)), and the frame carries its handle. At the destination, the frame waits for the interrupt
+//! ([`frame_arrived`](interrupts::Interrupts::frame_arrived)). Then the stack takes everything that has arrived
+//! ([`run_stack`](TransportHosts::run_stack)), [joins](receive::Joined::join) consecutive segments and hands them to their end
+//! ([`hand_over`](TransportHosts::hand_over)). What was acknowledged is noted
+//! ([`note_progress`](TransportHosts::note_progress)) until the flow [ends](TransportHosts::end).
+//!
 //! # Events
 //!
 //! Each host is a source of events, for whatever comes first: its stack, or a timer of one of its flows. One further

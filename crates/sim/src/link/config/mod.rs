@@ -84,7 +84,7 @@ pub struct Protection {
     pub window_frames: u32,
 }
 
-/// The two switches of the link. Latencies are calibrated (Figure 19 and appendix B.1); see ARCHITECTURE.md.
+/// The two switches of the link. Latencies are calibrated (Figure 19 and appendix B.1); see `docs/design/simulator.md`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SwitchHardware {
     /// From the queue to the far port, without fibre and serialisation, ns: egress pipeline and both ports.
