@@ -3,7 +3,7 @@
 //! Every error type that may end a command implements [`Diagnose`]. The program that prints the error takes the exit
 //! code and the hint from the trait. It therefore needs no list of the types there are, and a new type cannot be
 //! forgotten in one. A [`ParameterError`] names a value that cannot be used, wherever the value was given.
-//! [`printable`] is how everything is shown that others wrote: names, messages, files.
+//! [`printable`] makes text that others wrote safe to show: names, messages, files.
 #![forbid(unsafe_code)]
 
 mod line;

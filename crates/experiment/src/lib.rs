@@ -1,15 +1,15 @@
-//! One frame for all experiments, with links, fleets and what comes next.
+//! One frame for all experiments, with links, flows, fleets and what comes next.
 //!
-//! - A [`Kind`] of experiments says what can be varied, what one run does, and what it measures. All else is here.
+//! - A [`Kind`] of experiments says what can be varied, what one run does, and what it measures. Everything else is here.
 //! - An [`Experiment`] of a kind is read from a file: what is varied, and which published values it is compared with.
 //! - [`Parameters`] are what an experiment varies; [`combinations`] makes [points](Point) of the lists in a file, and
-//!   [`Selection`] says which of them are meant.
+//!   [`Selection`] chooses among them.
 //! - [`run_all`] runs the points of [`Runnable`] experiments, and [`run_each`] anything independent, on several
-//!   threads. The results do not depend on how many. Several runs of a point are [`Pooled`], or stand side by side as
+//!   threads. The results do not depend on how many. Several runs of a point are [`Pooled`], or kept apart as
 //!   [`Runs`].
 //! - A [`Metric`] reads a [`Measurement`] from an outcome, with a confidence interval if the value was counted
 //!   ([`poisson_interval`]), is the mean of several runs, or a ratio of two points ([`bootstrap_interval`]).
-//! - [`Published`] is a published value, and a [`Row`] has the measured one beside it. [`tables`] show all points.
+//! - [`Published`] is a published value, and a [`Row`] compares it with the measured one. [`tables`] show all points.
 //! - [`ExperimentError`] says what is wrong with an experiment file, and in which line.
 #![forbid(unsafe_code)]
 

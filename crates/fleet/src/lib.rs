@@ -1,7 +1,7 @@
 //! Which links of a fleet to disable, protect and repair.
 //!
-//! - [`trace`]: which link starts to corrupt when; drawn at random, or imported from the authors' files.
-//! - [`repair`], [`protection`]: how long disabled links are away, and what protection leaves of loss and capacity.
+//! - [`trace`]: which link starts to corrupt when; drawn at random, or read from files.
+//! - [`repair`], [`protection`]: how long repairs take, and what protection leaves of loss and capacity.
 //! - [`deployment`]: which switches can protect links; [`upgrades`]: which should be upgraded first.
 //! - [`network`]: a network in operation and its metrics.
 //! - [`optimizer`]: which corrupting links to disable.

@@ -8,10 +8,10 @@
 //!   fd77::1                            link                            fd77::2
 //! ```
 //!
-//! - [`topology`] builds and removes it, and touches nothing else: [`Lab`], [`LabOptions`], [`Role`]. With a second link
-//!   between the link ends ([`BackupLink`]), either link can be cut ([`Cut`]). [`process`] ends the
-//!   programs that it started; [`offload`] makes the ports behave like a wire.
-//! - [`impairments`] are the path's rate and delays; [`delay_line`] applies them to frames.
+//! - [`topology`] builds the laboratory and removes it, and touches nothing else: [`Lab`], [`LabOptions`], [`Role`]. With a
+//!   second link between the link ends ([`BackupLink`]), either link can be cut ([`Cut`]). [`process`] starts programs and
+//!   ends them; [`offload`] makes the ports behave like a wire.
+//! - [`impairments`] describes the path's rate and delays; [`delay_line`] applies them to frames.
 //! - [`namespace`] runs closures and programs inside: [`Namespace`].
 //! - [`unprivileged`] gives ordinary users a laboratory.
 //! - [`tcp`] measures what applications notice: goodput, flow completion times, round-trip times.
@@ -21,8 +21,8 @@
 //! - [`datagrams`] sends numbered UDP datagrams at a steady rate, also through routers.
 //! - [`frames`] sends unusual frames and compares each with what arrives.
 //! - [`link_ends`] runs the two link ends inside this process; [`demo`] has the experiments of `linkmend demo`.
-//! - [`unattended`] shows `corruptd` at work on a link that begins to corrupt and is repaired.
-//! - [`failover`] cuts one of two links under traffic, over Linkmend and over what the kernel has for that.
+//! - [`unattended`] runs `corruptd` on a link that begins to corrupt and is repaired.
+//! - [`failover`] cuts one of two links under traffic, over Linkmend and over the kernel's own mechanism.
 //! - [`hog`] occupies the processors for a moment.
 //! - [`stop`] ends and follows any of these; [`summary`] turns a sample into percentiles, [`statistics`] adds
 //!   intervals, and [`noise`] measures how the machine disturbed a measurement.

@@ -9,21 +9,21 @@
 //! - [`interface_counters`]: errors and frames of all interfaces at once (rtnetlink);
 //! - [`link_statistics`]: symbol errors, check sequence errors and error correction of links (generic netlink);
 //! - [`veth`]: making, marking and removing a pair (rtnetlink);
-//! - [`xdp_features`]: what a driver says of its XDP abilities (generic netlink);
+//! - [`xdp_features`]: the XDP features that a driver reports (generic netlink);
 //! - [`ethtool`]: driver, speed and queues (ioctl);
-//! - [`driver_statistics`]: what a driver counts under names of its own (ioctl);
-//! - [`features`]: device features by name, among them those that a wire does not have (ioctl);
+//! - [`driver_statistics`]: counters that a driver has under its own names (ioctl);
+//! - [`features`]: device features by name, for example the offloads that a wire does not have (ioctl);
 //! - [`packet_socket`]: packet sockets, and sending many frames in one call;
 //! - [`packet_ring`]: their receive ring, in memory shared with the kernel;
-//! - [`private_file`]: files that only their owner may read, opened without following links;
+//! - [`private_file`]: files that only their owner may read, opened without following symbolic links;
 //! - [`sysfs`]: a sysfs of the calling thread's network namespace;
 //! - [`thread`]: the scheduling of the calling thread;
 //! - [`kernel_types`]: where the kernel keeps members of its structures (BTF);
 //! - [`clock`]: the time;
-//! - [`dump`]: what the kernel has of something when it is asked for all.
+//! - [`dump`]: netlink requests for all objects of a kind.
 //!
 //! Nothing in here knows about link ends or the protocol. Everything acts in the network namespace of the calling thread;
-//! a socket stays in the one in which it was opened. Unsafe code is confined to the seven modules that make system calls
+//! a socket stays in the one in which it was opened. Unsafe code is confined to the modules that make system calls
 //! which no safe crate covers.
 
 #![deny(unsafe_code)]

@@ -1,24 +1,24 @@
-//! The control plane (appendix C of the paper): finds corrupting links from what their ports count, switches protection on,
-//! and off again once a link has been repaired.
+//! The control plane (appendix C of the paper): finds corrupting links from the counters of their ports, switches protection
+//! on, and off again once a link has been repaired.
 //!
 //! - [`counters`]: what a port has counted, and how much of it is new since the last poll;
 //! - [`detection`]: whether a port's link corrupts, at what rate, and whether that is over;
 //! - [`forecast`]: what counters of forward error correction predict, before frames are lost;
 //! - [`Cabling`]: which [port](PortName) faces which;
 //! - [`exchange`]: what the two ends of a link tell each other;
-//! - [`findings`]: what agents tell everybody about their ports;
+//! - [`findings`]: what agents publish about their ports;
 //! - [`agent`]: what one machine decides, and asks others for;
-//! - [`evaluation`]: how good detection is, on links of which the truth is known;
+//! - [`evaluation`]: how good detection is, on links whose true state is known;
 //! - [`planning`]: which links of a topology corrupt, for the fleet's planner;
 //! - [`recording`]: counters from a file, and what would have been decided.
 //!
-//! All of this does no I/O and reads no clock: what is true of recorded counters is true of a running daemon. Around it are
+//! None of this does I/O or reads a clock, so recorded counters lead to the same decisions as live ones. Around it are
 //!
 //! - [`source`]: where counters come from;
-//! - [`bus`]: where agents put what they ask for and what they have done;
-//! - [`server`]: where servers of Redis are, which may be the bus or have counters;
+//! - [`bus`]: where agents put requests and results;
+//! - [`server`]: the addresses of Redis servers, for the bus or for counters;
 //! - [`actuator`]: what carries requests out;
-//! - [`config`]: what people write;
+//! - [`config`]: the configuration file and options;
 //! - [`daemon`]: the loop that drives all of it.
 //!
 //! # One decision

@@ -2,10 +2,10 @@
 //!
 //! packetdrill (Cardwell et al., "packetdrill: Scriptable Network Stack Testing, from Sockets to Packets", USENIX ATC
 //! 2013) is a language for tests of TCP implementations: calls of the socket interface, packets that arrive, and packets
-//! that are expected, each with its time. Scripts that were written for Linux thus test another TCP, too.
+//! that are expected, each with its time. With this crate, scripts that were written for Linux test the simulated TCP.
 //!
 //! - [`parse`] reads a script into a [`Script`].
-//! - [`run`] executes one; its [`Outcome`] is a pass, the first difference, or the feature that is lacking.
+//! - [`run`] executes one; its [`Outcome`] is a pass, the first difference, or the unsupported feature.
 //!
 //! # What is supported
 //! - Times: absolute, relative, ranges, and `*`. Packets and blocking calls may be off by `--tolerance_usecs` (4,000).
@@ -20,7 +20,7 @@
 //!   (`../common/defaults.sh`), which are read as text. Commands that only set up a network or remove it are skipped.
 //! - Code: `assert`, `print`, assignments and `if`, with the fields of `tcp_info` that the simulated host keeps.
 //!
-//! # What is not supported, and named by the outcome
+//! # What is not supported (the outcome names it)
 //! UDP, ICMP, tunnels, urgent data, Fast Open, AccECN, MPTCP, `epoll`, notices of zero-copy sends, keep-alives,
 //! several connections at once.
 #![forbid(unsafe_code)]

@@ -20,10 +20,10 @@
 //! # When a lost tail is announced
 //!
 //! Only later frames of the same lane reveal that its last frames, originals or copies, were lost. If none follow, a
-//! dummy does. It leaves at most `dummy_delay + dummy_interval_min` ([`Config`]) after the last of them, plus what the
-//! port has already accepted, whatever the other lane does: saturates the port, trickles, is paused or in repair. Each
-//! dummy of a burst that is lost as well costs the next wait, from `dummy_interval_min` doubling up to
-//! `dummy_interval_max`, and again at most `dummy_interval_min` for an idle port. An ACK waits at most `ack_interval`,
+//! dummy does. It leaves at most `dummy_delay + dummy_interval_min` ([`Config`]) after the last of them, plus the time for what
+//! the port has already accepted, whether the other lane saturates the port, trickles, is paused or retransmits. If a dummy is
+//! lost as well, the next one follows after a wait that doubles from `dummy_interval_min` up to `dummy_interval_max`, and at
+//! most `dummy_interval_min` more for an idle port. An ACK waits at most `ack_interval`,
 //! in each lane separately.
 //!
 //! [`Config::shortfalls`] lists the parameters that are too small for a link of a given rate, length and loss.

@@ -1,6 +1,6 @@
 //! Tables, plots and reports for people who want to see what a run did.
 //!
-//! The crate knows nothing of networking: callers hand it numbers in base units (bit/s, bytes, seconds, plain ratios)
+//! The crate knows nothing about networking: callers pass it numbers in base units (bit/s, bytes, seconds, plain ratios)
 //! and say what they mean with a [`Unit`].
 //!
 //! - [`quantity`] writes numbers as people read them.
@@ -11,7 +11,7 @@
 //! - [`Report`] collects all of them in one HTML file that needs nothing else: no script, no font, no network.
 //!
 //! The same input gives the same bytes. Nothing here reads a clock, a file or the network; empty data, values that are
-//! not numbers and absurd ranges are drawn as well as they can be and never panic.
+//! not numbers and absurd ranges are drawn as well as possible and never panic.
 //!
 //! ```
 //! use linkmend_report::{Axis, Cell, Column, GroupedBars, Report, Section, Table, Unit};

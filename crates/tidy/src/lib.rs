@@ -1,8 +1,8 @@
-//! The project's own rules that neither compiler nor linter knows. Their tests hold them against this workspace, and
-//! each against a piece of code that breaks it.
+//! The project's own rules that neither compiler nor linter knows. Tests check this workspace against them, and show for
+//! each rule that it finds a piece of code that breaks it.
 //!
 //! - [`length`]: files and functions stay short;
-//! - [`docs`]: what is public is documented, and no documentation is there for its own sake;
+//! - [`docs`]: public items are documented, and no documentation merely repeats a name;
 //! - [`arrows`]: crates use each other as ARCHITECTURE draws it;
 //! - [`circles`]: modules do not use each other in circles;
 //! - [`manifests`]: every crate is under the workspace's lints.
