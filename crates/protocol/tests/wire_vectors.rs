@@ -262,6 +262,13 @@ fn text() -> String {
     text
 }
 
+#[test]
+fn the_first_numbers_of_a_session_are_those_in_the_document() {
+    let firsts = Mode::ALL.map(|mode| SESSION.first(mode));
+    assert_eq!(firsts, [number(0x5678, false), number(0x2468, false)]);
+    assert!(std::fs::read_to_string(DOCUMENT).expect("docs/design/wire.md").contains("0x25678 and 0x22468"));
+}
+
 /// `UPDATE_EXPECT=1` writes them anew. Two ends of different versions must agree on these bytes, so a changed one needs a
 /// new control type, or a new version of the format.
 #[test]
