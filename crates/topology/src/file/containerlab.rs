@@ -1,10 +1,10 @@
 //! containerlab topologies.
 
-use super::draft::counted;
+use super::draft::{Location, counted};
 use super::infer::Hints;
 use super::sketch::{self, Sketch};
 use super::yaml::{self, Pairs, WithLine};
-use super::{Loaded, MAX_LINKS, TopologyFault, TopologyFileError, TopologyFileOptions};
+use super::{MAX_LINKS, TopologyFault, TopologyFileError};
 use linkmend_quantity::BitRate;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, de::IgnoredAny};
@@ -26,6 +26,9 @@ const HOST_KINDS: [&str; 7] =
 
 /// Those of them that only join others.
 const BRIDGE_KINDS: [&str; 2] = ["bridge", "ovs-bridge"];
+
+/// Parts of the names of images that route.
+const ROUTING_IMAGES: [&str; 6] = ["frr", "vyos", "bird", "quagga", "gobgp", "holo"];
 
 /// Names in the place of a node that are not nodes.
 const NOT_NODES: [&str; 6] = ["host", "mgmt-net", "macvlan", "vxlan", "vxlan-stitch", "dummy"];
@@ -51,6 +54,7 @@ type Labels = Pairs<WithLine<Option<String>>>;
 struct Node {
     kind: Option<String>,
     group: Option<String>,
+    image: Option<String>,
     labels: Option<Labels>,
 }
 
@@ -142,6 +146,11 @@ impl<'a> Inherited<'a> {
         self.kind.is_some_and(|kind| kinds.contains(&kind))
     }
 
+    fn routes(&self) -> bool {
+        let image = self.sources.iter().flatten().find_map(|node| node.image.as_deref());
+        image.is_some_and(|image| ROUTING_IMAGES.iter().any(|part| image.contains(part)))
+    }
+
     fn number(&self, key: &'static str, file: &str) -> Result<Option<u64>, TopologyFileError> {
         let Some(label) = self.label(key) else { return Ok(None) };
         label.value.trim().parse::<u64>().map(Some).map_err(|_| {
@@ -161,8 +170,9 @@ impl<'a> Inherited<'a> {
                 words: ROLES.iter().filter_map(label).chain(group).collect(),
                 level: if is_host { None } else { self.number(LEVEL, file)? },
                 is_host,
+                routes: self.routes(),
             },
-            line: self.line,
+            at: Location { file: 0, line: self.line },
             pod: self.label(POD).map(|pod| pod.value.to_owned()),
             is_bridge: self.is_of(&BRIDGE_KINDS),
         })
@@ -179,11 +189,7 @@ fn label<'a>(labels: Option<&'a Labels>, key: &str) -> Option<WithLine<&'a str>>
     Some(WithLine { value: value.value.as_deref()?, line: value.line })
 }
 
-pub(super) fn read(
-    text: &str,
-    file: String,
-    options: &TopologyFileOptions,
-) -> Result<Loaded, TopologyFileError> {
+pub(super) fn read(text: &str, file: String) -> Result<Sketch, TopologyFileError> {
     let parsed: File = yaml::parse_foreign(text, &file)?;
     let Some(lab) = &parsed.topology else { return Err(TopologyFault::Empty.at(&file, None)) };
     let named = lab.nodes.as_ref().map_or(&[][..], |nodes| &nodes.0);
@@ -202,12 +208,12 @@ pub(super) fn read(
             name: Some(wire.name),
             speed,
             length: None,
-            line: wire.line,
+            at: Location { file: 0, line: wire.line },
         });
     }
     let nodes = nodes.iter().map(|node| node.sketch(&file)).collect::<Result<_, _>>()?;
     let speed_hint = "a label `linkmend.speed`, like `100G`";
-    Sketch { file, nodes, wires: drawn, warnings, speed_hint }.build(options)
+    Ok(Sketch { files: vec![file], nodes, wires: drawn, warnings, doubts: Vec::new(), speed_hint })
 }
 
 /// A link between two nodes.

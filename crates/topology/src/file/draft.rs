@@ -2,7 +2,7 @@
 
 use super::{
     HostLink, Loaded, MAX_HOST_LINKS, MAX_LAYER, MAX_LINKS, MAX_PIPES, MAX_SPEED, MAX_SWITCHES, NamedCable,
-    Place, TopologyFault, TopologyFileError, Understood,
+    Place, PortCable, TopologyFault, TopologyFileError, Understood,
 };
 use crate::{LinkId, Names, SwitchId, Topology, TopologyBuilder, TopologyError};
 use linkmend_diagnose::printable;
@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How many pod labels a zone's name lists before it counts the others.
 const LABELS_IN_A_NAME: usize = 4;
 
-/// A line of one of a draft's files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A line of one of a draft's files; line 0 is the file as a whole.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Location {
     pub file: u32,
     pub line: u32,
@@ -200,6 +200,12 @@ impl Draft {
         *number += 1;
         let [from, to] = ends.map(|end| &self.switch_names[end.index()]);
         if *number == 1 { format!("{from}--{to}") } else { format!("{from}--{to}#{number}") }
+    }
+
+    /// The cables whose ports are named, with the names of the switches.
+    pub fn into_cables(self) -> Vec<PortCable> {
+        let named = |(switch, port): (SwitchId, String)| (self.switch_names[switch.index()].clone(), port);
+        self.cables.into_iter().map(|cable| cable.ends.map(named)).collect()
     }
 
     /// Checks and builds a network whose layers were told. Adds to `warnings` what is unusual but allowed.

@@ -65,11 +65,11 @@ pub enum TopologyFault {
         reason: String,
     },
     /// None of the formats.
-    #[error(
-        "neither a layered network (`switches` and `links`), nor a containerlab topology (`topology`), nor what \
-         `lldpctl -f json` prints (`lldp`)"
-    )]
-    Unrecognised,
+    #[error("of no known format: this is {finding}; networks are read from\n{}", super::known_formats())]
+    Unrecognised {
+        /// What the file is instead.
+        finding: String,
+    },
     /// More than this reader takes.
     #[error("there are more than {most} {what}")]
     TooMany { what: &'static str, most: u64 },
@@ -160,6 +160,16 @@ pub enum TopologyFault {
     /// A port with two links.
     #[error("{switch} port {port} leads to {one} and to {other}")]
     TwoNeighbours { switch: String, port: String, one: String, other: String },
+    /// A port with two cables.
+    #[error("{port} is cabled to {other}, and at {first} to {one}")]
+    PortTwice {
+        /// Switch and port.
+        port: String,
+        one: String,
+        /// Where the first cable is.
+        first: Place,
+        other: String,
+    },
     /// A link that one of two dumps sees and the other does not.
     #[error("{port} sees {sees}, but {far}, which has a dump too, sees it on no port that is left{}", .instead)]
     OneSided {

@@ -20,6 +20,8 @@ pub(super) struct Hints {
     pub level: Option<u64>,
     /// Whether it is of a kind that does not forward as a fabric does, unless words say otherwise.
     pub is_host: bool,
+    /// Whether it routes although it is of a host's kind: a Linux machine with FRR.
+    pub routes: bool,
 }
 
 /// How sure a layer is.
@@ -63,7 +65,9 @@ pub(super) fn infer(nodes: &[Hints], links: &[[usize; 2]]) -> Result<Inferred, T
         };
         return Ok(Inferred { places: nodes.iter().map(told).collect(), top_guess: None });
     }
-    if nodes.iter().all(|node| node.is_host && word_of(node).is_none_or(|(word, _)| word == Word::Host)) {
+    let only_hosts =
+        nodes.iter().all(|node| node.is_host && word_of(node).is_none_or(|(word, _)| word == Word::Host));
+    if only_hosts && !nodes.iter().any(|node| node.routes) {
         return Err(TopologyFault::OnlyHosts);
     }
     let graph = Neighbours::new(nodes.len(), links);
@@ -79,14 +83,21 @@ pub(super) fn infer(nodes: &[Hints], links: &[[usize; 2]]) -> Result<Inferred, T
         .iter()
         .zip(&words)
         .map(|(node, word)| {
-            let guess =
-                || Some((roles::letter(&node.name).filter(|_| !node.is_host)?, "one letter".to_owned()));
+            let guess = || {
+                Some((
+                    roles::letter(&node.name).filter(|_| !node.is_host || node.routes)?,
+                    "one letter".to_owned(),
+                ))
+            };
             word.clone().or_else(guess)
         })
         .collect();
     if letters.iter().flatten().any(is_bottom) {
         let why = "only the letters l and s in names say which switches are leaves and spines";
         return by_roles(nodes, &letters, &graph, Some(why));
+    }
+    if only_hosts {
+        return Err(TopologyFault::OnlyHosts);
     }
     let reason = "no label, group or name says which switches are ToRs, leaves or access switches";
     Err(TopologyFault::AmbiguousLayers { reason: reason.to_owned() })
@@ -151,8 +162,12 @@ fn by_roles(
     let (dropped, top_guess) = drop_unreached_top(&mut fabric, graph, nodes);
     let roles: BTreeSet<Role> = fabric.values().copied().collect();
     if roles.len() < 2 {
-        let only = roles.first().map_or("leaf", |role| role.name());
-        let reason = format!("all switches that words describe and links join are called {only}");
+        let reason = match roles.first() {
+            Some(only) => {
+                format!("all switches that words describe and links join are called {}", only.name())
+            }
+            None => "no link joins two switches that words describe".to_owned(),
+        };
         return Err(TopologyFault::AmbiguousLayers { reason });
     }
     let basis = if guess.is_some() { Basis::Guessed } else { Basis::Named };
@@ -177,27 +192,37 @@ fn by_roles(
                 format!("called {}, but no link joins it to a switch of the fabric", role.name())
             }
             Some((Word::Outside, said)) => format!("{said} says that it is no leaf and no spine"),
-            None if nodes[node].is_host => return Place::Host,
+            None if nodes[node].is_host && !nodes[node].routes => return Place::Host,
             None => "no label, group or name says its layer".to_owned(),
         };
         Place::Outside { reason }
     };
     let places = (0..nodes.len()).map(place).collect();
-    let like_a_spine = || {
-        (0..nodes.len()).find(|&node| {
-            let is_unknown = words[node].is_none() && !nodes[node].is_host;
-            is_unknown && graph.0[node].iter().filter(|leaf| bottom(&levels, &order, **leaf)).count() > 1
-        })
-    };
     let top_guess = guess.map(str::to_owned).or(top_guess).or_else(|| {
-        like_a_spine().map(|node| {
-            format!(
-                "{} is cabled to several leaves, and nothing says whether it is above them",
-                nodes[node].name
-            )
-        })
+        let is_alone = |leaf| alone.contains(&leaf) && role(leaf) <= Some(Role::Leaf);
+        let node = like_a_spine(nodes, words, graph, |leaf| bottom(&levels, &order, leaf), is_alone)?;
+        let name = &nodes[node].name;
+        Some(format!("{name} is cabled to several leaves, and nothing says whether it is above them"))
     });
     Ok(Inferred { places, top_guess })
+}
+
+/// A node that no word describes and that is cabled to several leaves. A node of a host's kind is one only if leaves have no
+/// other way up: two leaves often share a host.
+fn like_a_spine(
+    nodes: &[Hints],
+    words: &[Option<(Word, String)>],
+    graph: &Neighbours,
+    is_leaf: impl Fn(usize) -> bool,
+    is_alone: impl Fn(usize) -> bool,
+) -> Option<usize> {
+    let several = |node: usize, is: &dyn Fn(usize) -> bool| {
+        graph.0[node].iter().filter(|leaf| is(**leaf)).nth(1).is_some()
+    };
+    (0..nodes.len()).find(|&node| {
+        let like_one = !nodes[node].is_host && several(node, &is_leaf);
+        words[node].is_none() && (like_one || several(node, &is_alone))
+    })
 }
 
 fn bottom(levels: &BTreeMap<usize, (u32, Option<String>)>, order: &[u32], node: usize) -> bool {
@@ -216,7 +241,12 @@ fn drop_unreached_top(
     while let Some(top) = trial.values().max().copied().filter(|top| *top > Role::Leaf) {
         let lost = trial.keys().find(|&&node| !climbs(&trial, graph, node, top)).copied();
         let Some(lost) = lost else {
-            let example = left_out.first().map(|node: &usize| nodes[*node].name.clone());
+            // What hangs at border leaves alone is behind them, not above the spines.
+            let is_border = |node: usize| nodes[node].name.to_lowercase().contains("border");
+            let is_above = |node: &&usize| {
+                graph.0[**node].iter().any(|other| trial.contains_key(other) && !is_border(*other))
+            };
+            let example = left_out.iter().find(is_above).map(|node: &usize| nodes[*node].name.clone());
             *fabric = trial;
             let why = example
                 .map(|name| format!("{name} is called higher than the switches that all ToRs climb to"));

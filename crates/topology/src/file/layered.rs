@@ -3,7 +3,7 @@
 use super::draft::{Draft, DraftSwitch, Location};
 use super::yaml::{self, WholeNumber, WithLine};
 use super::{
-    HostLink, Loaded, MAX_HOST_LINKS, MAX_LINKS, MAX_SWITCHES, TopologyFault, TopologyFileError,
+    HostLink, Loaded, MAX_HOST_LINKS, MAX_LINKS, MAX_SWITCHES, PortCable, TopologyFault, TopologyFileError,
     TopologyFileOptions,
 };
 use linkmend_quantity::{BitRate, Distance};
@@ -53,6 +53,8 @@ struct HostEntry {
     length: Option<Distance>,
 }
 
+const ONE_PORT: &str = "a link has both `from_port` and `to_port`, or neither";
+
 /// What links have that say nothing themselves.
 #[derive(Clone, Copy)]
 struct Defaults {
@@ -101,6 +103,26 @@ pub(super) fn read(
     draft.finish(Vec::new())
 }
 
+#[derive(Deserialize)]
+struct CablesOnly {
+    #[serde(default, deserialize_with = "links")]
+    links: Vec<WithLine<LinkEntry>>,
+}
+
+/// The cables with ports, whether or not the file says layers.
+pub(super) fn cables(text: &str, file: &str) -> Result<Vec<PortCable>, TopologyFileError> {
+    let parsed: CablesOnly = yaml::parse_foreign(text, file)?;
+    let mut cables = Vec::new();
+    for WithLine { value: link, line } in parsed.links {
+        match (link.from_port, link.to_port) {
+            (Some(one), Some(other)) => cables.push([(link.from.value, one), (link.to.value, other)]),
+            (None, None) => {}
+            _ => return Err(TopologyFault::form(ONE_PORT).at(file, line)),
+        }
+    }
+    Ok(cables)
+}
+
 fn add_host(
     draft: &mut Draft,
     entry: HostEntry,
@@ -140,7 +162,7 @@ fn add_link(
         (Some(one), Some(other)) => draft.ports([one, other]),
         (None, None) => {}
         _ => {
-            let fault = TopologyFault::form("a link has both `from_port` and `to_port`, or neither");
+            let fault = TopologyFault::form(ONE_PORT);
             return Err(draft.refuse(location, fault));
         }
     }

@@ -62,6 +62,9 @@ impl Understood {
     }
 }
 
+/// A cable: each switch or host with its own name for the port.
+pub type PortCable = [(String, String); 2];
+
 /// The two ports of a link between switches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedCable {

@@ -1,8 +1,12 @@
 //! An operator's own network, read from files.
 //!
-//! [`read_topology`] takes a layered network, a containerlab topology, or LLDP neighbour dumps, and tells them apart by
-//! what is in them. Whatever is wrong is refused with file, line and reason; what is left out of the layered network on
-//! purpose is said in [`Loaded::warnings`].
+//! [`read_topology`] takes any of [`KNOWN_FORMATS`] and tells them apart by what is in them. Whatever is wrong is refused
+//! with file, line and reason; what is left out of the layered network on purpose is said in [`Loaded::warnings`] and
+//! [`Understood::doubts`]. [`read_cables`] takes the same files for their cables alone, for which layers do not matter.
+//!
+//! All formats but Linkmend's own and LLDP become a `Sketch`: nodes, what is said of them, and wires between ports, from
+//! which the layers are inferred. Those that name nodes where they use them are collected by a `Gathering`, which knows
+//! when two entries are one cable. `docs/network-formats.md` has an example of each.
 //!
 //! # Hosts
 //! A layered network has no hosts, because fleets are about links between switches. Hosts that a file names are in
@@ -83,27 +87,43 @@
 //! several labels is called after all of them (`east+west`), and where one pod falls into several zones, as it does when
 //! its switches share nothing below the top layer, they are `east`, `east#2` and so on, in order of their first switch.
 
+mod attributes;
 mod containerlab;
+mod dot;
 mod draft;
 mod error;
+mod formats;
+mod gather;
+mod gml;
+mod graphml;
 mod infer;
+mod known;
 mod layered;
 mod lldp;
 mod loaded;
+mod netbox;
+mod netlab;
 mod roles;
 mod rules;
 mod sketch;
+mod sonic;
+mod source;
+mod speed;
+mod table;
+mod value;
 mod write;
+mod xml;
 mod yaml;
 
 pub use error::{Place, TopologyFault, TopologyFileError};
 pub use infer::Basis;
-pub use loaded::{Doubt, HostLink, Loaded, NamedCable, Outside, Understood};
+pub use known::{KNOWN_FORMATS, KnownFormat, known_formats};
+pub use loaded::{Doubt, HostLink, Loaded, NamedCable, Outside, PortCable, Understood};
 pub use rules::LayersOption;
+pub use source::{parse_topology, read_cables, read_topology};
 pub use write::write_layered;
 
 use linkmend_quantity::BitRate;
-use std::path::Path;
 use yaml::Text;
 
 /// The largest number of switches in a network that is read from files.
@@ -135,72 +155,6 @@ pub struct TopologyFileOptions {
     /// Rules that give switches their layers, before everything that a file says. Without them, `layers.yaml` beside the
     /// dumps counts for LLDP.
     pub layers: Option<LayersOption>,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Format {
-    WholeNumber(WholeFormat),
-    Lldp,
-}
-
-/// Formats in which one file describes a whole network.
-#[derive(Debug, Clone, Copy)]
-enum WholeFormat {
-    Layered,
-    Containerlab,
-}
-
-impl WholeFormat {
-    fn parse(
-        self,
-        text: String,
-        file: String,
-        options: &TopologyFileOptions,
-    ) -> Result<Loaded, TopologyFileError> {
-        match self {
-            WholeFormat::Layered => layered::read(text, file, options),
-            WholeFormat::Containerlab => containerlab::read(&text, file, options),
-        }
-    }
-}
-
-/// Reads a network from a file, or from a directory of LLDP dumps.
-///
-/// # Errors
-/// If a file cannot be read, is of no known format, or describes something that is no layered network in which every ToR
-/// has a path to the top; with file and line.
-pub fn read_topology(path: &Path, options: &TopologyFileOptions) -> Result<Loaded, TopologyFileError> {
-    if path.is_dir() {
-        return lldp::read(path, lldp::dumps_in(path)?, options);
-    }
-    let Text { file, text } = yaml::read(path)?;
-    match format(&text, &file)? {
-        Some(Format::Lldp) => {
-            drop(text);
-            let beside = path.parent().unwrap_or(Path::new("."));
-            lldp::read(beside, vec![path.to_owned()], options)
-        }
-        Some(Format::WholeNumber(format)) => format.parse(text, file, options),
-        None => Err(TopologyFault::Unrecognised.at(&file, None)),
-    }
-}
-
-/// Reads the content of a file that describes a whole network; `file` is the name that messages use. LLDP dumps also
-/// need rules: see [`parse_lldp`].
-///
-/// # Errors
-/// As [`read_topology`].
-pub fn parse_topology(
-    content: Vec<u8>,
-    file: &str,
-    options: &TopologyFileOptions,
-) -> Result<Loaded, TopologyFileError> {
-    let Text { file, text } = Text::new(content, file.to_owned())?;
-    match format(&text, &file)? {
-        Some(Format::WholeNumber(format)) => format.parse(text, file, options),
-        Some(Format::Lldp) => Err(TopologyFault::NoRules.at(&file, None)),
-        None => Err(TopologyFault::Unrecognised.at(&file, None)),
-    }
 }
 
 /// Reads the contents of LLDP dumps and of their rules, each with the name that messages use. A dump that does not name
@@ -251,15 +205,4 @@ pub fn lldp_neighbours(
     file: &str,
 ) -> Result<Vec<LldpNeighbour>, TopologyFileError> {
     lldp::neighbours(Text::new(content, file.to_owned())?, own)
-}
-
-fn format(text: &str, file: &str) -> Result<Option<Format>, TopologyFileError> {
-    yaml::first_key(text, file, |key| match key {
-        "switches" | "links" | "hosts" | "default_speed" | "default_length" => {
-            Some(Format::WholeNumber(WholeFormat::Layered))
-        }
-        "topology" => Some(Format::WholeNumber(WholeFormat::Containerlab)),
-        "lldp" | "local-chassis" => Some(Format::Lldp),
-        _ => None,
-    })
 }

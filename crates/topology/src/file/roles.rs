@@ -36,11 +36,29 @@ impl Role {
 
 /// The last word that says something: `leaf1-client2` is a client, and `dc1-leaf12` a leaf.
 pub(super) fn word(text: &str) -> Option<Word> {
+    if let Some(of_sonic) = sonic_type(text) {
+        return Some(of_sonic);
+    }
     let words = words(text);
     (0..words.len()).rev().find_map(|at| {
         let before = at.checked_sub(1).map(|before| &words[before][..]);
         meaning(&words[at], before)
     })
+}
+
+/// The types of devices in SONiC's CONFIG_DB and minigraphs, whose words mean something else: its leaves are above the ToRs.
+fn sonic_type(text: &str) -> Option<Word> {
+    let role = match text.to_ascii_lowercase().strip_prefix("backend").unwrap_or(&text.to_ascii_lowercase()) {
+        "torrouter" => Role::Tor,
+        "leafrouter" => Role::Leaf,
+        "spinerouter" | "lowerspinerouter" => Role::Spine,
+        "upperspinerouter" | "fabricspinerouter" => Role::Superspine,
+        "regionalhub" | "coreregionalhub" | "aznghub" | "mgmttorrouter" | "mgmtleafrouter"
+        | "bmcmgmttorrouter" | "devicemgmttor" => return Some(Word::Outside),
+        "server" | "ucs" => return Some(Word::Host),
+        _ => return None,
+    };
+    Some(Word::Role(role))
 }
 
 /// What one letter before a number may mean, where nothing says it in full: `l01` and `s01`.
@@ -62,14 +80,17 @@ fn meaning(word: &str, before: Option<&str>) -> Option<Word> {
         "sp" | "spsw" => Role::Spine,
         "core" | "cores" | "coredist" => Role::Superspine,
         "host" | "hosts" | "server" | "servers" | "srv" | "client" | "clients" | "pc" | "vm" | "vms"
-        | "gpu" | "worker" | "tester" | "ixia" | "trex" | "laptop" | "guest" | "storage" | "tenant" => {
+        | "gpu" | "compute" | "worker" | "tester" | "ixia" | "trex" | "laptop" | "guest" | "storage"
+        | "tenant" => {
             return Some(Word::Host);
         }
         "border" | "router" | "routers" | "rt" | "fw" | "firewall" | "gw" | "gateway" | "dci" | "dcgw"
-        | "wan" | "edge" | "isp" | "pe" | "ce" | "external" | "internet" => return Some(Word::Outside),
+        | "wan" | "edge" | "oob" | "mgmt" | "exit" | "isp" | "pe" | "ce" | "external" | "internet" => {
+            return Some(Word::Outside);
+        }
         _ if ["superspine", "superspines"].contains(&word) => Role::Superspine,
         _ if ["leaf", "leafs", "leaves"].iter().any(|end| word.ends_with(end)) => Role::Leaf,
-        _ if ["spine", "spines"].iter().any(|end| word.ends_with(end)) => Role::Spine,
+        _ if ["spine", "spines", "spline"].iter().any(|end| word.ends_with(end)) => Role::Spine,
         _ => return None,
     };
     Some(Word::Role(role))

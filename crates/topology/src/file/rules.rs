@@ -104,6 +104,13 @@ impl Rules {
         }
     }
 
+    /// These rules, or the usual ones, with every node a switch: for cables, for which layers do not matter.
+    pub fn of_every_node(rules: Option<Rules>) -> Rules {
+        let ignored = MANAGEMENT_PORTS.iter().map(|port| WildMatch::new(port)).collect();
+        let usual = Rules { layers: Vec::new(), pods: Vec::new(), ignored, default_speed: None };
+        Rules { layers: vec![(WildMatch::new("*"), 0)], ..rules.unwrap_or(usual) }
+    }
+
     pub fn layer(&self, switch: &str) -> Option<u64> {
         first_match(&self.layers, switch).copied()
     }

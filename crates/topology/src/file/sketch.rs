@@ -4,7 +4,9 @@ use super::draft::{Draft, DraftSwitch, Location, counted, some_of};
 use super::infer::{self, Basis, Hints, Inferred, Place};
 use super::loaded::{Outside, Understood};
 use super::rules::Rules;
-use super::{HostLink, Loaded, Place as FilePlace, TopologyFault, TopologyFileError, TopologyFileOptions};
+use super::{
+    HostLink, Loaded, Place as FilePlace, PortCable, TopologyFault, TopologyFileError, TopologyFileOptions,
+};
 use crate::SwitchId;
 use linkmend_quantity::{BitRate, Distance};
 use std::collections::BTreeMap;
@@ -13,7 +15,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(super) struct Node {
     pub hints: Hints,
-    pub line: u32,
+    pub at: Location,
     pub pod: Option<String>,
     /// Whether it only joins others, and is left out with its links.
     pub is_bridge: bool,
@@ -29,16 +31,19 @@ pub(super) struct Wire {
     pub name: Option<String>,
     pub speed: Option<BitRate>,
     pub length: Option<Distance>,
-    pub line: u32,
+    pub at: Location,
 }
 
-/// A network as one file describes it.
-#[derive(Debug)]
+/// A network as files describe it.
+#[derive(Debug, Default)]
 pub(super) struct Sketch {
-    pub file: String,
+    /// The files, to which locations refer by number. A fault of the whole network is one of the first.
+    pub files: Vec<String>,
     pub nodes: Vec<Node>,
     pub wires: Vec<Wire>,
     pub warnings: Vec<String>,
+    /// What the reader left out or decided.
+    pub doubts: Vec<(Location, String)>,
     /// How a link of this format is given a speed.
     pub speed_hint: &'static str,
 }
@@ -51,15 +56,15 @@ impl Sketch {
         let is_node = |wire: &&Wire| wire.ends.iter().all(|&end| !self.nodes[end].is_bridge);
         let links: Vec<[usize; 2]> = self.wires.iter().filter(is_node).map(|wire| wire.ends).collect();
         if self.nodes.is_empty() {
-            return Err(TopologyFault::Empty.at(&self.file, None));
+            return Err(TopologyFault::Empty.at(&self.files[0], None));
         }
         self.check_names()?;
         if rules.is_some() && hints.iter().all(|hints| hints.layer.is_none()) {
             let reason = "no rule matches the name of a node".to_owned();
-            return Err(TopologyFault::AmbiguousLayers { reason }.at(&self.file, None));
+            return Err(TopologyFault::AmbiguousLayers { reason }.at(&self.files[0], None));
         }
         let Inferred { mut places, top_guess } =
-            infer::infer(&hints, &links).map_err(|fault| fault.at(&self.file, None))?;
+            infer::infer(&hints, &links).map_err(|fault| fault.at(&self.files[0], None))?;
         for (node, place) in self.nodes.iter().zip(&mut places) {
             if rules.is_some() && !node.hints.is_host && *place == Place::Host {
                 *place = Place::Outside { reason: "no rule says its layer".to_owned() };
@@ -68,15 +73,38 @@ impl Sketch {
         let mut understood = Understood { top_guess, ..Understood::default() };
         self.warn(&places, rules.is_some());
         let mut draft = Draft::default();
-        let file = draft.file(self.file.clone());
+        for file in &self.files {
+            draft.file(file.clone());
+        }
+        for (at, text) in std::mem::take(&mut self.doubts) {
+            understood.doubt(&self.files[at.file as usize], at.line, text);
+        }
         let switches = self.add_switches(&mut draft, &places, &mut understood)?;
-        let mut assumed = 0;
+        let warnings = std::mem::take(&mut self.warnings);
+        self.add_wires(&mut draft, &places, &switches, options, &mut understood)?;
+        draft.finish_with(warnings, understood)
+    }
+
+    /// Adds links between switches, and those of hosts.
+    fn add_wires(
+        self,
+        draft: &mut Draft,
+        places: &[Place],
+        switches: &[Option<SwitchId>],
+        options: &TopologyFileOptions,
+        understood: &mut Understood,
+    ) -> Result<(), TopologyFileError> {
         for wire in self.wires {
-            let location = Location { file, line: wire.line };
+            let location = wire.at;
             let speed = wire.speed.or(options.default_speed);
             match wire.ends.map(|end| switches[end]) {
+                [Some(one), Some(other)] if one == other => {
+                    let name = draft.name(one);
+                    let text = format!("a cable from {name} to itself is left out: it is on no path");
+                    understood.doubt(&self.files[location.file as usize], location.line, text);
+                }
                 [Some(one), Some(other)] => {
-                    assumed += usize::from(wire.speed.is_none());
+                    understood.assumed_speeds += usize::from(wire.speed.is_none());
                     let ends = [one, other];
                     let Some(speed) = speed else {
                         let link = wire.name.unwrap_or_else(|| ends.map(|end| draft.name(end)).join("--"));
@@ -103,8 +131,7 @@ impl Sketch {
                 }
             }
         }
-        understood.assumed_speeds = assumed;
-        draft.finish_with(self.warnings, understood)
+        Ok(())
     }
 
     /// Adds the switches of the layers, and notes what is in doubt. Returns the switch that each node is.
@@ -116,7 +143,8 @@ impl Sketch {
     ) -> Result<Vec<Option<SwitchId>>, TopologyFileError> {
         let mut switches = vec![None; self.nodes.len()];
         for (number, (node, place)) in self.nodes.iter().zip(places).enumerate() {
-            let location = Location { file: 0, line: node.line };
+            let location = node.at;
+            let file = &self.files[location.file as usize];
             let name = node.hints.name.clone();
             match place {
                 Place::Layer { layer, basis, reason } => {
@@ -127,12 +155,12 @@ impl Sketch {
                     understood.reasons.insert(switch, (*basis, reason.clone()));
                     if *basis == Basis::Guessed {
                         let text = format!("{}: layer {layer} is a guess: {reason}", node.hints.name);
-                        understood.doubt(&self.file, node.line, text);
+                        understood.doubt(file, location.line, text);
                     }
                 }
                 Place::Outside { reason } => {
                     let text = format!("{name} is left out of the layers, with its links: {reason}");
-                    understood.doubt(&self.file, node.line, text);
+                    understood.doubt(file, location.line, text);
                     understood.outside.push(Outside { name, reason: reason.clone() });
                 }
                 Place::Host => {}
@@ -141,13 +169,35 @@ impl Sketch {
         Ok(switches)
     }
 
+    fn refuse(&self, Location { file, line }: Location, fault: TopologyFault) -> TopologyFileError {
+        fault.at(&self.files[file as usize], (line > 0).then_some(line))
+    }
+
+    /// The cables whose ports are named at both ends, whatever their ends are.
+    pub fn cables(self) -> Vec<PortCable> {
+        let mut cables = Vec::new();
+        for Wire { ends, ports, .. } in self.wires {
+            if let [Some(one), Some(other)] = ports
+                && ends.iter().all(|&end| !self.nodes[end].is_bridge)
+                && !one.is_empty()
+                && !other.is_empty()
+            {
+                let name = |end: usize| self.nodes[end].hints.name.clone();
+                cables.push([(name(ends[0]), one), (name(ends[1]), other)]);
+            }
+        }
+        cables
+    }
+
     fn check_names(&self) -> Result<(), TopologyFileError> {
         let mut first_of = BTreeMap::new();
-        for Node { hints, line, .. } in &self.nodes {
-            if let Some(first) = first_of.insert(&hints.name, *line) {
-                let first = FilePlace { file: self.file.clone(), line: Some(first) };
+        for Node { hints, at, .. } in &self.nodes {
+            if let Some(first) = first_of.insert(&hints.name, *at) {
+                let Location { file, line } = first;
+                let file = self.files[file as usize].clone();
+                let first = FilePlace { file, line: (line > 0).then_some(line) };
                 let fault = TopologyFault::DuplicateSwitch { name: hints.name.clone(), first };
-                return Err(fault.at(&self.file, *line));
+                return Err(self.refuse(*at, fault));
             }
         }
         Ok(())

@@ -189,20 +189,20 @@ fn refusal(error: &serde_saphyr::Error, file: &str) -> TopologyFileError {
 pub(super) fn first_key<K>(
     text: &str,
     file: &str,
-    choose: impl Fn(&str) -> Option<K>,
+    choose: impl FnMut(&str) -> Option<K>,
 ) -> Result<Option<K>, TopologyFileError> {
     struct KeyVisitor<'a, K, F> {
         choose: F,
         chosen: &'a mut Option<K>,
     }
-    impl<'de, K, F: Fn(&str) -> Option<K>> Visitor<'de> for KeyVisitor<'_, K, F> {
+    impl<'de, K, F: FnMut(&str) -> Option<K>> Visitor<'de> for KeyVisitor<'_, K, F> {
         type Value = ();
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("a mapping")
         }
 
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
             while let Some(key) = map.next_key::<String>()? {
                 *self.chosen = (self.choose)(&key);
                 if self.chosen.is_some() {

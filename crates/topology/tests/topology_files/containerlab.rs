@@ -73,7 +73,7 @@ fn what_is_wrong_with_a_lab_is_said_with_its_line() {
     let hint =
         "say the layers by name, as `--layers 'leaf*=0,spine*=1'` does, or by the label `linkmend.layer`";
     let nothing = "no label, group or name says which switches are ToRs, leaves or access switches";
-    let alone = "all switches that words describe and links join are called leaf";
+    let alone = "no link joins two switches that words describe";
     let cases = [
         ("topology:\n".to_owned(), "the network has no switches".to_owned()),
         (
@@ -95,7 +95,7 @@ fn what_is_wrong_with_a_lab_is_said_with_its_line() {
         (lab(&["leaf1:", "spine1:"], &["leaf1:1, leaf1:2"]), format!("{label}: {alone}\n{hint}")),
         (
             lab(&["a: {labels: {linkmend.layer: 0}}", "b: {labels: {linkmend.layer: 1}}"], &["a:1, a:2"]),
-            "6: link a:1--a:2 joins a with itself".into(),
+            "3: a has no path to the top layer (layer 1)".into(),
         ),
         (
             lab(&["a: {labels: {linkmend.layer: low}}"], &[]),
@@ -246,4 +246,85 @@ fn switches_that_no_tor_reaches_are_named() {
     let loaded = read_text("l.clab.yml", text.as_bytes(), &AT_100G).unwrap();
     let doubts: Vec<&str> = loaded.understood.doubts.iter().map(|doubt| &doubt.text[..]).collect();
     assert_eq!(doubts, ["no ToR has a path to spine2", "no ToR has a path to spine3"]);
+}
+
+/// `evpnlab` of a public repository: a core behind a border leaf was taken for a layer above the spines.
+#[test]
+fn a_core_behind_a_border_leaf_is_outside_and_no_doubt_about_the_top() {
+    let nodes = ["leaf1:", "leaf2:", "borderleaf:", "spine1:", "spine2:", "core:", "firewall:"];
+    let ups = ["leaf1", "leaf2", "borderleaf"].into_iter().enumerate();
+    let ups = ups.flat_map(|(n, leaf)| [1, 2].map(|spine| format!("{leaf}:e{spine}, spine{spine}:e{n}")));
+    let outside =
+        ["core:1, borderleaf:3", "firewall:1, borderleaf:4", "core:2, firewall:2"].map(str::to_owned);
+    let links: Vec<String> = ups.chain(outside).collect();
+    let links: Vec<&str> = links.iter().map(String::as_str).collect();
+    let loaded = read_text("n.clab.yml", lab(&nodes, &links).as_bytes(), &AT_100G).unwrap();
+    assert_eq!(loaded.understood.top_guess, None);
+    let outside: Vec<&str> = loaded.understood.outside.iter().map(|node| node.name.as_str()).collect();
+    assert_eq!(outside, ["core", "firewall"]);
+    assert_eq!(loaded.topology.tors().len(), 3);
+}
+
+/// Leaves whose spines no word describes were left out, and what remained was planned for.
+#[test]
+fn leaves_that_only_unknown_switches_join_make_the_top_a_guess() {
+    let nodes =
+        ["leaf1: {kind: linux}", "leaf2: {kind: linux}", "top1: {kind: linux}", "borderleaf:", "core:"];
+    let links = ["leaf1:1, top1:1", "leaf2:1, top1:2", "borderleaf:1, core:1"];
+    let loaded = read_text("n.clab.yml", lab(&nodes, &links).as_bytes(), &AT_100G).unwrap();
+    let guess = loaded.understood.top_guess.unwrap();
+    assert_eq!(guess, "top1 is cabled to several leaves, and nothing says whether it is above them");
+    // Two leaves with a host in common are no such case.
+    let nodes = ["leaf1:", "leaf2:", "spine1:", "h1: {kind: linux}"];
+    let links = ["leaf1:1, spine1:1", "leaf2:1, spine1:2", "h1:1, leaf1:2", "h1:2, leaf2:2"];
+    let loaded = read_text("n.clab.yml", lab(&nodes, &links).as_bytes(), &AT_100G).unwrap();
+    assert_eq!(loaded.understood.top_guess, None);
+}
+
+/// `dci03`: every node is a Linux machine, those with FRR are switches, and letters say which.
+#[test]
+fn linux_machines_that_route_are_known_by_letters() {
+    let frr = |name: &str| format!("{name}: {{kind: linux, image: 'frrouting/frr:v8.4.1'}}");
+    let nodes: Vec<String> = ["dc1_l1", "dc1_l2", "dc1_s1", "dc1_s2", "dc1_cr1"].map(frr).into();
+    let nodes: Vec<&str> =
+        nodes.iter().map(String::as_str).chain(["cpe1: {kind: linux, image: alpine}"]).collect();
+    let links = [
+        "dc1_l1:1, dc1_s1:1",
+        "dc1_l1:2, dc1_s2:1",
+        "dc1_l2:1, dc1_s1:2",
+        "dc1_l2:2, dc1_s2:2",
+        "dc1_s1:3, dc1_cr1:1",
+    ];
+    let links: Vec<&str> = links.into_iter().chain(["cpe1:1, dc1_l1:3"]).collect();
+    let loaded = read_text("n.clab.yml", lab(&nodes, &links).as_bytes(), &AT_100G).unwrap();
+    assert_eq!(loaded.topology.tors().len(), 2);
+    assert!(loaded.understood.top_guess.is_some(), "letters are a guess");
+    assert_eq!(loaded.understood.outside[0].name, "dc1_cr1");
+    assert_eq!(loaded.host_links.len(), 1);
+    let plain = lab(&["dc1_l1: {kind: linux}", "dc1_s1: {kind: linux}"], &["dc1_l1:1, dc1_s1:1"]);
+    assert!(refused("n.clab.yml", &plain).contains("all nodes are of kinds that are taken for hosts"));
+}
+
+/// A cable from a switch to itself was refused, with the whole network.
+#[test]
+fn a_cable_to_itself_is_left_out() {
+    let links = ["leaf1:1, spine1:1", "leaf1:8, leaf1:9"];
+    let loaded = read_text("n.clab.yml", lab(&["leaf1:", "spine1:"], &links).as_bytes(), &AT_100G).unwrap();
+    assert_eq!(loaded.topology.link_count(), 1);
+    let doubt = &loaded.understood.doubts[0];
+    assert_eq!(doubt.text, "a cable from leaf1 to itself is left out: it is on no path");
+    assert_eq!(doubt.place.line, Some(7));
+}
+
+#[test]
+fn a_group_says_the_role_whatever_the_kind() {
+    let nodes = [
+        "x1: {kind: linux, group: leaf}",
+        "x2: {kind: ceos, group: leaf}",
+        "y1: {kind: linux, group: spine}",
+    ];
+    let loaded =
+        read_text("n.clab.yml", lab(&nodes, &["x1:1, y1:1", "x2:1, y1:2"]).as_bytes(), &AT_100G).unwrap();
+    assert_eq!(switches(&loaded.topology), ["x1 0 pod0", "x2 0 pod1", "y1 1 -"]);
+    assert_eq!(loaded.understood.top_guess, None);
 }

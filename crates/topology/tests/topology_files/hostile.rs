@@ -80,7 +80,80 @@ fn nearly_a_topology() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
+/// Text that resembles lists of cables and graphs.
+fn nearly_cables() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "graph [",
+        "node [ id 0 label \"leaf\" ]",
+        "node [ id 1 label \"spine\" ]",
+        "edge [ source 0 target 1 ",
+        "]",
+        "\n",
+        "graph {",
+        "\"leaf1\":\"swp1\"",
+        " -- ",
+        "->",
+        "\"spine1\":\"swp1\"",
+        "subgraph",
+        "}",
+        "[speed=",
+        "\"100G\"",
+        "/*",
+        "*/",
+        "#",
+        "//",
+        "a,a_port,b,b_port,speed\n",
+        "leaf1,1,spine1,1,10G\n",
+        ";",
+        "\t",
+        ",",
+        "\"",
+        "<graphml>",
+        "<graph edgedefault=\"directed\">",
+        "<node id=\"leaf1\"/>",
+        "<node id=\"spine1\"/>",
+        "<edge source=\"leaf1\" target=\"spine1\"/>",
+        "</graph>",
+        "</graphml>",
+        "<!--",
+        "<DeviceMiniGraph>",
+        "<PngDec>",
+        "<DeviceInterfaceLinks>",
+        "</PngDec>",
+        "&#xfffff;",
+        "&#1114112;",
+        "nodes: [leaf1, spine1]\n",
+        "links:\n",
+        "- leaf1-spine1\n",
+        "- {leaf1: , spine1: {ifname: 1}}\n",
+        "groups: {leaf: [leaf1]}\n",
+        "é",
+        "\u{0}",
+        "\r",
+        "'",
+        "\\",
+        "{\"results\": [",
+        "{\"a_terminations\": [",
+        "\"DEVICE_NEIGHBOR\": {",
+        "\"Ethernet0\": {\"name\": \"x\"}",
+        "<",
+        ">",
+        "=",
+        ":",
+    ]);
+    prop::collection::vec(piece, 0..30).prop_map(|pieces| pieces.concat())
+}
+
 proptest! {
+    #[test]
+    fn no_cables_make_a_reader_panic(text in nearly_cables()) {
+        for name in ["n", "n.csv"] {
+            if let Err(error) = read_text(name, text.as_bytes(), &AT_100G) {
+                prop_assert!(error.to_string().contains('n'));
+            }
+        }
+    }
+
     #[test]
     fn no_bytes_make_a_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = read_text("n.yaml", &bytes, &AT_100G);

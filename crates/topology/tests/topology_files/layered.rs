@@ -49,14 +49,6 @@ links:
 fn what_is_wrong_with_the_switches_of_a_layered_network_is_said_with_its_line() {
     let with = |rest: &str| format!("{TWO}{rest}");
     let cases = [
-        (
-            String::new(),
-            "n.yaml: neither a layered network (`switches` and `links`), nor a containerlab topology (`topology`), nor what `lldpctl -f json` prints (`lldp`)",
-        ),
-        (
-            "a: 1".into(),
-            "n.yaml: neither a layered network (`switches` and `links`), nor a containerlab topology (`topology`), nor what `lldpctl -f json` prints (`lldp`)",
-        ),
         ("switches: []\n".into(), "n.yaml: the network has no switches"),
         ("switches: [\n".into(), "n.yaml:1: unclosed bracket '['"),
         ("switches:\n- {name: s, layer: 1}\n".into(), "n.yaml: no switch has layer 0, the layer of the ToRs"),

@@ -2,12 +2,18 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot write its files has nothing to say")]
 
 mod containerlab;
+mod documented;
+mod graphs;
 mod hostile;
 mod hosts;
 mod layered;
 mod lldp;
 mod lldp_sites;
+mod netbox;
+mod netlab;
 mod ports;
+mod sonic;
+mod tables;
 
 use linkmend_diagnose::Diagnose;
 use linkmend_quantity::BitRate;

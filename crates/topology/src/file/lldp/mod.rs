@@ -14,9 +14,11 @@ mod reader;
 use super::rules::Rules;
 use super::yaml::{self, Text};
 use super::{
-    FarPort, LayersOption, LldpNeighbour, Loaded, TopologyFault, TopologyFileError, TopologyFileOptions,
+    FarPort, LayersOption, LldpNeighbour, Loaded, PortCable, TopologyFault, TopologyFileError,
+    TopologyFileOptions,
 };
 use dump::{Dump, View};
+use linkmend_quantity::BitRate;
 use std::path::{Path, PathBuf};
 
 /// The dumps of a directory, in order of their names, so that the same files always give the same network.
@@ -64,14 +66,25 @@ pub(super) fn read(
     options: &TopologyFileOptions,
 ) -> Result<Loaded, TopologyFileError> {
     if dumps.is_empty() {
-        let fault = TopologyFault::form("there are no LLDP dumps (*.json) in this directory");
-        return Err(fault.at(&directory.display().to_string(), None));
+        let reason = "there are no LLDP dumps (*.json) and no files of SONiC (config_db.json, minigraph.xml) in this directory";
+        return Err(TopologyFault::form(reason).at(&directory.display().to_string(), None));
     }
-    let beside = ["layers.yaml", "layers.yml"].map(|name| directory.join(name));
-    let beside = beside.iter().find(|path| path.is_file()).map(|path| LayersOption::File(path.clone()));
-    let rules = options.layers.clone().or(beside);
+    let rules = options.layers.clone().or(rules_beside(directory));
     let rules = rules.ok_or_else(|| TopologyFault::NoRules.at(&directory.display().to_string(), None))?;
     reader::Reader::read(dumps.iter().map(|path| yaml::read(path)), Rules::of_option(&rules)?, options)
+}
+
+/// The file of rules beside dumps.
+fn rules_beside(directory: &Path) -> Option<LayersOption> {
+    let beside = ["layers.yaml", "layers.yml"].map(|name| directory.join(name));
+    beside.iter().find(|path| path.is_file()).map(|path| LayersOption::File(path.clone()))
+}
+
+/// The cables that dumps see. Rules beside them say which ports are left out.
+pub(super) fn cables(directory: &Path, dumps: &[PathBuf]) -> Result<Vec<PortCable>, TopologyFileError> {
+    let rules = rules_beside(directory).as_ref().map(Rules::of_option).transpose()?;
+    let options = TopologyFileOptions { default_speed: Some(BitRate(1)), layers: None };
+    reader::Reader::cables(dumps.iter().map(|path| yaml::read(path)), rules, &options)
 }
 
 /// Reads dumps with their rules.

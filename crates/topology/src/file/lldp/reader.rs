@@ -3,7 +3,7 @@
 use super::super::draft::{Draft, DraftSwitch, Location, counted, some_of};
 use super::super::rules::Rules;
 use super::super::yaml::Text;
-use super::super::{HostLink, Loaded, TopologyFault, TopologyFileError, TopologyFileOptions};
+use super::super::{HostLink, Loaded, PortCable, TopologyFault, TopologyFileError, TopologyFileOptions};
 use super::config_db::ConfigDb;
 use super::dump::View;
 use super::identity::{SystemId, Systems};
@@ -55,11 +55,32 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    /// The network.
     pub fn read(
         dumps: impl Iterator<Item = Result<Text, TopologyFileError>>,
         rules: Rules,
         options: &'a TopologyFileOptions,
     ) -> Result<Loaded, TopologyFileError> {
+        let mut reader = Reader::gather(dumps, rules, options)?;
+        let mut warnings = std::mem::take(&mut reader.warnings);
+        reader.warn(&mut warnings);
+        reader.draft.finish(warnings)
+    }
+
+    /// The cables alone, which layers do not matter for.
+    pub fn cables(
+        dumps: impl Iterator<Item = Result<Text, TopologyFileError>>,
+        rules: Option<Rules>,
+        options: &'a TopologyFileOptions,
+    ) -> Result<Vec<PortCable>, TopologyFileError> {
+        Ok(Reader::gather(dumps, Rules::of_every_node(rules), options)?.draft.into_cables())
+    }
+
+    fn gather(
+        dumps: impl Iterator<Item = Result<Text, TopologyFileError>>,
+        rules: Rules,
+        options: &'a TopologyFileOptions,
+    ) -> Result<Reader<'a>, TopologyFileError> {
         let mut reader = Reader {
             rules,
             options,
@@ -88,9 +109,7 @@ impl<'a> Reader<'a> {
         }
         reader.identify()?;
         reader.links()?;
-        let mut warnings = std::mem::take(&mut reader.warnings);
-        reader.warn(&mut warnings);
-        reader.draft.finish(warnings)
+        Ok(reader)
     }
 
     /// Adds the switch of a dump, and keeps what it sees until all switches are known.

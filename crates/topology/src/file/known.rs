@@ -1,0 +1,37 @@
+//! The formats that networks are read from, for people.
+
+/// A format that files may have.
+#[derive(Debug, Clone, Copy)]
+pub struct KnownFormat {
+    pub name: &'static str,
+    /// By what a file of it is known.
+    pub sign: &'static str,
+}
+
+/// All formats that networks are read from.
+pub const KNOWN_FORMATS: [KnownFormat; 11] = [
+    known("Linkmend's own", "YAML or JSON with `switches` and `links`"),
+    known("containerlab", "YAML with `topology`, which has `nodes` and `links`"),
+    known("netlab", "YAML with `nodes` and `links`"),
+    known("LLDP dumps", "what `lldpctl -f json` prints, a file or a folder of one for each switch"),
+    known("SONiC CONFIG_DB", "JSON with `DEVICE_NEIGHBOR`, a file or a folder of one for each switch"),
+    known(
+        "SONiC minigraph",
+        "XML whose root is `DeviceMiniGraph`, a file or a folder of one for each switch",
+    ),
+    known("GraphML", "XML whose root is `graphml`"),
+    known("GML", "`graph [` with `node [` and `edge [`"),
+    known("DOT", "`graph {` with `\"leaf1\":\"swp1\" -- \"spine1\":\"swp1\"`, as the topology.dot of PTM"),
+    known("NetBox cables", "CSV of the list of cables, or JSON of /api/dcim/cables/"),
+    known("table of cables", "CSV whose headers name a device at each end, like `a,a_port,b,b_port`"),
+];
+
+const fn known(name: &'static str, sign: &'static str) -> KnownFormat {
+    KnownFormat { name, sign }
+}
+
+/// The formats, one a line.
+pub fn known_formats() -> String {
+    let line = |format: &KnownFormat| format!("  {:<16} {}", format.name, format.sign);
+    KNOWN_FORMATS.iter().map(line).collect::<Vec<_>>().join("\n")
+}
