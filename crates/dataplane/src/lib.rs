@@ -92,4 +92,4 @@ pub use port::{Port, PortCounters, PortError, QueueFull};
 pub use port_pair::{PortChoice, PortPair, PortPairOptions};
 pub use report::LinkReport;
 pub use saved_protection::SavedProtection;
-pub use settings::{BackupSettings, LinkSettings, Overrides, ProtectionSettings};
+pub use settings::{BackupSettings, LinkSettings, ProtectionSettings};

@@ -3,16 +3,16 @@
 use crate::bypass::{self, Bypass, BypassOptions};
 use crate::frame_pool::{FramePool, PoolOptions};
 use crate::port::{Interface, PacketPort, Port, PortError, XdpPort};
+use linkmend_protocol::daemon_profile::{LENT_CHUNKS_MAX, POOL_CHUNKS_DEFAULT};
 use linkmend_protocol::paths::Path;
 use std::sync::Arc;
 
-/// The largest number of chunks that the two ports of a link end lend to the kernel for receiving.
-pub const LENT_CHUNKS_MAX: u32 = 2 * crate::port::FILL_TARGET as u32;
-/// The same of a third port, to a second link.
+/// The largest number of chunks that a third port, to a second link, lends to the kernel for receiving.
 pub const BACKUP_CHUNKS_MAX: u32 = crate::port::FILL_TARGET as u32;
-/// Default size of a frame pool in chunks: 4096 frames each for the Tx buffer, the Rx buffer and the queue, besides
-/// what is lent.
-pub const POOL_CHUNKS_DEFAULT: u32 = LENT_CHUNKS_MAX + 3 * 4096;
+const _: () = assert!(
+    LENT_CHUNKS_MAX as usize == 2 * crate::port::FILL_TARGET,
+    "the profile knows what two ports lend"
+);
 
 /// Which kind of socket to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

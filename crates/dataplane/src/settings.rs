@@ -2,6 +2,7 @@
 
 use crate::port_pair::PortChoice;
 use linkmend_protocol::classify::Classifier;
+use linkmend_protocol::daemon_profile::{DaemonProfile, Overrides, POOL_CHUNKS_DEFAULT};
 use linkmend_protocol::paths::PathsConfig;
 use linkmend_protocol::{Copies, FallbackConfig, Format, Mode, Tick, Ticks};
 use std::path::PathBuf;
@@ -95,33 +96,6 @@ pub struct ProtectionSettings {
     pub copies: Copies,
 }
 
-/// Parameters that are derived at activation unless they are set here. Times are in ticks, sizes in bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Overrides {
-    /// `ackNoTimeout`.
-    pub recovery_timeout: Option<Duration>,
-    /// Rounds of copies after which a frame is given up.
-    pub max_rounds: Option<u8>,
-    /// `pauseThreshold`.
-    pub pause_bytes: Option<u64>,
-    /// `resumeThreshold`.
-    pub resume_bytes: Option<u64>,
-    /// Bound of the Rx buffer.
-    pub rx_buffer_bytes: Option<u64>,
-    /// Bound of the Tx buffer.
-    pub tx_buffer_bytes: Option<u64>,
-    /// Bound of the number of outstanding frames, a power of two.
-    pub window_frames: Option<u32>,
-    /// Dummies each time the queue runs empty.
-    pub dummy_copies: Option<u8>,
-    /// Silence after which the peer counts as gone.
-    pub peer_timeout: Option<Duration>,
-    /// The longest wait of an ACK.
-    pub ack_interval: Option<Duration>,
-    /// The number of frames over which the loss rate is measured.
-    pub loss_window_frames: Option<u32>,
-}
-
 impl LinkSettings {
     /// The default settings of a link between `inner` and `link`.
     pub fn new(name: &str, inner: &str, link: &str) -> LinkSettings {
@@ -141,10 +115,21 @@ impl LinkSettings {
             allow_corruption: false,
             busy_poll: false,
             seed: None,
-            pool_chunks: crate::port_pair::POOL_CHUNKS_DEFAULT,
+            pool_chunks: POOL_CHUNKS_DEFAULT,
             detach_on_stop: false,
             key: None,
             protocol_log: None,
+        }
+    }
+
+    /// What the link end's parameters are derived from.
+    pub fn profile(&self) -> DaemonProfile {
+        DaemonProfile {
+            tick: Tick::Nanosecond,
+            overrides: self.overrides,
+            format: self.format,
+            fallback: self.fallback,
+            pool_chunks: self.pool_chunks,
         }
     }
 }

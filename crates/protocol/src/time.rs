@@ -1,6 +1,7 @@
 //! Instants and durations: two types, so that they cannot be mixed up, in ticks of the driver's clock.
 
 use core::ops::{Add, Mul, Sub};
+use core::time::Duration;
 
 /// How long a tick of the driver's clock lasts. The state machines only compare times and add durations from their
 /// configuration, so any tick works as long as it is always the same: a daemon counts nanoseconds, the simulator
@@ -45,6 +46,12 @@ impl Tick {
     /// This many nanoseconds, limited to the longest duration that 64 bits of ticks can hold.
     pub const fn nanos(self, nanos: u64) -> Ticks {
         Ticks(nanos.saturating_mul(self.per_nano()))
+    }
+
+    /// A duration in ticks, limited like [`Tick::nanos`].
+    pub const fn duration(self, duration: Duration) -> Ticks {
+        let nanos = duration.as_nanos();
+        self.nanos(if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 })
     }
 
     /// How many whole nanoseconds these ticks last.
@@ -110,6 +117,8 @@ mod tests {
         assert_eq!(Tick::Nanosecond.millis(7), Ticks(7_000_000));
         assert_eq!(Tick::Nanosecond.secs(7), Ticks(7_000_000_000));
         assert_eq!(Tick::Picosecond.secs(7), Ticks(7_000_000_000_000));
+        assert_eq!(Tick::Picosecond.duration(Duration::from_nanos(7)), Ticks(7_000));
+        assert_eq!(Tick::Nanosecond.duration(Duration::MAX), Ticks(u64::MAX));
         assert_eq!(Tick::Nanosecond.secs(u64::MAX), Ticks(u64::MAX));
         assert_eq!(Tick::Picosecond.nanos(u64::MAX / 2), Ticks(u64::MAX));
         assert_eq!((Instant(5) + Ticks(3), Instant(5) - Ticks(3)), (Instant(8), Instant(2)));

@@ -272,7 +272,7 @@ impl LinkConfig {
     /// Default bound of the queue.
     pub const QUEUE_DEFAULT: ByteSize = ByteSize(1 << 20);
     /// Default number of chunks in the frame pool.
-    pub const POOL_DEFAULT: u32 = crate::port_pair::POOL_CHUNKS_DEFAULT;
+    pub const POOL_DEFAULT: u32 = linkmend_protocol::daemon_profile::POOL_CHUNKS_DEFAULT;
 
     /// The default configuration of a link between `inner` and `link`.
     pub fn new(inner: InnerPort, link: &str) -> LinkConfig {

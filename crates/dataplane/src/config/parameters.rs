@@ -1,9 +1,9 @@
 //! Parameters that are derived from the link unless they are set.
 
 use crate::parameter_keys::{KEYS, parameter_key};
-use crate::settings::Overrides;
 use linkmend_diagnose::ParameterError;
-use linkmend_protocol::{ConfigError, FallbackConfig, Format};
+use linkmend_protocol::daemon_profile::{DaemonProfile, Overrides};
+use linkmend_protocol::{ConfigError, FallbackConfig, Format, Tick};
 use linkmend_quantity::{ByteSize, Span};
 use serde::{Deserialize, Serialize};
 
@@ -80,7 +80,13 @@ impl ParametersConfig {
         format: Format,
         fallback: FallbackConfig,
     ) -> Result<(), ParameterError> {
-        let config = crate::engine::derive::initial(&self.overrides(), format, fallback, chunks);
+        let profile = DaemonProfile {
+            format,
+            fallback,
+            pool_chunks: chunks,
+            ..DaemonProfile::new(Tick::Nanosecond, self.overrides())
+        };
+        let config = profile.initial();
         config.validate().and_then(|()| crate::engine::takeover::validate(&config)).map_err(in_our_keys)
     }
 }

@@ -51,8 +51,6 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 use takeover::{ACTIVE_STALL_AFTER_NS, DORMANT_STALL_AFTER_NS, KernelWork};
 
-/// Bytes of a frame that fit one chunk at least.
-const CHUNK_BYTES: u64 = 2048;
 /// Frames taken from a port in one round: large enough to amortise system calls, small enough for urgent frames not to
 /// wait long.
 const BATCH: usize = 64;
@@ -182,8 +180,7 @@ impl Engine {
         open_ports: impl FnOnce(&LinkSettings) -> Result<PortPair, PortError>,
     ) -> Result<Engine, StartError> {
         let link = || settings.name.clone();
-        let config =
-            derive::initial(&settings.overrides, settings.format, settings.fallback, settings.pool_chunks);
+        let config = settings.profile().initial();
         config
             .validate()
             .and_then(|()| takeover::validate(&config))

@@ -1,9 +1,7 @@
 //! Reports parameters that are too small for a link, in terms of the configuration.
 
-use super::CHUNK_BYTES;
 use crate::parameter_keys::parameter_key;
-use crate::port_pair::LENT_CHUNKS_MAX;
-use crate::settings::Overrides;
+use linkmend_protocol::daemon_profile::{CHUNK_BYTES, LENT_CHUNKS_MAX, Overrides};
 use linkmend_protocol::{Config, LinkConditions, Shortfall, WINDOW_MAX};
 use linkmend_quantity::{BitRate, ByteSize, Span};
 use std::time::Duration;
@@ -83,10 +81,10 @@ fn value(field: &str, value: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::derive::{frame_time, initial, share_of_pool};
+    use super::super::derive::frame_time;
     use super::*;
-    use crate::port_pair::POOL_CHUNKS_DEFAULT;
-    use linkmend_protocol::{FallbackConfig, Format, Mode, Tick};
+    use linkmend_protocol::daemon_profile::{DaemonProfile, POOL_CHUNKS_DEFAULT};
+    use linkmend_protocol::{Mode, Tick};
 
     const RATE: Rate = Rate { bps: 1_000_000_000, is_assumed: false };
 
@@ -102,9 +100,13 @@ mod tests {
         }
     }
 
+    fn initial(overrides: Overrides, pool_chunks: u32) -> Config {
+        DaemonProfile { pool_chunks, ..DaemonProfile::new(Tick::Nanosecond, overrides) }.initial()
+    }
+
     fn texts_for(overrides: Overrides, chunks: u64, link: &LinkConditions, rate: Rate) -> Vec<String> {
         let chunks = u32::try_from(chunks).expect("a pool");
-        let config = initial(&overrides, Format::Transparent, FallbackConfig::new(Tick::Nanosecond), chunks);
+        let config = initial(overrides, chunks);
         texts(&config, &overrides, link, rate)
     }
 
@@ -130,12 +132,7 @@ mod tests {
             .iter()
             .filter_map(|text| text.split("set `pool` to ").nth(1)?.split(' ').next()?.parse().ok());
         let pool: u64 = needed.max().expect("a number");
-        let config = initial(
-            &Overrides::default(),
-            Format::Transparent,
-            FallbackConfig::new(Tick::Nanosecond),
-            pool as u32,
-        );
+        let config = initial(Overrides::default(), pool as u32);
         let config = Config { pause_bytes: config.rx_buffer_bytes / 4, ..config };
         assert_eq!(super::texts(&config, &Overrides::default(), &link(100), RATE), Vec::<String>::new());
     }
@@ -167,7 +164,7 @@ mod tests {
     #[test]
     fn the_pool_that_is_named_gives_the_share() {
         for share in [4_096, 16_384, 100_000] {
-            assert_eq!(u64::from(share_of_pool(pool_for(share) as u32)), share);
+            assert_eq!(u64::from(DaemonProfile::share_of_pool(pool_for(share) as u32)), share);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The parameters of a stress run as people write them, on the command line and in experiment files.
 
 use super::names::{BufferingName, ProtectionName, TransceiverName};
+use crate::link::config::ProfileName;
 use linkmend_quantity::{BitRate, ByteSize, Count, Decibels, Distance, LossRate, Span};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -105,6 +106,10 @@ pub struct StressParameters {
     #[cfg_attr(feature = "clap", arg(long, value_enum, help_heading = "Protection"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<ProtectionName>,
+    /// Whose parameters the link ends have; the defaults below are those of tofino [default: tofino]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, help_heading = "Protection"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ProfileName>,
     /// Always retransmit this many copies of a lost frame (1 to 16), instead of as many as --target needs
     #[cfg_attr(
         feature = "clap",

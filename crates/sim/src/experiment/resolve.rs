@@ -1,15 +1,16 @@
 //! From parameters as written to a run's configuration. What is not written has the paper's value.
 
-use super::names::ProtectionName;
+use super::names::{BufferingName, ProtectionName};
 use super::parameters::StressParameters;
 use crate::corruption::Corruption;
 use crate::link::config::{
-    Backpressure, Buffering, Copies, DISTANCE_REQUIREMENT, LinkConfig, ParameterError, Protection,
-    RATE_REQUIREMENT, SwitchHardware,
+    Backpressure, Buffering, Copies, DISTANCE_REQUIREMENT, LinkConfig, ParameterError, ProfileName,
+    Protection, RATE_REQUIREMENT, SwitchHardware,
 };
 use crate::stress::StressConfig;
 use crate::time::Rate;
 use linkmend_protocol::Mode;
+use linkmend_protocol::daemon_profile::Overrides;
 use linkmend_quantity::{BitRate, ByteSize, Count, Distance, LossRate, Span};
 use std::path::Path;
 use std::sync::Arc;
@@ -60,6 +61,9 @@ impl StressParameters {
             (ProtectionName::Off, _) | (_, None) => None,
             (_, Some(paper)) => Some(self.protection(paper, frame_bytes)?),
         };
+        if self.profile == Some(ProfileName::Daemon) {
+            link = link.between_daemons(self.overrides()?);
+        }
         let run = StressConfig::over(link);
         Ok(StressConfig {
             frames: self.frames.map_or(FRAMES_DEFAULT, |frames| frames.0),
@@ -86,6 +90,39 @@ impl StressParameters {
         protection.max_rounds = self.rounds.unwrap_or(paper.max_rounds);
         protection.backpressure = self.backpressure(paper.backpressure, frame_bytes)?;
         Ok(protection)
+    }
+
+    /// What is set of the parameters that the daemon derives.
+    fn overrides(&self) -> Result<Overrides, ParameterError> {
+        let profile = "profile daemon";
+        if self.no_backpressure {
+            return Err(conflicts_with("no-backpressure", "true", profile));
+        }
+        let recirculation = [
+            (
+                "buffering",
+                self.buffering
+                    .filter(|name| *name != BufferingName::Direct)
+                    .map(|_| "recirculating".to_owned()),
+            ),
+            ("recirculation-speed", self.recirculation_speed.map(|speed| speed.to_string())),
+            ("recirculation-buffer", self.recirculation_buffer.map(|size| size.to_string())),
+            ("loop-latency", self.loop_latency.map(|latency| latency.to_string())),
+        ];
+        for (name, value) in recirculation {
+            if let Some(value) = value {
+                return Err(conflicts_with(name, value, profile));
+            }
+        }
+        Ok(Overrides {
+            recovery_timeout: self.recovery_timeout.map(|span| span.0),
+            max_rounds: self.rounds,
+            pause_bytes: self.pause_threshold.map(|size| size.0),
+            resume_bytes: self.resume_threshold.map(|size| size.0),
+            window_frames: self.window,
+            dummy_copies: self.dummy_copies,
+            ..Overrides::default()
+        })
     }
 
     /// A threshold that is not set keeps its distance from the other one.

@@ -52,6 +52,7 @@ pub static PARAMETERS: &[Parameter] = parameters! {
     VARIANT, "variant", Word, variant, Value::word;
     "speed", "link speed", Rate, speed, |v| Value::number(v, v.0 as f64);
     "mode", "mode", Word, mode, word_of;
+    "profile", "profile", Word, profile, word_of;
     "buffering", "buffering", Word, buffering, word_of;
     "loss", "loss rate", LossRate, loss, |v| Value::number(v, v.0);
     "burst", "mean burst", Count, burst, |v| Value::number(v, *v);
@@ -151,6 +152,6 @@ impl Parameters for StressParameters {
     }
 
     fn needs_no_heading(key: &str) -> bool {
-        [VARIANT, "speed", "mode", "buffering", "transceiver"].contains(&key)
+        [VARIANT, "speed", "mode", "profile", "buffering", "transceiver"].contains(&key)
     }
 }

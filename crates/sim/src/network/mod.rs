@@ -34,10 +34,9 @@ mod send;
 mod topology;
 
 pub use crate::link::{
-    COMPACT_HEADER_BYTES, FRAME_BYTES_MIN, FULL_FRAME_BYTES, FlowId, Frame, LinkId, NoObserver,
-    ObservedMoment, Observer, OnWire, PORT_QUEUE, ParallelConfig, ParallelQueues, Placement, PortConfig,
-    PortError, PortId, QueueLimits, Received, Scheme, Schemes, Sent, Side, Skip, Skipped, Traffic,
-    WIRE_OVERHEAD_BYTES,
+    FRAME_BYTES_MIN, FULL_FRAME_BYTES, FlowId, Frame, LinkId, NoObserver, ObservedMoment, Observer, OnWire,
+    PORT_QUEUE, ParallelConfig, ParallelQueues, Placement, PortConfig, PortError, PortId, QueueLimits,
+    Received, Scheme, Schemes, Sent, Side, Skip, Skipped, Traffic, WIRE_OVERHEAD_BYTES,
 };
 pub use crate::node::{Balance, Flow, NodeId};
 pub(crate) use failover::FailureTimes;

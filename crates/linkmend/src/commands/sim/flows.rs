@@ -13,10 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use linkmend_quantity::{BitRate, Count, LossRate, Span};
 use linkmend_sim::flows::{self, Demand, FlowSetup, FlowsConfig, RdmaMechanisms, RdmaSetup, TrafficKind};
 use linkmend_sim::host::{Extent, FlowSizes};
-use linkmend_topology::Cable;
-use linkmend_topology::file::{TopologyFileOptions, read_topology};
-use linkmend_topology::graph::Graph;
-use linkmend_topology::spec;
+use std::path::Path;
 
 /// Width of the table when standard output is no terminal.
 const TABLE_WIDTH: usize = 100;
@@ -162,6 +159,9 @@ pub(super) struct NetworkArgs {
     /// How the corrupting links recover: none, ordered, non-blocking or wharf
     #[arg(long, default_value = "none", value_name = "NAME")]
     pub(super) scheme: String,
+    /// Whose parameters their link ends have: tofino, as published, or daemon, as `linkmend run` derives them
+    #[arg(long, default_value = "tofino", value_name = "NAME")]
+    profile: String,
     /// Share of frames that each corrupting link corrupts
     #[arg(long, default_value = "1e-3", value_name = "RATE")]
     pub(super) loss: LossRate,
@@ -218,6 +218,7 @@ impl NetworkArgs {
             transport: self.transport.parse().map_err(usage)?,
             host_recovery,
             scheme: self.scheme.parse().map_err(usage)?,
+            profile: self.profile.parse().map_err(usage)?,
             loss: self.loss.0,
             bit_errors: self.bit_errors,
             mean_burst: self.mean_burst,
@@ -230,20 +231,8 @@ impl NetworkArgs {
             speed: self.speed,
             ..FlowSetup::default()
         };
-        setup.config(self.graph(&setup)?, demand).map_err(usage)
-    }
-
-    fn graph(&self, setup: &FlowSetup) -> Result<Graph> {
-        match &self.topology {
-            None => setup.testbed().map_err(usage),
-            Some(written) if spec::names_file(written) => {
-                let options =
-                    TopologyFileOptions { default_speed: Some(self.speed), ..TopologyFileOptions::default() };
-                let loaded = read_topology(written.as_ref(), &options)?;
-                Ok(loaded.graph(Cable { speed: self.speed, ..Cable::DEFAULT })?)
-            }
-            Some(written) => Ok(spec::graph_with_speed(written, self.speed)?),
-        }
+        let graph = setup.graph(self.topology.as_deref(), Path::new("")).map_err(usage)?;
+        setup.config(graph, demand).map_err(usage)
     }
 
     pub(super) fn threads(&self, parts: usize) -> usize {

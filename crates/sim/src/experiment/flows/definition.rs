@@ -126,9 +126,12 @@ impl Kind for FlowExperiments {
         _rest: &Rest,
         at: &Combination<FlowParameters>,
         source: Source<'_>,
-        _folder: &Path,
+        folder: &Path,
     ) -> Result<(FlowParameters, Arc<FlowsConfig>), ExperimentError> {
-        let parameters = completed(&at.parameters);
+        let mut parameters = completed(&at.parameters);
+        if let Some(file) = parameters.topology.as_mut().filter(|written| spec::names_file(written)) {
+            *file = folder.join(&file).to_string_lossy().into_owned();
+        }
         let config = config(&parameters).map_err(|error| source.error(at.place, error.to_string()))?;
         Ok((parameters, Arc::new(config)))
     }
@@ -239,6 +242,7 @@ fn config(parameters: &FlowParameters) -> Result<FlowsConfig, ParameterError> {
             balance: parameters.balance.unwrap_or_default(),
         },
         scheme: parameters.scheme.unwrap_or(defaults.scheme),
+        profile: parameters.profile.unwrap_or(defaults.profile),
         loss: parameters.loss.map_or(defaults.loss, |loss| loss.0),
         bit_errors: parameters.bit_errors.unwrap_or(defaults.bit_errors),
         mean_burst: parameters.mean_burst,
@@ -256,11 +260,7 @@ fn config(parameters: &FlowParameters) -> Result<FlowsConfig, ParameterError> {
         dummy_copies: parameters.dummy_copies,
         speed: parameters.speed.unwrap_or(defaults.speed),
     };
-    let graph = match &parameters.topology {
-        None => setup.testbed()?,
-        Some(topology) => spec::graph_with_speed(topology, setup.speed)
-            .map_err(|error| ParameterError::new("topology", topology, error.to_string()))?,
-    };
+    let graph = setup.graph(parameters.topology.as_deref(), Path::new(""))?;
     setup.config(graph, demand(parameters)?)
 }
 

@@ -1,6 +1,7 @@
 //! What experiments with flows vary.
 
 use crate::host::{FlowSizes, RdmaVerb};
+use crate::link::config::ProfileName;
 use crate::network::Balance;
 use crate::run::flows::{
     Detection, HandOffKind, HostRecovery, PlacementKind, RdmaMechanisms, Reroute, SchemeKind, TrafficKind,
@@ -25,6 +26,9 @@ pub struct FlowParameters {
     /// How the corrupting links recover.
     #[serde(deserialize_with = "named")]
     pub scheme: Option<SchemeKind>,
+    /// Whose parameters their link ends have.
+    #[serde(deserialize_with = "named")]
+    pub profile: Option<ProfileName>,
     /// Share of frames that they corrupt.
     pub loss: Option<LossRate>,
     /// Whether that is of full packets, and bits are corrupted independently, so that shorter frames lose less.
@@ -121,7 +125,7 @@ where
 }
 
 /// Names and headings, in the order of tables.
-const PARAMETERS: [(&str, &str); 40] = [
+const PARAMETERS: [(&str, &str); 41] = [
     ("transport", "transport"),
     (HOST_RECOVERY, "host recovery"),
     ("size", "flow size"),
@@ -136,6 +140,7 @@ const PARAMETERS: [(&str, &str); 40] = [
     ("mean-burst", "mean burst"),
     (BOTH_DIRECTIONS, "both directions"),
     (SCHEME, "scheme"),
+    (PROFILE, "profile"),
     (DUMMY_COPIES, "dummy copies"),
     ("duration", "duration"),
     ("trials", "trials"),
@@ -165,6 +170,7 @@ const PARAMETERS: [(&str, &str); 40] = [
 ];
 
 pub(super) const SCHEME: &str = "scheme";
+const PROFILE: &str = "profile";
 pub(super) const DUMMY_COPIES: &str = "dummy-copies";
 pub(super) const RDMA_MECHANISMS: &str = "rdma-mechanisms";
 const RDMA_VERB: &str = "rdma-verb";
@@ -184,8 +190,9 @@ const HOST_RECOVERY: &str = "host-recovery";
 const CORRUPTING_LINKS: &str = "corrupting-links";
 
 /// What points may differ in and still have the same flows and the same seeds.
-pub(super) const PAIRED: [&str; 19] = [
+pub(super) const PAIRED: [&str; 20] = [
     SCHEME,
+    PROFILE,
     HOST_RECOVERY,
     DUMMY_COPIES,
     CORRUPTING_LINKS,
@@ -227,6 +234,7 @@ impl Parameters for FlowParameters {
         match key {
             "transport" => self.transport.map(|kind| Value::word(kind.name())),
             SCHEME => self.scheme.map(|kind| Value::word(kind.name())),
+            PROFILE => self.profile.map(|profile| Value::word(profile.name())),
             HOST_RECOVERY => self.host_recovery.map(|recovery| Value::word(recovery.name())),
             CORRUPTING_LINKS => self.corrupting_links.map(|links| Value::number(links, f64::from(links))),
             "incast" => self.incast.map(|senders| Value::number(senders, f64::from(senders))),
@@ -281,6 +289,7 @@ impl Parameters for FlowParameters {
                 | "topology"
                 | "traffic"
                 | SCHEME
+                | PROFILE
                 | HOST_RECOVERY
                 | RDMA_MECHANISMS
                 | RDMA_VERB

@@ -49,6 +49,29 @@ fn every_built_in_file_can_be_used_and_a_short_run_of_it_has_plots_and_tables() 
     }
 }
 
+/// A file's folder is where its paths start, as on the command line they start from the working folder.
+#[test]
+fn a_topology_can_be_a_file_and_its_path_starts_from_the_experiments_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let network = "switches: [{name: t1, layer: 0}, {name: t2, layer: 0}, {name: s1, layer: 1}]\n\
+                   links: [{from: t1, to: s1, speed: 25G}, {from: t2, to: s1, speed: 25G}]\n\
+                   hosts: [{name: a, to: t1}, {name: b, to: t2}]\n";
+    std::fs::write(folder.path().join("net.yaml"), network).expect("it is written");
+    let text = |topology: &str| {
+        format!(
+            "id = \"x\"\nkind = \"flows\"\ntitle = \"t\"\nsource = \"s\"\nfigure = \"goodput\"\n[base]\n\
+             size = \"10kB\"\ntrials = 20\ntopology = \"{topology}\"\n[[sweep]]\nprofile = [\"tofino\", \"daemon\"]\n\
+             scheme = \"ordered\"\nloss = 1e-3\n"
+        )
+    };
+    let experiment = FlowExperiment::parse("x.toml", &text("net.yaml"), folder.path()).expect("a file");
+    let graph = &experiment.points[0].task.graph;
+    assert_eq!((graph.links().count(), graph.hosts().count()), (4, 2));
+    outcomes(&[experiment], 1);
+    let error = FlowExperiment::parse("x.toml", &text("none.yaml"), folder.path()).expect_err("no such file");
+    assert!(error.to_string().contains("none.yaml"), "{error}");
+}
+
 const SMALL: &str = "[base]\nsize = \"24387B\"\ntrials = 200\nruns = 3\ntransport = [\"dctcp\", \"rdma\"]\n\
     [[sweep]]\nloss = 0\n[[sweep]]\nloss = 1e-2\nscheme = [\"none\", \"ordered\"]\n";
 

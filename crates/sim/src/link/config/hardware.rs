@@ -1,7 +1,7 @@
 //! The hardware that is assumed for the switches of a link, with the reason, and what of it is too slow for the link.
 
 use super::{Buffering, LinkConfig};
-use crate::link::{COMPACT_HEADER_BYTES, WIRE_OVERHEAD_BYTES};
+use crate::link::WIRE_OVERHEAD_BYTES;
 use crate::time::{Rate, Time};
 use linkmend_protocol::{LinkConditions, Shortfall, Ticks};
 use linkmend_quantity::{BitRate, ByteSize};
@@ -75,10 +75,10 @@ impl LinkConfig {
         let (Some(protocol), Some(protection)) = (self.protocol_config(), self.protection) else {
             return Vec::new();
         };
-        let wire_bytes = u64::from(self.frame_bytes + COMPACT_HEADER_BYTES) + WIRE_OVERHEAD_BYTES;
+        let wire_bytes = u64::from(self.frame_bytes + self.header_bytes()) + WIRE_OVERHEAD_BYTES;
         let frame_time = self.rate.time_of(wire_bytes);
         let link = LinkConditions {
-            round_trip: Ticks(2 * (self.wire_latency().0 + self.ingress_latency().0) + frame_time.0),
+            round_trip: self.round_trip(),
             loss: self.corruption.frame_loss(self.frame_bytes),
             copies: self.copies().unwrap_or(1),
             frame_bytes: self.frame_bytes,

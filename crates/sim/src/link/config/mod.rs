@@ -8,11 +8,13 @@
 mod error;
 mod hardware;
 mod ports;
+mod profile;
 mod validate;
 
 pub use error::ParameterError;
 pub use hardware::Hardware;
 pub use linkmend_protocol::Mode;
+pub use profile::{Profile, ProfileName};
 pub use validate::{DISTANCE_REQUIREMENT, RATE_REQUIREMENT};
 
 pub(crate) use error::{check, of_protocol};
@@ -119,6 +121,8 @@ pub struct LinkConfig {
     pub reverse_corruption: Corruption,
     /// `None` is an unprotected link.
     pub protection: Option<Protection>,
+    /// Whose parameters the link ends have besides those of `protection`.
+    pub profile: Profile,
     /// Where frames are buffered.
     pub buffering: Buffering,
     /// The switches at both ends.
@@ -169,6 +173,7 @@ impl LinkConfig {
             corruption: Corruption::None,
             reverse_corruption: Corruption::None,
             protection: None,
+            profile: Profile::Tofino,
             buffering: Buffering::of_switches_at(rate),
             switch: SwitchHardware::default(),
             queue: PORT_QUEUE,

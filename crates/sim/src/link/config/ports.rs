@@ -1,6 +1,6 @@
 //! The ports of a link, and the parameters of the protocol at its ends.
 
-use super::{Buffering, Copies, LinkConfig};
+use super::{Buffering, Copies, LinkConfig, Profile, Protection};
 use crate::corruption::Corruption;
 use crate::link::scheme::{AnyConfig, LinkGuardianConfig};
 use crate::link::{PortConfig, Scheme};
@@ -31,7 +31,7 @@ impl LinkConfig {
             };
             self.protocol_config().map_or(AnyConfig::Unprotected(()), protected)
         };
-        let protect = self.copies().map(linkmend_protocol::Copies::Fixed);
+        let protect = self.protected_copies();
         self.ports_with([scheme(protect, loops[0]), scheme(None, loops[1])])
     }
 
@@ -73,9 +73,28 @@ impl LinkConfig {
         })
     }
 
+    /// How the sending link end chooses copies. The switch is told the loss rate; the daemon measures it, and begins with
+    /// what corruptd has measured.
+    fn protected_copies(&self) -> Option<linkmend_protocol::Copies> {
+        match (self.profile, self.protection?.copies) {
+            (Profile::Daemon(_), Copies::Target { loss }) => Some(linkmend_protocol::Copies::Target {
+                target_loss: loss,
+                initial_loss: self.corruption.frame_loss(self.frame_bytes),
+            }),
+            _ => self.copies().map(linkmend_protocol::Copies::Fixed),
+        }
+    }
+
     /// The link ends' parameters. Their clock ticks picoseconds here.
-    pub(crate) fn protocol_config(&self) -> Option<Config> {
+    pub fn protocol_config(&self) -> Option<Config> {
         let protection = self.protection?;
+        match self.profile {
+            Profile::Tofino => Some(self.tofino_config(&protection)),
+            Profile::Daemon(overrides) => Some(self.daemon_config(overrides)),
+        }
+    }
+
+    fn tofino_config(&self, protection: &Protection) -> Config {
         let buffer_bytes = match self.buffering {
             Buffering::Recirculating => self.switch.recirculation_bytes,
             Buffering::Direct => DIRECT_BUFFER_BYTES,
@@ -90,7 +109,7 @@ impl LinkConfig {
             _ => buffer_bytes,
         };
         let reverse_is_clean = self.reverse_corruption == Corruption::None;
-        Some(Config {
+        Config {
             format: Format::Compact,
             window_frames: protection.window_frames,
             window_bytes: buffer_bytes,
@@ -114,6 +133,6 @@ impl LinkConfig {
             hello_interval: NEVER,
             loss_window_frames: 100_000,
             fallback: FallbackConfig { enabled: false, ..FallbackConfig::new(TICK) },
-        })
+        }
     }
 }

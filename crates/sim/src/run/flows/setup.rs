@@ -10,12 +10,15 @@ use super::schemes::SchemeKind;
 use super::spreading::SpreadingSetup;
 use crate::corruption::Corruption;
 use crate::host::Transport;
-use crate::link::config::{ParameterError, RATE_REQUIREMENT, check};
+use crate::link::config::{ParameterError, ProfileName, RATE_REQUIREMENT, check};
 use crate::network::PfcLimits;
 use crate::time::{Rate, Time};
+use linkmend_protocol::daemon_profile::Overrides;
 use linkmend_quantity::BitRate;
-use linkmend_topology::{Graph, spec};
+use linkmend_topology::file::{TopologyFileOptions, read_topology};
+use linkmend_topology::{Cable, Graph, spec};
 use linkmend_transport::{Nanos, roce};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Hosts of the paper's testbed, with links of which some corrupt frames.
@@ -33,6 +36,8 @@ pub struct FlowSetup {
     pub spreading: SpreadingSetup,
     /// How the corrupting links recover.
     pub scheme: SchemeKind,
+    /// Whose parameters their link ends have, if they are protected.
+    pub profile: ProfileName,
     /// Share of frames that they corrupt.
     pub loss: f64,
     /// Whether it is that of full packets and each bit is corrupted independently, so that shorter frames lose less.
@@ -62,6 +67,7 @@ impl Default for FlowSetup {
             failures: FailureSetup::default(),
             spreading: SpreadingSetup::default(),
             scheme: SchemeKind::None,
+            profile: ProfileName::Tofino,
             loss: 0.0,
             bit_errors: false,
             mean_burst: None,
@@ -101,12 +107,36 @@ impl FlowSetup {
         spec::graph(&spec).map_err(|error| ParameterError::new("topology", spec, error.to_string()))
     }
 
+    /// The network that `written` describes: a line such as `fat-tree:k=4,hosts=2`, or a file, of which a relative path
+    /// starts from `folder`. `None` is the testbed.
+    ///
+    /// # Errors
+    /// If the description cannot be understood.
+    pub fn graph(&self, written: Option<&str>, folder: &Path) -> Result<Graph, ParameterError> {
+        let Some(written) = written else { return self.testbed() };
+        let wrong = |error: String| ParameterError::new("topology", written, error);
+        if !spec::names_file(written) {
+            return spec::graph_with_speed(written, self.speed).map_err(|error| wrong(error.to_string()));
+        }
+        let options =
+            TopologyFileOptions { default_speed: Some(self.speed), ..TopologyFileOptions::default() };
+        let loaded =
+            read_topology(&folder.join(written), &options).map_err(|error| wrong(error.to_string()))?;
+        let default = Cable { speed: self.speed, ..Cable::DEFAULT };
+        loaded.graph(default).map_err(|error| wrong(error.to_string()))
+    }
+
     /// The run of these flows in this network.
     ///
     /// # Errors
     /// The first parameter that cannot be used.
     pub fn config(&self, graph: Graph, demand: Demand) -> Result<FlowsConfig, ParameterError> {
         let mut link = self.scheme.link(self.rate()?, self.loss);
+        if self.profile == ProfileName::Daemon {
+            check(link.protection.is_some(), "profile", "daemon", "needs `scheme` ordered or non-blocking")?;
+            link =
+                link.between_daemons(Overrides { dummy_copies: self.dummy_copies, ..Overrides::default() });
+        }
         if let Some(copies) = self.dummy_copies {
             let Some(protection) = &mut link.protection else {
                 return Err(ParameterError::new("dummy-copies", copies, "needs a scheme with LinkGuardian"));

@@ -12,7 +12,7 @@ use super::{
     Completion, Delivery, ParameterError, Progress, Watched, check, check_link, check_load, network,
 };
 use crate::link::LinkConfig;
-use crate::network::{COMPACT_HEADER_BYTES, LinkId, Plan, PortId, Side, WIRE_OVERHEAD_BYTES};
+use crate::network::{LinkId, Plan, PortId, Side, WIRE_OVERHEAD_BYTES};
 use serde::Serialize;
 
 /// Most links of the two switches.
@@ -139,7 +139,7 @@ fn measure(config: &SharedPortConfig, network: &Watched<Watch>, ending: Completi
         .collect();
     let (link, count) = (&config.link, config.ports);
     // As frames circle, with the compact header.
-    let wire_bytes = u64::from(link.frame_bytes + COMPACT_HEADER_BYTES) + WIRE_OVERHEAD_BYTES;
+    let wire_bytes = u64::from(link.frame_bytes + link.header_bytes()) + WIRE_OVERHEAD_BYTES;
     let seconds = ending.simulated_ns / 1e9;
     let port = |port: usize| {
         let passes = network.passes(port);

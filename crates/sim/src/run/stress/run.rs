@@ -6,8 +6,8 @@ use crate::corruption::Corruption;
 use crate::link::config::ParameterError;
 use crate::measure::{GivenUp, Histogram, Levels, LinkMark, LinkMeasures, Measured, TimeSeries};
 use crate::network::{
-    Balance, COMPACT_HEADER_BYTES, FRAME_BYTES_MIN, LinkId, Moment, Network, OPENING_MAX, Observer, Opening,
-    Plan, PortId, Side, Traffic, WIRE_OVERHEAD_BYTES,
+    Balance, FRAME_BYTES_MIN, LinkId, Moment, Network, OPENING_MAX, Observer, Opening, Plan, PortId, Side,
+    Traffic, WIRE_OVERHEAD_BYTES,
 };
 use crate::time::Time;
 use linkmend_experiment::CONFIDENCE;
@@ -234,7 +234,7 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<Measured<O>>, b
 
 /// How busy so many passes keep a recirculation port.
 fn busy_pct(config: &StressConfig, passes: f64, elapsed: Time) -> f64 {
-    let circling = u64::from(config.link.frame_bytes + COMPACT_HEADER_BYTES) + WIRE_OVERHEAD_BYTES;
+    let circling = u64::from(config.link.frame_bytes + config.link.header_bytes()) + WIRE_OVERHEAD_BYTES;
     let pass = config.link.switch.recirculation_rate.time_of(circling);
     let busy = 100.0 * passes * pass.0 as f64 / elapsed.0.max(1) as f64;
     // Frames go on circling until the run has ended, which is after the last delivery.
@@ -301,8 +301,7 @@ pub(crate) fn percentiles(delays: &Histogram) -> Percentiles {
 impl StressConfig {
     /// Frames after which data and idle slots stand in the same relation again: both last whole byte times.
     fn cycle_frames(&self) -> u64 {
-        let header = if self.link.protection.is_some() { COMPACT_HEADER_BYTES } else { 0 };
-        let data = u64::from(self.link.frame_bytes + header) + WIRE_OVERHEAD_BYTES;
+        let data = u64::from(self.link.frame_bytes + self.link.header_bytes()) + WIRE_OVERHEAD_BYTES;
         let slot = u64::from(FRAME_BYTES_MIN) + WIRE_OVERHEAD_BYTES;
         slot / greatest_common_divisor(data, slot)
     }

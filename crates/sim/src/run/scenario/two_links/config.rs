@@ -1,7 +1,7 @@
 //! What may be chosen, and the failures that follow.
 
 use crate::flows::Detection;
-use crate::link::config::{Buffering, of_protocol};
+use crate::link::config::{Buffering, Profile, of_protocol};
 use crate::link::{LinkConfig, LinkId};
 use crate::network::{FailingLink, FailureTimes, HandOff, SqrConfig};
 use crate::scenario::{ParameterError, check, check_lasts, check_link, link};
@@ -202,9 +202,13 @@ impl Setting<'_> {
         }
     }
 
-    /// Parameters of the link ends: those of the link, in the format that may change its path, and without giving up by the clock.
+    /// Parameters of the link ends: those of the link, in the format that may change its path, and without giving up by the
+    /// clock. The daemon's are so already.
     pub(super) fn protocol(&self) -> Config {
         let config = self.link.protocol_config().unwrap_or(Config::new(TICK));
+        if matches!(self.link.profile, Profile::Daemon(_)) {
+            return config;
+        }
         let repeat = crate::link::config::REPEAT;
         Config {
             format: Format::Transparent,

@@ -1,0 +1,103 @@
+//! Whose parameters the link ends have: those of the published prototype, or those of the Linux daemon.
+
+use super::{Backpressure, Buffering, LinkConfig, ParameterError, Protection};
+use crate::link::COMPACT_HEADER_BYTES;
+use crate::link::frame::WIRE_OVERHEAD_BYTES;
+use crate::time::TICK;
+use linkmend_protocol::daemon_profile::{DaemonProfile, Overrides};
+use linkmend_protocol::wire::HEADER_GROWTH_MAX;
+use linkmend_protocol::{Config, RoundTrips, Ticks};
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+
+/// Whose parameters the link ends have.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Profile {
+    /// The prototype's, as published and calibrated: compact headers, one round of retransmission, and a clock by which
+    /// the receiver gives up.
+    #[default]
+    Tofino,
+    /// Exactly those that the Linux daemon derives for a link of this rate and round trip, except for what is set here:
+    /// transparent headers, up to 32 rounds, no giving up by a clock, automatic fallback.
+    Daemon(Overrides),
+}
+
+/// The name of a [`Profile`] on the command line and in files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum ProfileName {
+    /// Those of the published prototype: compact headers, one round of retransmission, a clock by which frames are given up
+    #[default]
+    Tofino,
+    /// Those that `linkmend run` derives for a link of this speed and length: transparent headers, 32 rounds, no such clock,
+    /// copies by the measured loss, automatic fallback, and buffers in memory
+    Daemon,
+}
+
+impl ProfileName {
+    /// All of them.
+    pub const ALL: [ProfileName; 2] = [ProfileName::Tofino, ProfileName::Daemon];
+
+    /// As files and the command line spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ProfileName::Tofino => "tofino",
+            ProfileName::Daemon => "daemon",
+        }
+    }
+}
+
+impl FromStr for ProfileName {
+    type Err = ParameterError;
+
+    fn from_str(text: &str) -> Result<ProfileName, ParameterError> {
+        let found = ProfileName::ALL.into_iter().find(|profile| profile.name() == text);
+        found.ok_or_else(|| ParameterError::new("profile", text, "must be tofino or daemon"))
+    }
+}
+
+impl LinkConfig {
+    /// The same link between two Linux daemons, which buffer in memory. Parameters in `overrides` are not derived.
+    #[must_use]
+    pub fn between_daemons(self, overrides: Overrides) -> LinkConfig {
+        let link = LinkConfig { profile: Profile::Daemon(overrides), buffering: Buffering::Direct, ..self };
+        let protocol = link.daemon_config(overrides);
+        let protection = link.protection.map(|protection| Protection {
+            recovery_timeout_ns: protocol.recovery_timeout.0 / TICK.nanos(1).0,
+            backpressure: Some(Backpressure {
+                pause_bytes: protocol.pause_bytes,
+                resume_bytes: protocol.resume_bytes,
+            }),
+            dummy_copies: protocol.dummy_copies,
+            max_rounds: protocol.max_rounds,
+            window_frames: protocol.window_frames,
+            ..protection
+        });
+        LinkConfig { protection, ..link }
+    }
+
+    /// What the daemon derives for this link.
+    pub(super) fn daemon_config(&self, overrides: Overrides) -> Config {
+        let profile = DaemonProfile::new(TICK, overrides);
+        let round_trip = self.round_trip();
+        let measured = RoundTrips { samples: 1, min: round_trip, max: round_trip };
+        profile.measured(profile.initial(), measured, self.rate.bits_per_second())
+    }
+
+    /// Bytes that protection adds to a frame.
+    pub(crate) fn header_bytes(&self) -> u32 {
+        match (&self.protection, self.profile) {
+            (None, _) => 0,
+            (Some(_), Profile::Tofino) => COMPACT_HEADER_BYTES,
+            (Some(_), Profile::Daemon(_)) => HEADER_GROWTH_MAX as u32,
+        }
+    }
+
+    /// From sending a frame until the peer's immediate answer arrives.
+    pub(super) fn round_trip(&self) -> Ticks {
+        let wire_bytes = u64::from(self.frame_bytes + self.header_bytes()) + WIRE_OVERHEAD_BYTES;
+        let latency = self.wire_latency().0 + self.ingress_latency().0;
+        Ticks(2 * latency + self.rate.time_of(wire_bytes).0)
+    }
+}
