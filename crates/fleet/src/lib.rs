@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 pub mod attribution;
+mod constraint;
 pub mod deployment;
 mod exact_sum;
 pub mod experiment;
@@ -36,6 +37,7 @@ pub mod strategy;
 pub mod trace;
 pub mod upgrades;
 
+pub use constraint::{Constraint, ConstraintError};
 pub use file_error::FileError;
 pub use file_kind::FileKind;
 pub use rounding::share_of;

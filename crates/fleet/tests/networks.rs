@@ -3,6 +3,7 @@
 mod graphs;
 
 use graphs::{BITS_PER_SECOND, cases, links, topologies, walk, zones};
+use linkmend_fleet::Constraint;
 use linkmend_fleet::network::{Metrics, Network};
 use linkmend_topology::paths::Paths;
 use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId, fat_tree};
@@ -78,7 +79,7 @@ proptest! {
         constraint in 0.0_f64..1.0,
         changes in prop::collection::vec((any::<u32>(), 0..4_u8, 1..1000_u32), 1..40),
     ) {
-        let mut network = Network::new(&topology, constraint, 1e-18);
+        let mut network = Network::new(&topology, Constraint::paper(constraint), 1e-18);
         let mut naive = Naive { topology: &topology, links: vec![Now::CLEAN; topology.link_count()] };
         for (link, what, amount) in changes {
             let link = LinkId(link % topology.link_count() as u32);

@@ -2,28 +2,15 @@
 
 mod graphs;
 
-use graphs::{BITS_PER_SECOND, cases, links, topologies, walk, zones};
+use graphs::{BITS_PER_SECOND, cases, links, needs::keeps, topologies, walk, zones};
+use linkmend_fleet::Constraint;
 use linkmend_fleet::network::Network;
-use linkmend_fleet::optimizer::{Objective, exact, greedy};
-use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
+use linkmend_fleet::optimizer::{Objective, exact, exact_together, greedy};
+use linkmend_topology::{LinkId, Topology, ZoneId};
 use proptest::prelude::*;
 
 /// Corrupting links of a whole network: all subsets of them are tried.
 const MOST_CORRUPTING: usize = 11;
-
-/// Whether every ToR keeps the paths that it needs, over links that are neither disabled nor in `without`. A ToR with
-/// fewer paths already must keep all of them.
-fn keeps(network: &Network, without: &[LinkId]) -> bool {
-    let in_operation = |link: LinkId| !network.is_disabled(link);
-    let is_active = |link: LinkId| in_operation(link) && !without.contains(&link);
-    let topology = network.topology();
-    let keeps = |tor: &SwitchId| {
-        let paths = walk(topology, *tor, &is_active);
-        paths >= network.required(*tor) || paths == walk(topology, *tor, &in_operation)
-    };
-    // A peer link is on no path, and stays.
-    without.iter().all(|&link| !topology.is_peer(link)) && topology.tors().iter().all(keeps)
-}
 
 fn is_short(network: &Network) -> bool {
     let is_active = |link: LinkId| !network.is_disabled(link);
@@ -43,10 +30,12 @@ enum Disabled {
 /// A network in which some links corrupt, protected or not, and others are disabled.
 fn troubled<'a>(
     topology: &'a Topology,
-    constraint: f64,
+    constraint: Constraint,
     troubles: &[(u32, u32, u8)],
     disabled: Disabled,
 ) -> Network<'a> {
+    // Computed on first use, which would look like a change of the network.
+    topology.installed();
     let mut network = Network::new(topology, constraint, 1e-18);
     for &(link, amount, what) in troubles {
         let link = LinkId(link % topology.link_count() as u32);
@@ -84,14 +73,14 @@ fn objective_value(network: &Network, link: LinkId, objective: Objective) -> f64
 }
 
 /// The greatest weight of a set of links that may be disabled together.
-fn brute_force(network: &Network, links: &[LinkId], objective: Objective) -> f64 {
+fn brute_force(network: &Network, constraint: Constraint, links: &[LinkId], objective: Objective) -> f64 {
     let mut most = 0.0_f64;
     for set in 0_u32..1 << links.len() {
         let members =
             links.iter().enumerate().filter(|(index, _)| set >> index & 1 == 1).map(|(_, link)| *link);
         let members: Vec<LinkId> = members.collect();
         let benefit = members.iter().map(|&link| objective_value(network, link, objective)).sum::<f64>();
-        if benefit > most && keeps(network, &members) {
+        if benefit > most && keeps(network, constraint, &members) {
             most = benefit;
         }
     }
@@ -99,7 +88,12 @@ fn brute_force(network: &Network, links: &[LinkId], objective: Objective) -> f64
 }
 
 /// The fast checker over all links, the worst first.
-fn naive_greedy(network: &Network, links: &[LinkId], objective: Objective) -> Vec<LinkId> {
+fn naive_greedy(
+    network: &Network,
+    constraint: Constraint,
+    links: &[LinkId],
+    objective: Objective,
+) -> Vec<LinkId> {
     let mut worst_first = links.to_vec();
     worst_first.sort_by(|&one, &other| {
         let objective_value = |link| objective_value(network, link, objective);
@@ -108,7 +102,7 @@ fn naive_greedy(network: &Network, links: &[LinkId], objective: Objective) -> Ve
     let mut taken = Vec::new();
     for link in worst_first {
         taken.push(link);
-        if !keeps(network, &taken) {
+        if !keeps(network, constraint, &taken) {
             taken.pop();
         }
     }
@@ -116,7 +110,12 @@ fn naive_greedy(network: &Network, links: &[LinkId], objective: Objective) -> Ve
     taken
 }
 
-fn check(network: &mut Network, zone: ZoneId, objective: Objective) -> Result<(), TestCaseError> {
+fn check(
+    network: &mut Network,
+    constraint: Constraint,
+    zone: ZoneId,
+    objective: Objective,
+) -> Result<(), TestCaseError> {
     let before = format!("{network:?}");
     let best = exact(network, zone, objective);
     prop_assert!(best.proven);
@@ -128,16 +127,16 @@ fn check(network: &mut Network, zone: ZoneId, objective: Objective) -> Result<()
     for decision in [&best, &fast] {
         prop_assert!(decision.disable.is_sorted_by(|one, other| one < other));
         prop_assert!(decision.disable.iter().all(|link| corrupting.contains(link)));
-        prop_assert!(keeps(network, &decision.disable));
+        prop_assert!(keeps(network, constraint, &decision.disable));
         for &link in corrupting.iter().filter(|link| !decision.disable.contains(link)) {
             let mut one_more = decision.disable.clone();
             one_more.push(link);
-            prop_assert!(!keeps(network, &one_more), "{link:?} could be disabled as well");
+            prop_assert!(!keeps(network, constraint, &one_more), "{link:?} could be disabled as well");
         }
     }
-    prop_assert_eq!(benefit(&best.disable), brute_force(network, &corrupting, objective));
+    prop_assert_eq!(benefit(&best.disable), brute_force(network, constraint, &corrupting, objective));
     prop_assert!(benefit(&best.disable) >= benefit(&fast.disable));
-    prop_assert_eq!(&fast.disable, &naive_greedy(network, &corrupting, objective));
+    prop_assert_eq!(&fast.disable, &naive_greedy(network, constraint, &corrupting, objective));
     Ok(())
 }
 
@@ -147,27 +146,27 @@ proptest! {
     #[test]
     fn the_exact_optimizer_equals_brute_force(
         topology in topologies(),
-        constraint in prop_oneof![Just(0.0), Just(0.5), Just(0.75), Just(1.0), 0.0_f64..1.0],
+        constraint in constraints(),
         troubles in prop::collection::vec((any::<u32>(), 1..64_u32, any::<u8>()), 1..24),
     ) {
         let mut network = troubled(&topology, constraint, &troubles, Disabled::Checked);
         prop_assert!(!is_short(&network));
         for zone in zones(&topology) {
-            check(&mut network, zone, Objective::Penalty)?;
-            check(&mut network, zone, Objective::Effective { capacity_weight: 1.0 / 1024.0 })?;
-            check(&mut network, zone, Objective::Effective { capacity_weight: 0.0 })?;
+            check(&mut network, constraint, zone, Objective::Penalty)?;
+            check(&mut network, constraint, zone, Objective::Effective { capacity_weight: 1.0 / 1024.0 })?;
+            check(&mut network, constraint, zone, Objective::Effective { capacity_weight: 0.0 })?;
         }
     }
 
     #[test]
     fn the_fast_checker_equals_a_walk(
         topology in topologies(),
-        constraint in 0.0_f64..1.0,
+        constraint in constraints(),
         troubles in prop::collection::vec((any::<u32>(), 1..64_u32, any::<u8>()), 1..24),
     ) {
         let mut network = troubled(&topology, constraint, &troubles, Disabled::Checked);
         for link in links(&topology).filter(|&link| !network.is_disabled(link)).collect::<Vec<_>>() {
-            prop_assert_eq!(network.may_disable(link), keeps(&network, &[link]));
+            prop_assert_eq!(network.may_disable(link), keeps(&network, constraint, &[link]));
         }
     }
 
@@ -176,29 +175,54 @@ proptest! {
     #[test]
     fn where_tors_are_short_already_exactly_links_without_paths_are_free(
         topology in topologies(),
-        constraint in prop_oneof![Just(0.5), Just(0.75), Just(1.0), 0.0_f64..1.0],
+        constraint in constraints(),
         troubles in prop::collection::vec((any::<u32>(), 1..64_u32, any::<u8>()), 1..24),
     ) {
         let mut network = troubled(&topology, constraint, &troubles, Disabled::Failed);
         for link in links(&topology).filter(|&link| !network.is_disabled(link)).collect::<Vec<_>>() {
-            prop_assert_eq!(network.may_disable(link), keeps(&network, &[link]), "{:?}", link);
+            prop_assert_eq!(network.may_disable(link), keeps(&network, constraint, &[link]), "{:?}", link);
         }
         for zone in zones(&topology) {
-            check(&mut network, zone, Objective::Penalty)?;
-            check(&mut network, zone, Objective::Effective { capacity_weight: 1.0 / 1024.0 })?;
+            check(&mut network, constraint, zone, Objective::Penalty)?;
+            check(&mut network, constraint, zone, Objective::Effective { capacity_weight: 1.0 / 1024.0 })?;
         }
     }
 
-    /// Zones are independent: optimising each alone is the same as optimising all together.
+    /// Pairs of ToRs of different zones must meet, so all zones are decided about together. Then nothing more can be disabled
+    /// anywhere.
+    #[test]
+    fn all_zones_together_equal_brute_force(
+        topology in topologies(),
+        constraint in constraints(),
+        troubles in prop::collection::vec((any::<u32>(), 1..64_u32, any::<u8>()), 1..24),
+        failed in any::<bool>(),
+    ) {
+        let disabled = if failed { Disabled::Failed } else { Disabled::Checked };
+        let mut network = troubled(&topology, constraint, &troubles, disabled);
+        let before = format!("{network:?}");
+        let all: Vec<LinkId> = links(&topology).filter(|&link| network.corrupting(link).is_some()).collect();
+        let most = brute_force(&network, constraint, &all, Objective::Penalty);
+        let zones: Vec<ZoneId> = zones(&topology).collect();
+        let decision = exact_together(&mut network, &zones, Objective::Penalty);
+        prop_assert_eq!(before, format!("{network:?}"), "the optimizer changed the network");
+        prop_assert!(decision.proven);
+        let benefit: f64 =
+            decision.disable.iter().map(|&link| objective_value(&network, link, Objective::Penalty)).sum();
+        prop_assert_eq!(benefit, most);
+        prop_assert!(keeps(&network, constraint, &decision.disable));
+    }
+
+    /// Without pairs, zones are independent: optimising each alone is the same as optimising all together.
     #[test]
     fn zone_by_zone_is_as_good_as_all_at_once(
         topology in topologies(),
-        constraint in 0.0_f64..1.0,
+        share in 0.0_f64..1.0,
         troubles in prop::collection::vec((any::<u32>(), 1..64_u32, any::<u8>()), 1..24),
     ) {
+        let constraint = Constraint::paper(share);
         let mut network = troubled(&topology, constraint, &troubles, Disabled::Checked);
         let all: Vec<LinkId> = links(&topology).filter(|&link| network.corrupting(link).is_some()).collect();
-        let most = brute_force(&network, &all, Objective::Penalty);
+        let most = brute_force(&network, constraint, &all, Objective::Penalty);
         let mut benefit = 0.0;
         for zone in zones(&topology) {
             for link in exact(&mut network, zone, Objective::Penalty).disable {
@@ -209,4 +233,15 @@ proptest! {
         prop_assert_eq!(benefit, most);
         prop_assert!(!is_short(&network));
     }
+}
+
+/// Shares of paths, with and without pairs.
+fn constraints() -> impl Strategy<Value = Constraint> {
+    let share = || prop_oneof![Just(0.0), Just(0.5), Just(0.75), Just(1.0), 0.0_f64..1.0];
+    prop_oneof![
+        share().prop_map(Constraint::paper),
+        share().prop_map(Constraint::connected),
+        // Low shares part ToRs.
+        (0.0_f64..0.5).prop_map(Constraint::connected),
+    ]
 }

@@ -1,6 +1,7 @@
 //! Repair times, protection tables, deployments and limits, one by one.
 
 use linkmend_diagnose::Diagnose;
+use linkmend_fleet::Constraint;
 use linkmend_fleet::deployment::Deployment;
 use linkmend_fleet::network::Network;
 use linkmend_fleet::protection::{
@@ -306,17 +307,17 @@ fn waiting_links_are_protected_when_a_slot_frees() {
 fn a_constraint_of_55_percent_of_100_paths_is_55_paths() {
     let topology = leaf_spine(1, 100, GBPS_100).expect("in range");
     for percent in 0..=100 {
-        let network = Network::new(&topology, f64::from(percent) / 100.0, 1e-18);
+        let network = Network::new(&topology, Constraint::paper(f64::from(percent) / 100.0), 1e-18);
         assert_eq!(network.required(SwitchId(0)), percent as u64);
     }
-    let network = Network::new(&topology, 0.551, 1e-18);
+    let network = Network::new(&topology, Constraint::paper(0.551), 1e-18);
     assert_eq!(network.required(SwitchId(0)), 56);
 }
 
 #[test]
 fn the_highest_loss_rate_is_never_below_that_of_clean_links() {
     let topology = leaf_spine(1, 2, GBPS_100).expect("in range");
-    let mut network = Network::new(&topology, 0.5, 1e-18);
+    let mut network = Network::new(&topology, Constraint::paper(0.5), 1e-18);
     network.corrupt(LinkId(0), 1e-20);
     assert_eq!(network.metrics().max_loss_rate, 1e-18);
 }
@@ -353,7 +354,7 @@ fn switches_without_tors_below_them_are_no_pods() {
     builder.link(fabric, spine, 2 * GBPS_100);
     builder.link(border, spine, GBPS_100);
     let topology = builder.build(Names::Numbers("by hand".to_owned())).expect("it is layered");
-    let metrics = Network::new(&topology, 0.5, 1e-18).metrics();
+    let metrics = Network::new(&topology, Constraint::paper(0.5), 1e-18).metrics();
     assert_eq!((metrics.min_pod_capacity_gbps, metrics.avg_pod_capacity_gbps), (200.0, 200.0));
 }
 
@@ -366,7 +367,7 @@ fn links_that_skip_a_layer_count_on_every_layer_they_pass() {
     let direct = builder.link(tor, spine, GBPS_100);
     builder.link(fabric, spine, GBPS_100);
     let topology = builder.build(Names::Numbers("by hand".to_owned())).expect("it is layered");
-    let mut network = Network::new(&topology, 0.0, 1e-18);
+    let mut network = Network::new(&topology, Constraint::paper(0.0), 1e-18);
     assert_eq!(network.metrics().min_pod_capacity_gbps, 200.0);
     network.corrupt(direct, 1e-3);
     network.protect(direct, 1e-9, GBPS_100 / 2);

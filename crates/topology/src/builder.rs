@@ -3,6 +3,7 @@
 use crate::layered::{Adjacency, Hop, Link, Switch, Topology};
 use crate::paths::check_paths;
 use crate::{LinkId, Names, SwitchId, TopologyError, ZoneId};
+use std::sync::OnceLock;
 
 /// Ports of one forwarding pipe. The authors' simulator assumes as many for switches without a number of pipes.
 pub(crate) const PORTS_PER_PIPE: u32 = 16;
@@ -96,6 +97,7 @@ impl TopologyBuilder {
             layers: highest + 1,
             zones: zones.count,
             names,
+            installed: OnceLock::new(),
         };
         check_paths(&topology)?;
         Ok(topology)

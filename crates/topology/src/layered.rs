@@ -9,8 +9,10 @@
 //! [`Topology::up`] or [`Topology::down`], but it can corrupt frames and be protected. Those of the top layer are in a
 //! zone of their own.
 
+use crate::installed::Installed;
 use crate::{FabricParameters, LinkId, Names, SwitchId, ZoneId};
 use std::fmt;
+use std::sync::OnceLock;
 
 /// The two ends of a link, and its port on each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +54,8 @@ pub struct Topology {
     pub(crate) beside: Adjacency,
     pub(crate) tors: Vec<SwitchId>,
     pub(crate) names: Names,
+    /// Computed on first use.
+    pub(crate) installed: OnceLock<Installed>,
 }
 
 /// A link as one of its ends sees it.
@@ -113,6 +117,11 @@ impl Topology {
     /// The names of switches, links and zones.
     pub fn names(&self) -> &Names {
         &self.names
+    }
+
+    /// What the network offers while all its links are in operation.
+    pub fn installed(&self) -> &Installed {
+        self.installed.get_or_init(|| Installed::new(self))
     }
 
     /// Number of switches.

@@ -3,7 +3,8 @@
 //! - [`Topology`]: layered networks, as fleets of links are managed. [`TopologyBuilder`] makes one from switches and
 //!   links, [`FabricParameters`], [`fat_tree`] and [`leaf_spine`] from a few numbers, [`mod@file`] from an operator's
 //!   files.
-//! - [`paths`]: valley-free paths from each ToR to the top layer, kept up to date.
+//! - [`paths`]: valley-free paths from each ToR to the top layer, kept up to date; [`Installed`]: which switches are
+//!   above which, so where two ToRs can meet.
 //! - [`graph`]: hosts, switches and cables in any shape, for simulators and control planes: a layered network with
 //!   hosts at its ToRs, a line, a dumbbell or a star.
 //! - [`spec`]: either of them from one line, `fat-tree:k=8`.
@@ -16,6 +17,7 @@ pub mod file;
 mod generated;
 pub mod graph;
 mod id;
+mod installed;
 mod layered;
 mod names;
 pub mod paths;
@@ -27,5 +29,6 @@ pub use fabric::FabricParameters;
 pub use generated::{fat_tree, leaf_spine};
 pub use graph::{Cable, Graph, GraphBuilder, NodeKind};
 pub use id::{LinkId, NodeId, SwitchId, ZoneId};
+pub use installed::{Installed, ZoneReach};
 pub use layered::{Hop, Link, Switch, Topology};
 pub use names::Names;

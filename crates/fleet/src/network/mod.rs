@@ -5,14 +5,17 @@
 
 mod capacity;
 mod extremes;
+mod pairs;
 mod pipes;
 
+use crate::constraint::Constraint;
 use crate::exact_sum::ExactSum;
 use crate::rounding::share_of;
 use capacity::ZoneCapacity;
 use extremes::{CountTable, OrderedCounts};
 use linkmend_topology::paths::Paths;
 use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
+use pairs::Pairs;
 use pipes::ProtectedPerPipe;
 use std::collections::BTreeSet;
 
@@ -66,6 +69,28 @@ type LinkState = u32;
 const CLEAN: LinkState = u32::MAX;
 const DISABLED: LinkState = u32::MAX - 1;
 
+/// Why a link may not be disabled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It must stay in operation, whatever ToRs can spare.
+    Held,
+    /// A ToR would have too little left.
+    Short,
+    /// These two ToRs would lose each other.
+    Parted(SwitchId, SwitchId),
+}
+
+/// What a link's removal would do to ToRs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Trial {
+    /// Whether a ToR that loses paths has fewer than it must keep.
+    pub is_short: bool,
+    /// How many ToRs had as many paths as they must keep, and no longer have.
+    pub crossed: u32,
+    /// The most switches of the top layer that one of the ToRs that lose paths can have lost in all.
+    pub lost_tops: u64,
+}
+
 /// A network in operation.
 #[derive(Debug, Clone)]
 pub struct Network<'a> {
@@ -73,6 +98,10 @@ pub struct Network<'a> {
     paths: Paths,
     /// The fewest paths that each switch may keep; 0 above the ToRs.
     required: Vec<u64>,
+    /// `None` if ToRs may lose each other.
+    pairs: Option<Pairs>,
+    /// Links removed for a trial.
+    on_trial: u32,
     state: Vec<LinkState>,
     corrupting: Vec<Corrupting>,
     free: Vec<u32>,
@@ -92,22 +121,23 @@ pub struct Network<'a> {
 }
 
 impl<'a> Network<'a> {
-    /// A network in which all links are active and clean. Each ToR must keep a share `constraint`, from 0 to 1, of its
-    /// paths, rounded up.
-    pub fn new(topology: &'a Topology, constraint: f64, clean_loss_rate: f64) -> Network<'a> {
+    /// A network in which all links are active and clean. Each ToR must keep the shares of the constraint, rounded up.
+    pub fn new(topology: &'a Topology, constraint: Constraint, clean_loss_rate: f64) -> Network<'a> {
         let paths = Paths::new(topology);
         let mut required = vec![0; topology.switch_count()];
         let mut tor_paths = CountTable::default();
         for &tor in topology.tors() {
-            required[tor.index()] = share_of(paths.count(tor), constraint);
+            required[tor.index()] = share_of(paths.count(tor), constraint.paths);
             tor_paths.insert(paths.count(tor));
         }
         let mut penalty = ExactSum::default();
         penalty.add_times(clean_loss_rate, topology.link_count() as u64);
         Network {
+            pairs: constraint.connected.then(|| Pairs::new(topology, &required)),
             topology,
             paths,
             required,
+            on_trial: 0,
             state: vec![CLEAN; topology.link_count()],
             corrupting: Vec::new(),
             free: Vec::new(),
@@ -212,36 +242,63 @@ impl<'a> Network<'a> {
         self.held.insert(link);
     }
 
-    /// Whether an active link may be disabled: it is not held, and every ToR that would lose paths must keep as many as it
-    /// needs. This is CorrOpt's fast checker. A link on no path costs no ToR anything, not even a ToR that already has too
-    /// few paths.
+    /// Whether an active link may be disabled: it is not held, every ToR that would lose paths must keep as many as it needs,
+    /// and ToRs that can reach each other still can. This is CorrOpt's fast checker. A link on no path costs no ToR anything,
+    /// not even a ToR that already has too few paths.
     pub fn may_disable(&mut self, link: LinkId) -> bool {
+        self.refusal(link).is_none()
+    }
+
+    /// Why an active link may not be disabled, if it may not.
+    pub(crate) fn refusal(&mut self, link: LinkId) -> Option<Refusal> {
         if self.held.contains(&link) {
-            return false;
+            return Some(Refusal::Held);
         }
         let Network { topology, paths, required, .. } = self;
         let known = paths.all_below(topology, link, |tor, left| left >= required[tor.index()]);
-        if let Some(allowed) = known {
-            return allowed;
+        let meet = self.meet_for_certain();
+        match known {
+            Some(false) => return Some(Refusal::Short),
+            Some(true) if meet => return None,
+            _ => {}
         }
-        let mut allowed = true;
-        self.remove_paths(link, &mut |required, _, after| allowed &= after >= required);
-        self.restore_paths(link, &mut |_, _, _| {});
-        allowed
+        let trial = self.remove_paths(link);
+        let refusal = match trial.is_short {
+            true => Some(Refusal::Short),
+            false if meet => None,
+            false => self.parted_by(link, &trial).map(|(one, other)| Refusal::Parted(one, other)),
+        };
+        self.restore_paths(link);
+        refusal
     }
 
     /// Removes a link from the path counts for a trial, which [`Network::restore_paths`] ends; the metrics stay as they
-    /// are. For each ToR that loses paths, `changed` is called with its minimum and its number of paths before and
-    /// after.
-    pub(crate) fn remove_paths(&mut self, link: LinkId, changed: &mut impl FnMut(u64, u64, u64)) {
-        let Network { topology, paths, required, .. } = self;
-        paths.remove(topology, link, &mut |tor, before, after| changed(required[tor.index()], before, after));
+    /// are.
+    pub(crate) fn remove_paths(&mut self, link: LinkId) -> Trial {
+        self.on_trial += 1;
+        let Network { topology, paths, required, pairs, .. } = self;
+        let mut trial = Trial::default();
+        paths.remove(topology, link, &mut |tor, before, after| {
+            let required = required[tor.index()];
+            trial.is_short |= after < required;
+            trial.crossed += u32::from(before >= required && after < required);
+            if pairs.is_some() {
+                trial.lost_tops = trial.lost_tops.max(topology.installed().lost_tops(tor, after));
+            }
+        });
+        trial
     }
 
-    /// Ends the trial of [`Network::remove_paths`].
-    pub(crate) fn restore_paths(&mut self, link: LinkId, changed: &mut impl FnMut(u64, u64, u64)) {
+    /// Ends the trial of [`Network::remove_paths`]. Returns how many ToRs have as many paths again as they must keep.
+    pub(crate) fn restore_paths(&mut self, link: LinkId) -> u32 {
+        self.on_trial -= 1;
         let Network { topology, paths, required, .. } = self;
-        paths.add(topology, link, &mut |tor, before, after| changed(required[tor.index()], before, after));
+        let mut crossed = 0;
+        paths.add(topology, link, &mut |tor, before, after| {
+            let required = required[tor.index()];
+            crossed += u32::from(before < required && after >= required);
+        });
+        crossed
     }
 
     /// Disables a corrupting link, whatever the effect on paths.
@@ -259,8 +316,11 @@ impl<'a> Network<'a> {
         }
         self.state[link.index()] = DISABLED;
         self.disabled += 1;
-        let Network { topology, paths, tor_paths, .. } = self;
-        paths.remove(topology, link, &mut |_, before, after| tor_paths.change(before, after));
+        let Network { topology, paths, tor_paths, required, pairs, .. } = self;
+        paths.remove(topology, link, &mut |tor, before, after| {
+            tor_paths.change(before, after);
+            pairs.iter_mut().for_each(|pairs| pairs.change(required[tor.index()], before, after));
+        });
     }
 
     /// Brings a disabled link back, clean and unprotected.
@@ -274,8 +334,11 @@ impl<'a> Network<'a> {
         self.penalty.add(self.clean_loss_rate);
         self.effective_penalty.add(self.clean_loss_rate);
         self.capacity.change(self.topology, link, 0, self.topology.capacity(link));
-        let Network { topology, paths, tor_paths, .. } = self;
-        paths.add(topology, link, &mut |_, before, after| tor_paths.change(before, after));
+        let Network { topology, paths, tor_paths, required, pairs, .. } = self;
+        paths.add(topology, link, &mut |tor, before, after| {
+            tor_paths.change(before, after);
+            pairs.iter_mut().for_each(|pairs| pairs.change(required[tor.index()], before, after));
+        });
     }
 
     /// All metrics at this moment.

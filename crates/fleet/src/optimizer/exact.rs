@@ -1,169 +1,95 @@
-//! The exact optimizer: branch and bound over the links above the ToRs; each ToR then decides about its own links.
-//!
-//! Once it is fixed which candidates above the ToRs are disabled, ToRs no longer affect each other: each takes the
-//! heaviest set of its own links that its remaining paths allow. The more is disabled above, the fewer sets a ToR may
-//! take, so what the ToRs can gain now is a bound for the rest of the tree. Candidates that connect one switch to the
-//! top layer cost every ToR the same, so the worst of them go first, and the search branches only on their number. In a
-//! pod with n candidates on each of its four fabric switches there are at most (n+1)^4 nodes, of which the bound leaves
-//! few.
+//! The exact optimizer: each zone alone first, and then all of them together where ToRs would lose each other.
 
-use super::gains::Gains;
-use super::{Candidate, Decision, Objective, candidates, greedy, lower_switch};
+use super::joint::Joint;
+use super::search::{ZoneChoice, search};
+use super::{Candidate, Decision, Objective, candidates, greedy};
 use crate::network::Network;
-use linkmend_topology::{LinkId, SwitchId, ZoneId};
+use linkmend_topology::{LinkId, ZoneId};
+use std::rc::Rc;
 
-/// Nodes after which the search stops and returns the best choice so far.
-const MAX_NODES: u64 = 2_000_000;
+/// A zone about which is decided.
+pub(super) struct Problem {
+    pub(super) zone: ZoneId,
+    /// The worst first.
+    pub(super) candidates: Vec<Candidate>,
+}
 
 /// Returns the links of one zone to disable so that the objective becomes as small as possible. Leaves the network as
 /// it was.
 pub fn exact(network: &mut Network, zone: ZoneId, objective: Objective) -> Decision {
-    let candidates = candidates(network, zone, objective);
-    if candidates.len() <= 1 {
-        return Decision {
-            disable: candidates.iter().map(|candidate| candidate.link).collect(),
-            proven: true,
-        };
+    exact_together(network, &[zone], objective)
+}
+
+/// The same for several zones together, which are in ascending order. Zones depend on each other only if ToRs must be able to
+/// reach each other.
+pub fn exact_together(network: &mut Network, zones: &[ZoneId], objective: Objective) -> Decision {
+    let mut limited = false;
+    let problem = |&zone: &ZoneId| {
+        let candidates = candidates(network, zone, objective);
+        limited |= candidates.limited;
+        Problem { zone, candidates: candidates.list }
+    };
+    let problems: Vec<Problem> = zones.iter().map(problem).collect();
+    let alone = |problem: &Problem| {
+        let choice = search(network, problem.zone, &problem.candidates, &[]);
+        Rc::new(choice.unwrap_or_default())
+    };
+    let choices: Vec<Rc<ZoneChoice>> = problems.iter().map(alone).collect();
+    if network.meet_for_certain() || meet_by_paths(network, zones, &choices) {
+        return Decision { limited, ..together(&choices) };
     }
-    let start = greedy(network, zone, objective);
-    if start.disable.len() == candidates.len() {
-        return Decision { proven: true, ..start };
-    }
-    let mut search = Search::new(network, &candidates, start.disable);
-    search.branch(0, 0);
-    let proven = search.nodes < MAX_NODES;
-    let mut disable = search.best;
+    let alone = together(&choices);
+    let found = Joint::new(network, &problems).search(choices);
+    let found = found.unwrap_or_else(|| one_after_the_other(network, zones, objective));
+    Decision { limited: limited || found.disable != alone.disable, ..found }
+}
+
+/// The choices of all zones as one decision.
+pub(super) fn together(choices: &[Rc<ZoneChoice>]) -> Decision {
+    let mut disable: Vec<LinkId> = choices.iter().flat_map(|choice| choice.disable.clone()).collect();
     disable.sort_unstable();
-    Decision { disable, proven }
+    Decision { disable, proven: choices.iter().all(|choice| choice.proven), limited: false }
 }
 
-/// Candidates that cost every ToR the same number of paths, the worst first.
-struct Class {
-    members: Vec<Candidate>,
-    weight: i128,
+/// Whether paths alone show that the choices leave ToRs connected.
+fn meet_by_paths(network: &mut Network, zones: &[ZoneId], choices: &[Rc<ZoneChoice>]) -> bool {
+    let links: Vec<LinkId> = choices.iter().flat_map(|choice| choice.disable.clone()).collect();
+    with_removed(network, &links, |network| network.meet_by_paths(zones))
 }
 
-struct Search<'n, 't> {
-    network: &'n mut Network<'t>,
-    classes: Vec<Class>,
-    gains: Gains,
-    /// Total weight of the classes from each index on.
-    remaining: Vec<i128>,
-    chosen: Vec<LinkId>,
-    /// How many ToRs the current choice takes below their constraint. ToRs that were below it before lose nothing,
-    /// because none of their paths leads through a candidate.
-    violated: u32,
-    best_weight: i128,
-    best: Vec<LinkId>,
-    nodes: u64,
+/// Evaluates something while links are removed for a trial.
+pub(super) fn with_removed<T>(
+    network: &mut Network,
+    links: &[LinkId],
+    evaluate: impl FnOnce(&mut Network) -> T,
+) -> T {
+    for &link in links {
+        network.remove_paths(link);
+    }
+    let value = evaluate(network);
+    for &link in links.iter().rev() {
+        network.restore_paths(link);
+    }
+    value
 }
 
-impl<'n, 't> Search<'n, 't> {
-    fn new(network: &'n mut Network<'t>, candidates: &[Candidate], start: Vec<LinkId>) -> Search<'n, 't> {
-        let (lower, upper): (Vec<Candidate>, Vec<Candidate>) =
-            candidates.iter().partition(|candidate| network.topology().layer_of(candidate.link) == 0);
-        let classes = classes(network, &upper);
-        let mut remaining = vec![0; classes.len() + 1];
-        for (index, class) in classes.iter().enumerate().rev() {
-            remaining[index] = remaining[index + 1] + class.weight;
-        }
-        let weight_of = |link: &LinkId| {
-            candidates
-                .iter()
-                .find(|candidate| candidate.link == *link)
-                .map_or(0, |candidate| candidate.weight)
+/// Decides zone by zone, where the search for the best of all together was cut short. What one zone gives up, the next ones
+/// cannot.
+fn one_after_the_other(network: &mut Network, zones: &[ZoneId], objective: Objective) -> Decision {
+    let mut taken: Vec<LinkId> = Vec::new();
+    for &zone in zones {
+        let decision = match zones {
+            [_] => greedy(network, zone, objective),
+            _ => exact(network, zone, objective),
         };
-        Search {
-            gains: Gains::new(network, &lower),
-            network,
-            classes,
-            remaining,
-            chosen: Vec::new(),
-            violated: 0,
-            best_weight: start.iter().map(weight_of).sum(),
-            best: start,
-            nodes: 0,
+        for link in decision.disable {
+            network.remove_paths(link);
+            taken.push(link);
         }
     }
-
-    /// Decides how many members of class `index` and of those after it to disable, with `weight` already chosen.
-    fn branch(&mut self, index: usize, weight: i128) {
-        self.nodes += 1;
-        if self.violated > 0 || self.nodes >= MAX_NODES {
-            return;
-        }
-        let gain = self.gains.total(self.network);
-        if weight + gain + self.remaining[index] <= self.best_weight {
-            return;
-        }
-        if index == self.classes.len() {
-            self.best_weight = weight + gain;
-            self.best = self.chosen.clone();
-            self.best.extend(self.gains.members(self.network));
-            return;
-        }
-        self.branch_on_class(index, weight);
+    for &link in taken.iter().rev() {
+        network.restore_paths(link);
     }
-
-    /// Tries to disable none, one, two ... members of a class. If a number violates a constraint, so does every larger
-    /// one.
-    fn branch_on_class(&mut self, index: usize, mut weight: i128) {
-        self.branch(index + 1, weight);
-        let mut taken = 0;
-        for place in 0..self.classes[index].members.len() {
-            let Candidate { link, weight: more } = self.classes[index].members[place];
-            self.remove_paths(link);
-            taken += 1;
-            weight += more;
-            if self.violated > 0 {
-                break;
-            }
-            self.branch(index + 1, weight);
-        }
-        for _ in 0..taken {
-            self.restore_paths();
-        }
-    }
-
-    fn remove_paths(&mut self, link: LinkId) {
-        self.chosen.push(link);
-        let Search { network, violated, .. } = self;
-        let mut now = 0;
-        let mut below = |required: u64, before: u64, after: u64| {
-            now += u32::from(before >= required && after < required);
-        };
-        network.remove_paths(link, &mut below);
-        *violated += now;
-    }
-
-    fn restore_paths(&mut self) {
-        let Some(link) = self.chosen.pop() else { return };
-        let Search { network, violated, .. } = self;
-        let mut now = 0;
-        let mut above = |required: u64, before: u64, after: u64| {
-            now += u32::from(before < required && after >= required);
-        };
-        network.restore_paths(link, &mut above);
-        *violated -= now;
-    }
-}
-
-/// Groups the candidates above the ToRs. Those that connect one switch to the top layer form one class; every other
-/// candidate is a class of its own.
-fn classes(network: &Network, upper: &[Candidate]) -> Vec<Class> {
-    let topology = network.topology();
-    let top = topology.layer_count() as u8 - 1;
-    let mut classes: Vec<(Option<SwitchId>, Class)> = Vec::new();
-    for &candidate in upper {
-        let into_top = topology.switch(topology.link(candidate.link).upper).layer == top;
-        let switch = into_top.then(|| lower_switch(network, candidate.link));
-        match classes.iter_mut().find(|(of, _)| of.is_some() && *of == switch) {
-            Some((_, class)) => {
-                class.weight += candidate.weight;
-                class.members.push(candidate);
-            }
-            None => classes.push((switch, Class { weight: candidate.weight, members: vec![candidate] })),
-        }
-    }
-    classes.into_iter().map(|(_, class)| class).collect()
+    taken.sort_unstable();
+    Decision { disable: taken, proven: false, limited: true }
 }

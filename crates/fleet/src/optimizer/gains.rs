@@ -1,14 +1,16 @@
 //! What all ToRs together can gain from their own links, given the choice above them.
 //!
-//! ToRs below the same switches that must keep the same number of paths can give up the same sets of links. For a group
-//! of such ToRs, a node of the search therefore determines only which sets fit, and looks up what the group gains:
-//! there are few different families of sets that fit, at most 168 with four switches.
+//! ToRs below the same switches that must keep and reach the same can give up the same sets of links. For a group of such ToRs, a node
+//! of the search therefore determines only which sets fit, and looks up what the group gains: there are few different
+//! families of sets that fit, at most 168 with four switches.
 
-use super::subset::{Item, Subset, heaviest};
+use super::demand::Trackers;
+use super::keeping::heaviest_keeping;
+use super::subset::{Item, Subset};
 use super::{Candidate, lower_switch};
 use crate::network::Network;
 use linkmend_topology::{LinkId, SwitchId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest number of uplinks of a ToR in a group: a set of its uplinks is one bit of a u64.
 const MAX_UPLINKS: usize = 6;
@@ -17,13 +19,22 @@ const MAX_UPLINKS: usize = 6;
 struct Tor {
     switch: SwitchId,
     candidates: Vec<Candidate>,
+    /// What it must reach, as indices of the trackers.
+    demands: Vec<usize>,
 }
 
-/// ToRs below the same switches that must keep the same number of paths.
-struct Group {
+/// What ToRs have in common that can give up the same sets of links.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
     /// The upper ends of their active links, one entry for each link.
     uppers: Vec<SwitchId>,
     required: u64,
+    demands: Vec<usize>,
+}
+
+/// ToRs of one kind.
+struct Group {
+    kind: Kind,
     /// For each ToR and each set of uplinks: the weight gained by disabling the candidates among them.
     benefit: Vec<Vec<i128>>,
     /// What the group gains, by the family of sets that fit.
@@ -36,47 +47,49 @@ pub(super) struct Gains {
     groups: Vec<Group>,
     /// ToRs with too many uplinks for a group, by index.
     single: Vec<usize>,
+    /// Whether every gain was the largest.
+    pub(super) is_certain: bool,
 }
 
 impl Gains {
     /// Takes the candidates that are ToRs' own links, those of each ToR in descending order of weight.
-    pub(super) fn new(network: &Network, lower: &[Candidate]) -> Gains {
-        let tors = tors(network, lower);
-        let mut groups: BTreeMap<(Vec<SwitchId>, u64), Vec<Vec<i128>>> = BTreeMap::new();
+    pub(super) fn new(network: &Network, trackers: &Trackers, lower: &[Candidate]) -> Gains {
+        let tors = tors(network, trackers, lower);
+        let mut groups: BTreeMap<Kind, Vec<Vec<i128>>> = BTreeMap::new();
         let mut single = Vec::new();
         for (index, tor) in tors.iter().enumerate() {
-            let mut uplinks: Vec<(SwitchId, LinkId)> = network
-                .topology()
-                .up(tor.switch)
-                .iter()
-                .filter(|hop| network.paths().is_active(hop.link))
-                .map(|hop| (hop.switch, hop.link))
-                .collect();
+            let mut uplinks = uplinks(network, tor);
             if uplinks.len() > MAX_UPLINKS {
                 single.push(index);
                 continue;
             }
             uplinks.sort_unstable();
-            let uppers = uplinks.iter().map(|(upper, _)| *upper).collect();
-            let key = (uppers, network.required(tor.switch));
-            groups.entry(key).or_default().push(benefit(tor, &uplinks));
+            let kind = Kind {
+                uppers: uplinks.iter().map(|(upper, _)| *upper).collect(),
+                required: network.required(tor.switch),
+                demands: tor.demands.clone(),
+            };
+            groups.entry(kind).or_default().push(benefit(tor, &uplinks));
         }
-        let group =
-            |((uppers, required), benefit)| Group { uppers, required, benefit, known: BTreeMap::new() };
-        Gains { groups: groups.into_iter().map(group).collect(), tors, single }
+        let group = |(kind, benefit)| Group { kind, benefit, known: BTreeMap::new() };
+        Gains { groups: groups.into_iter().map(group).collect(), tors, single, is_certain: true }
     }
 
     /// What all ToRs gain. A ToR that already has too few paths can spare only links that are not on any path.
-    pub(super) fn total(&mut self, network: &Network) -> i128 {
-        let grouped: i128 = self.groups.iter_mut().map(|group| group.gain(network)).sum();
-        let single = self.single.iter().map(|&index| gain_of(network, &self.tors[index]).weight);
-        grouped + single.sum::<i128>()
+    pub(super) fn total(&mut self, network: &Network, trackers: &Trackers) -> i128 {
+        let mut total: i128 = self.groups.iter_mut().map(|group| group.gain(network, trackers)).sum();
+        for &index in &self.single {
+            let (subset, is_certain) = gain_of(network, trackers, &self.tors[index]);
+            total += subset.weight;
+            self.is_certain &= is_certain;
+        }
+        total
     }
 
     /// The links that all ToRs give up for this gain.
-    pub(super) fn members(&self, network: &Network) -> Vec<LinkId> {
+    pub(super) fn members(&self, network: &Network, trackers: &Trackers) -> Vec<LinkId> {
         let members = |tor: &Tor| {
-            let taken = gain_of(network, tor).members;
+            let taken = gain_of(network, trackers, tor).0.members;
             taken.into_iter().map(|place| tor.candidates[place].link).collect::<Vec<LinkId>>()
         };
         self.tors.iter().flat_map(members).collect()
@@ -84,13 +97,22 @@ impl Gains {
 }
 
 impl Group {
-    fn gain(&mut self, network: &Network) -> i128 {
-        let paths: Vec<u64> = self.uppers.iter().map(|&upper| network.paths().count(upper)).collect();
-        let slack = paths.iter().sum::<u64>().saturating_sub(self.required);
+    fn gain(&mut self, network: &Network, trackers: &Trackers) -> i128 {
+        let Kind { uppers, required, demands } = &self.kind;
+        let paths: Vec<u64> = uppers.iter().map(|&upper| network.paths().count(upper)).collect();
+        let slack = paths.iter().sum::<u64>().saturating_sub(*required);
+        // For each demand, the uplinks that meet it.
+        let topology = network.topology();
+        let meeting = |demand: &usize| {
+            let meets = |place: &usize| trackers.reaches(topology, *demand, uppers[*place]);
+            (0..uppers.len()).filter(meets).fold(0_usize, |set, place| set | 1 << place)
+        };
+        let meeting: Vec<usize> = demands.iter().map(meeting).collect();
         let mut fitting = 0_u64;
         for set in 0..1_usize << paths.len() {
             let cost: u64 = (0..paths.len()).filter(|bit| set >> bit & 1 == 1).map(|bit| paths[bit]).sum();
-            fitting |= u64::from(cost <= slack) << set;
+            let fits = cost <= slack && meeting.iter().all(|meeting| meeting & !set != 0);
+            fitting |= u64::from(fits) << set;
         }
         let benefit = &self.benefit;
         *self.known.entry(fitting).or_insert_with(|| {
@@ -101,6 +123,12 @@ impl Group {
             benefit.iter().map(best).sum()
         })
     }
+}
+
+/// The active links up of a ToR, each with its upper end.
+fn uplinks(network: &Network, tor: &Tor) -> Vec<(SwitchId, LinkId)> {
+    let up = network.topology().up(tor.switch).iter();
+    up.filter(|hop| network.paths().is_active(hop.link)).map(|hop| (hop.switch, hop.link)).collect()
 }
 
 /// The weight gained by disabling the candidates of each set of uplinks.
@@ -115,26 +143,48 @@ fn benefit(tor: &Tor, uplinks: &[(SwitchId, LinkId)]) -> Vec<i128> {
         .collect()
 }
 
-/// The largest gain of a ToR from its own links under the current choice, and the links that give it.
-fn gain_of(network: &Network, tor: &Tor) -> Subset {
+/// The largest gain of a ToR from its own links under the current choice, and whether it is certainly the largest.
+fn gain_of(network: &Network, trackers: &Trackers, tor: &Tor) -> (Subset, bool) {
     let (topology, paths) = (network.topology(), network.paths());
     let slack = paths.count(tor.switch).saturating_sub(network.required(tor.switch));
-    let item = |candidate: &Candidate| Item {
-        weight: candidate.weight,
-        paths: paths.count(topology.link(candidate.link).upper),
-    };
+    let upper = |candidate: &Candidate| topology.link(candidate.link).upper;
+    let item =
+        |candidate: &Candidate| Item { weight: candidate.weight, paths: paths.count(upper(candidate)) };
     let items: Vec<Item> = tor.candidates.iter().map(item).collect();
-    heaviest(&items, slack)
+    if tor.demands.is_empty() {
+        return heaviest_keeping(&items, slack, &[]);
+    }
+    let candidates: BTreeSet<LinkId> = tor.candidates.iter().map(|candidate| candidate.link).collect();
+    let staying: Vec<SwitchId> = uplinks(network, tor)
+        .into_iter()
+        .filter(|(_, link)| !candidates.contains(link))
+        .map(|(upper, _)| upper)
+        .collect();
+    // The demands that depend on candidates, each as the candidates that meet it.
+    let open = tor
+        .demands
+        .iter()
+        .filter(|demand| !staying.iter().any(|upper| trackers.reaches(topology, **demand, *upper)));
+    let keep: Vec<Vec<usize>> = open
+        .map(|&demand| {
+            let meets = |place: &usize| trackers.reaches(topology, demand, upper(&tor.candidates[*place]));
+            (0..items.len()).filter(meets).collect()
+        })
+        .collect();
+    heaviest_keeping(&items, slack, &keep)
 }
 
 /// Groups candidates by ToR, each group in descending order of weight.
-fn tors(network: &Network, lower: &[Candidate]) -> Vec<Tor> {
+fn tors(network: &Network, trackers: &Trackers, lower: &[Candidate]) -> Vec<Tor> {
     let mut tors: Vec<Tor> = Vec::new();
     for &candidate in lower {
         let switch = lower_switch(network, candidate.link);
         match tors.iter_mut().find(|tor| tor.switch == switch) {
             Some(tor) => tor.candidates.push(candidate),
-            None => tors.push(Tor { switch, candidates: vec![candidate] }),
+            None => {
+                let demands = trackers.of(network.topology(), switch);
+                tors.push(Tor { switch, candidates: vec![candidate], demands });
+            }
         }
     }
     tors

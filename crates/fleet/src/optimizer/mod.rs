@@ -1,19 +1,24 @@
 //! CorrOpt's optimizer (section 3.6): which corrupting links to disable so that every ToR keeps the paths that it needs
 //! and as little loss as possible remains. A ToR that already has too few paths loses none.
 //!
-//! Constraints of different zones are independent, and a link that could not be disabled before can be disabled now
+//! Path constraints of different zones are independent, and a link that could not be disabled before can be disabled now
 //! only if a link of its own zone came back. The optimizer is therefore asked about one zone at a time, after a repair
-//! in it. [`exact()`] is the optimizer; [`greedy`] applies the fast checker to all candidates, for comparison.
+//! in it. That ToRs can reach each other depends on all zones: [`exact_together`] decides about several. [`exact()`] is the
+//! optimizer; [`greedy`] applies the fast checker to all candidates, for comparison.
 
+mod demand;
 mod exact;
 mod gains;
+mod joint;
+mod keeping;
+mod search;
 mod subset;
 
 use crate::exact_sum::steps;
-use crate::network::{Corrupting, Network};
+use crate::network::{Corrupting, Network, Refusal};
 use linkmend_topology::{LinkId, SwitchId, ZoneId};
 
-pub use exact::exact;
+pub use exact::{exact, exact_together};
 
 /// What the optimizer minimises over the corrupting links that stay in operation.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -50,6 +55,9 @@ pub struct Decision {
     /// Whether it is proven that no better choice exists. False for the greedy optimizer, and if the search was cut
     /// short.
     pub proven: bool,
+    /// Whether links stay in operation only so that ToRs do not lose each other. They may be disabled once links of other
+    /// zones are back.
+    pub limited: bool,
 }
 
 /// A link that could be disabled if no other were.
@@ -59,8 +67,16 @@ struct Candidate {
     weight: i128,
 }
 
+/// The candidates of a zone.
+struct Candidates {
+    /// The worst first.
+    list: Vec<Candidate>,
+    /// Whether links are none only because ToRs would lose each other.
+    limited: bool,
+}
+
 /// The corrupting links of a zone that could each be disabled if no other were, the worst first.
-fn candidates(network: &mut Network, zone: ZoneId, objective: Objective) -> Vec<Candidate> {
+fn candidates(network: &mut Network, zone: ZoneId, objective: Objective) -> Candidates {
     let mut found: Vec<Candidate> = network
         .corrupting_in(zone)
         .iter()
@@ -69,27 +85,35 @@ fn candidates(network: &mut Network, zone: ZoneId, objective: Objective) -> Vec<
             Some(Candidate { link, weight })
         })
         .collect();
-    found.retain(|candidate| network.may_disable(candidate.link));
+    let mut limited = false;
+    found.retain(|candidate| {
+        let refusal = network.refusal(candidate.link);
+        limited |= matches!(refusal, Some(Refusal::Parted(..)));
+        refusal.is_none()
+    });
     found.sort_by_key(|candidate| (-candidate.weight, candidate.link));
-    found
+    Candidates { list: found, limited }
 }
 
 /// Disables the worst link that can be disabled, then the next. Afterwards no further link can be disabled, but the
 /// remaining loss may be higher than with [`exact()`].
 pub fn greedy(network: &mut Network, zone: ZoneId, objective: Objective) -> Decision {
-    let candidates = candidates(network, zone, objective);
+    let Candidates { list, mut limited } = candidates(network, zone, objective);
     let mut taken = Vec::new();
-    for candidate in candidates {
-        if network.may_disable(candidate.link) {
-            network.remove_paths(candidate.link, &mut |_, _, _| {});
-            taken.push(candidate.link);
+    for candidate in list {
+        match network.refusal(candidate.link) {
+            None => {
+                network.remove_paths(candidate.link);
+                taken.push(candidate.link);
+            }
+            Some(refusal) => limited |= matches!(refusal, Refusal::Parted(..)),
         }
     }
     for &link in taken.iter().rev() {
-        network.restore_paths(link, &mut |_, _, _| {});
+        network.restore_paths(link);
     }
     taken.sort_unstable();
-    Decision { disable: taken, proven: false }
+    Decision { disable: taken, proven: false, limited }
 }
 
 /// The lower switch of a link, at which a candidate's paths begin.

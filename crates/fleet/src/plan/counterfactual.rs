@@ -3,19 +3,27 @@
 
 use super::suspects::Suspect;
 use super::{Action, Plan, as_number, decide, objective_of, objective_of_zone};
-use crate::network::Network;
+use crate::network::{Network, Refusal};
 use crate::optimizer;
 use crate::repair::tors_below;
-use linkmend_topology::{LinkId, SwitchId};
+use linkmend_topology::{LinkId, SwitchId, ZoneId};
 use std::collections::BTreeSet;
 
-/// The best that could be done in a link's pod if the link were treated differently.
+/// The best that could be done if a link were treated differently, in the part of the network that depends on it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Alternative {
     /// The links in operation today that would be disabled, except the link itself.
     pub disable: Vec<LinkId>,
-    /// The value of the objective in the pod.
+    /// The value of the objective in that part.
     pub objective: f64,
+}
+
+/// What stands against disabling a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Blocking {
+    Tor(BlockingTor),
+    /// Two ToRs that would lose each other.
+    Pair(SwitchId, SwitchId),
 }
 
 /// A ToR that would have too few paths without a link.
@@ -29,26 +37,54 @@ pub(super) struct BlockingTor {
 }
 
 impl Plan<'_> {
-    /// The value of the objective in a link's pod under the plan.
-    pub(super) fn objective_around(&self, link: LinkId) -> f64 {
-        let zone = self.topology.zone_of(link);
-        as_number(objective_of_zone(&self.after, zone, self.settings.objective))
+    /// The zones whose choice depends on what is done about a link: its own or, where ToRs could lose each other, all.
+    fn zones_around(&self, link: LinkId) -> Vec<ZoneId> {
+        let zone = |link: LinkId| self.topology.zone_of(link);
+        if self.after.meet_for_certain() {
+            return vec![zone(link)];
+        }
+        let all: BTreeSet<ZoneId> = self.suspects.iter().map(|suspect| zone(suspect.link)).collect();
+        all.into_iter().collect()
     }
 
-    /// The network as the optimizer saw it, with only this link's pod in it.
+    /// What the objective is compared in: a link's pod or, where ToRs could lose each other, the network.
+    pub(super) fn part_around(&self, link: LinkId) -> String {
+        if self.after.meet_for_certain() {
+            self.topology.names().zone(self.topology.zone_of(link))
+        } else {
+            "the network".to_owned()
+        }
+    }
+
+    /// Whether a link is in the part of the network that depends on another.
+    pub(super) fn is_around(&self, link: LinkId, other: LinkId) -> bool {
+        !self.after.meet_for_certain() || self.topology.zone_of(link) == self.topology.zone_of(other)
+    }
+
+    /// The value of the objective around a link under the plan.
+    pub(super) fn objective_around(&self, link: LinkId) -> f64 {
+        as_number(self.objective_in(&self.after, link))
+    }
+
+    fn objective_in(&self, network: &Network, link: LinkId) -> i128 {
+        let zones = self.zones_around(link).into_iter();
+        zones.map(|zone| objective_of_zone(network, zone, self.settings.objective)).sum()
+    }
+
+    /// The network as the optimizer saw it, with only the part in it that depends on this link.
     fn undecided(&self, link: LinkId, with_link: bool) -> Network<'_> {
-        let zone = self.topology.zone_of(link);
+        let zones = self.zones_around(link);
         let of_zone: Vec<Suspect> = self
             .suspects
             .iter()
-            .filter(|suspect| self.topology.zone_of(suspect.link) == zone)
+            .filter(|suspect| zones.contains(&self.topology.zone_of(suspect.link)))
             .filter(|suspect| with_link || suspect.link != link)
             .copied()
             .collect();
         decide::protected_network(self.topology, &of_zone, &self.settings, &self.obstacles)
     }
 
-    /// The best choice with the link disabled, or `None` if a ToR would have too few paths whatever else is done.
+    /// The best choice with the link disabled, or `None` if that leaves too little whatever else is done.
     pub(super) fn alternative_disabled(&self, link: LinkId) -> Option<Alternative> {
         let mut network = self.undecided(link, true);
         if !network.may_disable(link) {
@@ -56,8 +92,7 @@ impl Plan<'_> {
         }
         network.disable(link);
         let disable = self.optimize(&mut network, link);
-        let zone = self.topology.zone_of(link);
-        let objective = as_number(objective_of_zone(&network, zone, self.settings.objective));
+        let objective = as_number(self.objective_in(&network, link));
         Some(Alternative { disable, objective })
     }
 
@@ -67,25 +102,33 @@ impl Plan<'_> {
         let own = objective_of(&weights, link, self.settings.objective);
         let mut network = self.undecided(link, false);
         let disable = self.optimize(&mut network, link);
-        let zone = self.topology.zone_of(link);
-        let others = objective_of_zone(&network, zone, self.settings.objective);
+        let others = self.objective_in(&network, link);
         Alternative { disable, objective: as_number(own + others) }
     }
 
     fn optimize(&self, network: &mut Network, link: LinkId) -> Vec<LinkId> {
-        let zone = self.topology.zone_of(link);
-        let decision = optimizer::exact(network, zone, self.settings.objective);
+        let zones = self.zones_around(link);
+        let decision = optimizer::exact_together(network, &zones, self.settings.objective);
         decision.disable.iter().for_each(|&link| network.disable(link));
         decision.disable
     }
 
-    /// The ToR that would lack the most paths without an active link: after the plan or, with `alone`, if only the
-    /// links that are disabled today were.
-    pub(super) fn blocked(&self, link: LinkId, alone: bool) -> Option<BlockingTor> {
+    /// What stands against disabling an active link after the plan or, with `alone`, if only the links that are disabled
+    /// today were: the ToR that would lack the most paths or, if none would, two that would lose each other.
+    pub(super) fn blocked(&self, link: LinkId, alone: bool) -> Option<Blocking> {
         let mut network = if alone { self.undecided(link, true) } else { self.after.clone() };
+        let parted = match network.refusal(link) {
+            Some(Refusal::Parted(one, other)) => Some(Blocking::Pair(one, other)),
+            _ => None,
+        };
+        parted.or_else(|| self.shortest_of(network, link).map(Blocking::Tor))
+    }
+
+    /// The ToR that would lack the most paths without an active link.
+    fn shortest_of(&self, mut network: Network, link: LinkId) -> Option<BlockingTor> {
         let tors = tors_below(self.topology, &network, link);
         let paths: Vec<u64> = tors.iter().map(|&tor| network.paths().count(tor)).collect();
-        network.remove_paths(link, &mut |_, _, _| {});
+        network.remove_paths(link);
         tors.iter()
             .zip(paths)
             .map(|(&tor, paths)| BlockingTor {
@@ -100,10 +143,14 @@ impl Plan<'_> {
             .max_by_key(|blocked| blocked.required - blocked.without)
     }
 
-    /// The disabled links on paths of a ToR: those disabled before, and those that the plan disables.
-    pub(super) fn disabled_above(&self, tor: SwitchId) -> (Vec<LinkId>, Vec<LinkId>) {
-        let mut seen = BTreeSet::from([tor]);
-        let mut to_visit = vec![tor];
+    /// The disabled links on paths of the ToRs that stand against disabling a link: those disabled before, and those that
+    /// the plan disables.
+    pub(super) fn disabled_above(&self, blocked: &Blocking) -> (Vec<LinkId>, Vec<LinkId>) {
+        let mut to_visit = match *blocked {
+            Blocking::Tor(BlockingTor { tor, .. }) => vec![tor],
+            Blocking::Pair(one, other) => vec![one, other],
+        };
+        let mut seen: BTreeSet<SwitchId> = to_visit.iter().copied().collect();
         let mut disabled = BTreeSet::new();
         while let Some(switch) = to_visit.pop() {
             for hop in self.topology.up(switch) {

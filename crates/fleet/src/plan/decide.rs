@@ -3,7 +3,7 @@
 use super::suspects::Suspect;
 use super::{Action, PlanSettings, PlannedLink, Protection, ProtectionObstacle, as_number, objective_of};
 use crate::network::{CLEAN_LOSS_RATE, Network};
-use crate::optimizer;
+use crate::optimizer::{self, Decision};
 use crate::repair::take_down;
 use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,23 +114,13 @@ fn action(
     }
 }
 
-/// The choice of the optimizer over all zones.
-pub(super) struct Choice {
-    pub disable: Vec<LinkId>,
-    pub proven: bool,
-}
-
-/// Asks the optimizer about every zone that has corrupting links, and disables what it chooses.
-pub(super) fn disable_best(network: &mut Network, reported: &[Suspect], settings: &PlanSettings) -> Choice {
+/// Asks the optimizer about all zones that have corrupting links, and disables what it chooses.
+pub(super) fn disable_best(network: &mut Network, reported: &[Suspect], settings: &PlanSettings) -> Decision {
     let topology = network.topology();
     let zones: BTreeSet<ZoneId> = reported.iter().map(|reported| topology.zone_of(reported.link)).collect();
-    let mut choice = Choice { disable: Vec::new(), proven: true };
-    for zone in zones {
-        let decision = optimizer::exact(network, zone, settings.objective);
-        choice.proven &= decision.proven;
-        decision.disable.iter().for_each(|&link| network.disable(link));
-        choice.disable.extend(decision.disable);
-    }
+    let zones: Vec<ZoneId> = zones.into_iter().collect();
+    let choice = optimizer::exact_together(network, &zones, settings.objective);
+    choice.disable.iter().for_each(|&link| network.disable(link));
     choice
 }
 

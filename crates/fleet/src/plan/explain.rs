@@ -1,6 +1,6 @@
 //! Why the plan treats a link as it does, in words and numbers.
 
-use super::counterfactual::{Alternative, BlockingTor};
+use super::counterfactual::{Alternative, Blocking, BlockingTor};
 use super::{Action, Mode, Plan, PlannedLink, Protection, ProtectionObstacle, culprit_name, ends_of};
 use crate::attribution::Culprit;
 use crate::optimizer::Objective;
@@ -94,7 +94,7 @@ impl Plan<'_> {
 
     fn why_disabled(&self, planned: &PlannedLink) -> String {
         let kept = self.alternative_kept(planned.link);
-        let zone = self.topology.names().zone(self.topology.zone_of(planned.link));
+        let zone = self.part_around(planned.link);
         let more: Vec<LinkId> =
             kept.disable.iter().copied().filter(|&link| !self.after.is_disabled(link)).collect();
         let here = self.objective_around(planned.link);
@@ -144,10 +144,12 @@ impl Plan<'_> {
             // The optimizer leaves nothing that could still be disabled, unless its search was cut short.
             return "The search for the best was cut short before it tried to disable this one.".to_owned();
         };
-        let (old, new) = self.disabled_above(blocked.tor);
+        let (old, new) = self.disabled_above(&blocked);
+        let whose = if let Blocking::Tor(_) = blocked { "its" } else { "their" };
         let mut text = format!("It must not be disabled: {}", self.limit(&blocked));
         if !old.is_empty() {
-            text += &format!("; of its links, {} {} disabled before", self.listed(&old), was_or_were(&old));
+            text +=
+                &format!("; of {whose} links, {} {} disabled before", self.listed(&old), was_or_were(&old));
         }
         if !new.is_empty() {
             text += &format!("; {} {} disabled instead", self.listed_with_badness(&new), is_or_are(&new));
@@ -157,14 +159,14 @@ impl Plan<'_> {
 
     /// Why the plan is better than one that disables this link. `named` are the links that the text has just named.
     fn comparison(&self, planned: &PlannedLink, alternative: &Alternative, named: &[LinkId]) -> String {
-        let zone = self.topology.names().zone(self.topology.zone_of(planned.link));
+        let zone = self.part_around(planned.link);
         let here = self.objective_around(planned.link);
         let spared: Vec<LinkId> = self
             .links
             .values()
             .filter(|other| {
                 other.action == Action::Disable
-                    && self.topology.zone_of(other.link) == self.topology.zone_of(planned.link)
+                    && self.is_around(other.link, planned.link)
                     && !alternative.disable.contains(&other.link)
             })
             .map(|other| other.link)
@@ -193,8 +195,14 @@ impl Plan<'_> {
         )
     }
 
-    fn limit(&self, blocked: &BlockingTor) -> String {
-        let BlockingTor { tor, paths, without, required } = *blocked;
+    fn limit(&self, blocked: &Blocking) -> String {
+        let BlockingTor { tor, paths, without, required } = match *blocked {
+            Blocking::Tor(tor) => tor,
+            Blocking::Pair(one, other) => {
+                let [one, other] = [one, other].map(|tor| self.topology.names().switch(tor));
+                return format!("{one} and {other} could no longer reach each other");
+            }
+        };
         let name = self.topology.names().switch(tor);
         let installed = self.clean.paths().count(tor);
         if paths < required {

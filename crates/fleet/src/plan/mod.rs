@@ -29,6 +29,7 @@ pub use repairs::{Origin, Repair};
 pub use reported::{ReportedLink, read_links};
 
 use crate::attribution::Culprit;
+use crate::constraint::Constraint;
 use crate::deployment::Deployment;
 use crate::exact_sum;
 use crate::network::Network;
@@ -42,8 +43,8 @@ use suspects::Suspect;
 /// The constraints and the objective of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanSettings {
-    /// Share of its paths that each ToR must keep; 0 to 1.
-    pub constraint: f64,
+    /// What every ToR must keep.
+    pub constraint: Constraint,
     /// Loss rate that protection must reach. A link at or below it needs no protection; 0 to 1.
     pub target_loss: f64,
     /// What the optimizer minimises.
@@ -151,8 +152,10 @@ pub struct Totals {
     pub disabled: u64,
     /// Links that are protected.
     pub protected: u64,
-    /// ToRs with fewer paths than they must keep.
+    /// ToRs with less than they must keep.
     pub short_tors: u64,
+    /// Pairs of ToRs that can reach each other while all links are in operation, and cannot now.
+    pub parted_pairs: u64,
 }
 
 /// The actions for the reported links, and the network before and after them.
@@ -272,8 +275,14 @@ impl<'a> Plan<'a> {
     }
 
     fn totals(&self, network: &Network) -> Totals {
-        let mut totals =
-            Totals { penalty: 0.0, effective_penalty: 0.0, disabled: 0, protected: 0, short_tors: 0 };
+        let mut totals = Totals {
+            penalty: 0.0,
+            effective_penalty: 0.0,
+            disabled: 0,
+            protected: 0,
+            short_tors: 0,
+            parted_pairs: network.parted_pairs(),
+        };
         for planned in self.links.values() {
             if network.is_disabled(planned.link) {
                 totals.disabled += 1;

@@ -4,10 +4,12 @@
 //! the greatest benefit; the second is chosen as if the first were back, and so on. When a link is back, the optimizer
 //! may disable others of its pod instead; those can be repaired from the next round on.
 
-use super::{Action, Plan, as_number};
+use super::{Action, Plan, as_number, objective_of};
+use crate::network::Network;
 use crate::optimizer;
 use crate::repair::{Optimize, RepairBenefit, RepairQueue};
-use linkmend_topology::{LinkId, SwitchId};
+use linkmend_topology::{LinkId, SwitchId, ZoneId};
+use std::collections::BTreeSet;
 
 /// Why a link awaits repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +20,7 @@ pub enum Origin {
     Disabled,
     /// It can be disabled once a repair of an earlier round is done.
     Later,
-    /// It can never be disabled, because a ToR would have too few paths. Repairing it takes paths from those ToRs.
+    /// It can never be disabled, because a ToR would have too little left. Repairing it takes paths from those ToRs.
     InOperation,
 }
 
@@ -57,8 +59,9 @@ impl Plan<'_> {
         links().filter(|&link| network.is_disabled(link)).for_each(|link| queue.add(self.topology, link));
         let how = (optimizer::exact as Optimize, self.settings.objective);
         let crew = self.settings.crew.max(1);
-        let mut repairs = Vec::new();
+        let mut repairs: Vec<Repair> = Vec::new();
         let mut round = 0;
+        let mut limited = self.limited_zones(&mut network);
         while queue.len() > 0 {
             round += 1;
             let mut joined = Vec::new();
@@ -68,8 +71,13 @@ impl Plan<'_> {
                 network.enable(link);
                 benefit.then_disable.iter().for_each(|&link| network.disable(link));
                 queue.invalidate(self.topology.zone_of(link));
-                joined.extend(benefit.then_disable.iter().copied());
-                repairs.push(self.repair(repairs.len(), round, link, benefit));
+                let mut repair = self.repair(repairs.len(), round, link, benefit);
+                let (elsewhere, gain) = self.disable_in(&mut network, &mut limited);
+                elsewhere.iter().for_each(|&link| queue.invalidate(self.topology.zone_of(link)));
+                repair.then_disable.extend(elsewhere);
+                repair.objective_gain += as_number(gain);
+                joined.extend(repair.then_disable.iter().copied());
+                repairs.push(repair);
             }
             joined.into_iter().for_each(|link| queue.add(self.topology, link));
         }
@@ -90,6 +98,34 @@ impl Plan<'_> {
             });
         }
         repairs
+    }
+
+    /// Zones where links stay in operation only so that ToRs do not lose each other.
+    fn limited_zones(&self, network: &mut Network) -> BTreeSet<ZoneId> {
+        if network.meet_for_certain() {
+            return BTreeSet::new();
+        }
+        let zones: BTreeSet<ZoneId> = self.links.keys().map(|&link| self.topology.zone_of(link)).collect();
+        let objective = self.settings.objective;
+        zones.into_iter().filter(|&zone| optimizer::exact(network, zone, objective).limited).collect()
+    }
+
+    /// Disables what can be disabled in zones where links were in operation only so that ToRs do not lose each other. Zones
+    /// where that is so no longer are removed. Returns the links and by how much the objective falls.
+    fn disable_in(&self, network: &mut Network, limited: &mut BTreeSet<ZoneId>) -> (Vec<LinkId>, i128) {
+        let (mut disabled, mut gain) = (Vec::new(), 0);
+        for zone in limited.clone() {
+            let decision = optimizer::exact(network, zone, self.settings.objective);
+            for link in decision.disable {
+                gain += objective_of(network, link, self.settings.objective);
+                network.disable(link);
+                disabled.push(link);
+            }
+            if !decision.limited {
+                limited.remove(&zone);
+            }
+        }
+        (disabled, gain)
     }
 
     fn repair(&self, before: usize, round: u32, link: LinkId, benefit: RepairBenefit) -> Repair {

@@ -19,6 +19,8 @@ pub(crate) struct RepairBenefit {
     pub worst_tor: Option<SwitchId>,
     /// The links that the optimizer disables once the link is back.
     pub then_disable: Vec<LinkId>,
+    /// Whether it would disable more if that did not part ToRs.
+    pub limited: bool,
 }
 
 /// An optimizer of one zone.
@@ -49,7 +51,8 @@ impl RepairBenefit {
         network.enable(link);
         let short_now = paths_short(network, &tors);
         let paths_now = worst_tor.map_or(0, |tor| network.paths().count(tor));
-        let then_disable = optimize(network, topology.zone_of(link), objective).disable;
+        let Decision { disable: then_disable, limited, .. } =
+            optimize(network, topology.zone_of(link), objective);
         let weight = |&link: &LinkId| {
             let corrupting = network.corrupting(link)?;
             Some(objective.weight(corrupting, topology.capacity(link)))
@@ -62,6 +65,7 @@ impl RepairBenefit {
             paths_regained: paths_now - paths_then,
             worst_tor,
             then_disable,
+            limited,
         }
     }
 }

@@ -9,8 +9,11 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Disabled links that wait for repair. Only a zone's own links, and what protection leaves of them, determine the
-/// benefit of a repair there. Links are therefore evaluated again only in zones where something changed, and only when
-/// the best link is requested.
+/// benefit of a repair there, as long as ToRs do not lose each other. Links are therefore evaluated again only in zones
+/// where something changed, and only when the best link is requested.
+///
+/// Where ToRs could lose each other, what is disabled elsewhere can make a benefit smaller, which shows when the link is
+/// evaluated again before it is taken. What comes back elsewhere can make it greater only if the benefit was limited.
 #[derive(Debug, Default)]
 pub(crate) struct RepairQueue {
     /// `None` until a link has been evaluated.
@@ -19,6 +22,8 @@ pub(crate) struct RepairQueue {
     in_zone: BTreeMap<ZoneId, BTreeSet<LinkId>>,
     /// Zones in which something has changed since their links were evaluated.
     stale: BTreeSet<ZoneId>,
+    /// Zones with benefits that would be greater if that did not part ToRs.
+    limited: BTreeSet<ZoneId>,
 }
 
 impl RepairQueue {
@@ -36,6 +41,7 @@ impl RepairQueue {
 
     /// Records that something in a zone has changed.
     pub(crate) fn invalidate(&mut self, zone: ZoneId) {
+        self.stale.append(&mut self.limited);
         if self.in_zone.contains_key(&zone) {
             self.stale.insert(zone);
         }
@@ -51,7 +57,17 @@ impl RepairQueue {
         for zone in std::mem::take(&mut self.stale) {
             self.evaluate(network, installed, how, zone);
         }
-        let (_, link) = self.order.pop_first()?;
+        let (mut expected, mut link) = self.order.pop_first()?;
+        while !network.meet_for_certain() {
+            let benefit = RepairBenefit::evaluate(network, installed, link, how);
+            let key = Reverse(benefit.key());
+            self.benefit.insert(link, Some(benefit));
+            if key == expected {
+                break;
+            }
+            self.order.insert((key, link));
+            (expected, link) = self.order.pop_first()?;
+        }
         let zone = network.topology().zone_of(link);
         if let Some(links) = self.in_zone.get_mut(&zone) {
             links.remove(&link);
@@ -76,13 +92,14 @@ impl RepairQueue {
         let mut into_top: BTreeMap<SwitchId, RepairBenefit> = BTreeMap::new();
         for &link in self.in_zone.get(&zone).into_iter().flatten() {
             let ends = topology.link(link);
+            let alike = topology.switch(ends.upper).zone.is_none() && network.meet_for_certain();
             let mut evaluate = || RepairBenefit::evaluate(network, installed, link, how);
-            let benefit = if topology.switch(ends.upper).zone.is_none() {
-                into_top.entry(ends.lower).or_insert_with(evaluate).clone()
-            } else {
-                evaluate()
-            };
+            let benefit =
+                if alike { into_top.entry(ends.lower).or_insert_with(evaluate).clone() } else { evaluate() };
             let key = benefit.key();
+            if benefit.limited {
+                self.limited.insert(zone);
+            }
             if let Some(Some(then)) = self.benefit.insert(link, Some(benefit)) {
                 self.order.remove(&(Reverse(then.key()), link));
             }
@@ -94,6 +111,7 @@ impl RepairQueue {
 #[cfg(test)]
 mod tests {
     use super::{Optimize, RepairBenefit, RepairQueue};
+    use crate::constraint::Constraint;
     use crate::network::{CLEAN_LOSS_RATE, Network};
     use crate::optimizer::{self, Objective};
     use linkmend_random::Random;
@@ -111,7 +129,7 @@ mod tests {
             FabricParameters { pods: 3, tors_per_pod: 4, spines_per_plane: 3, ..FabricParameters::PAPER };
         let networks = [shape.build(), fat_tree(4, 100_000_000_000)];
         for (seed, topology) in (0..).zip(networks.map(|topology| topology.expect("in range"))) {
-            let mut network = Network::new(&topology, 0.6, CLEAN_LOSS_RATE);
+            let mut network = Network::new(&topology, Constraint::paper(0.6), CLEAN_LOSS_RATE);
             let installed = network.paths().clone();
             let mut random = Random::new(seed, "worth");
             let (mut queue, mut waiting) = (RepairQueue::default(), BTreeSet::new());

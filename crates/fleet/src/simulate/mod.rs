@@ -27,8 +27,9 @@ mod timeline;
 pub use series::SeriesWriter;
 pub use summary::{MetricSummary, Summary};
 
+use crate::constraint::Constraint;
 use crate::deployment::Deployment;
-use crate::network::{Metrics, Network};
+use crate::network::{Metrics, Network, Refusal};
 use crate::optimizer::{self, Objective};
 use crate::protection::{ProtectionLimits, ProtectionTable};
 use crate::repair::{Crew, RepairDelays, TakeDown};
@@ -58,8 +59,8 @@ pub enum Optimizer {
 pub struct Settings {
     /// The strategy against corrupting links.
     pub strategy: Strategy,
-    /// Share of its paths that each ToR must keep; 0 to 1.
-    pub constraint: f64,
+    /// What every ToR must keep.
+    pub constraint: Constraint,
     /// How long repairs take.
     pub repair: RepairDelays,
     /// The crew; `None` if every repair begins at once.
@@ -81,11 +82,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The settings of section 4.8, with one strategy and constraint.
+    /// The settings of section 4.8, with one strategy and the paper's constraint: a share of its paths for each ToR.
     pub fn paper(strategy: Strategy, constraint: f64, seed: u64) -> Settings {
         Settings {
             strategy,
-            constraint,
+            constraint: Constraint::paper(constraint),
             repair: RepairDelays::paper(),
             crew: None,
             seed,
@@ -154,6 +155,8 @@ struct Run<'a> {
     /// Protected links that may be disabled but stay in operation until somebody can repair them, the worst first.
     postponed: BTreeSet<(Reverse<i128>, LinkId)>,
     backlog: Backlog,
+    /// Zones where links stay in operation only so that ToRs do not lose each other.
+    limited: BTreeSet<ZoneId>,
     summary: Summary,
 }
 
@@ -168,6 +171,7 @@ impl<'a> Run<'a> {
             random: Random::new(settings.seed, "fleet/repair"),
             waiting: BTreeSet::new(),
             postponed: BTreeSet::new(),
+            limited: BTreeSet::new(),
             summary: Summary::default(),
         }
     }
@@ -185,23 +189,29 @@ impl<'a> Run<'a> {
             self.protect(event.link);
         }
         if self.settings.strategy.disables() {
-            if self.network.may_disable(event.link) {
-                self.disable_or_postpone(event.time_s, event.link);
-            } else {
-                self.summary.fast_checker_rejections += 1;
+            match self.network.refusal(event.link) {
+                None => self.disable_or_postpone(event.time_s, event.link),
+                Some(refusal) => {
+                    self.summary.fast_checker_rejections += 1;
+                    if let Refusal::Parted(..) = refusal {
+                        self.limited.insert(self.network.topology().zone_of(event.link));
+                    }
+                }
             }
         }
         self.backlog.invalidate(self.network.topology().zone_of(event.link));
     }
 
-    /// Handles a repair: other links of the same zone may now be disabled.
+    /// Handles a repair: other links of the same zone may now be disabled, and those of other zones that kept ToRs connected.
     fn handle_repair(&mut self, time_s: u64, link: LinkId) {
         self.summary.repairs += 1;
         self.backlog.finish_one();
         self.network.enable(link);
         let zone = self.network.topology().zone_of(link);
         if self.settings.strategy.optimizes() {
-            self.optimize(time_s, zone);
+            let mut zones = self.limited.clone();
+            zones.insert(zone);
+            zones.into_iter().for_each(|zone| self.optimize(time_s, zone));
         }
         self.backlog.invalidate(zone);
     }
@@ -214,6 +224,11 @@ impl<'a> Run<'a> {
         let decision = optimize(&mut self.network, zone, self.settings.objective);
         if self.settings.optimizer == Optimizer::Exact && !decision.proven {
             self.summary.unproven_decisions += 1;
+        }
+        if decision.limited {
+            self.limited.insert(zone);
+        } else {
+            self.limited.remove(&zone);
         }
         for link in decision.disable {
             self.disable_or_postpone(time_s, link);

@@ -1,5 +1,8 @@
 //! Random layered networks, and properties of them computed by walking every path.
 
+#[allow(dead_code, reason = "not every test needs it")]
+pub mod needs;
+
 use linkmend_topology::{
     FabricParameters, LinkId, Names, SwitchId, Topology, TopologyBuilder, ZoneId, fat_tree, leaf_spine,
 };

@@ -4,7 +4,8 @@ use super::ConfigError;
 use crate::actuator::fault;
 use crate::planning::{GuardSettings, Network};
 use linkmend_diagnose::ParameterError;
-use linkmend_quantity::{BitRate, Share, Span};
+use linkmend_fleet::Constraint;
+use linkmend_quantity::{BitRate, Span};
 use linkmend_topology::file::{TopologyFileOptions, read_topology};
 use linkmend_topology::spec;
 use serde::{Deserialize, Serialize};
@@ -31,10 +32,11 @@ pub struct PlanConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "KIND|FILE"))]
     #[serde(rename = "topology", skip_serializing_if = "Option::is_none")]
     pub plan_topology: Option<String>,
-    /// Share of its paths to the top layer that every ToR must keep [default: 75%]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
+    /// Share of its paths to the top layer that every ToR must keep, while ToRs that can reach each other stay so; or the
+    /// paper's, paper=SHARE, which lets ToRs lose each other [default: 75%]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE|paper=SHARE"))]
     #[serde(rename = "constraint", skip_serializing_if = "Option::is_none")]
-    pub plan_constraint: Option<Share>,
+    pub plan_constraint: Option<Constraint>,
     /// Run this program to disable a link that the plan disables, to try it later and to enable it again; it is told what to do
     /// in LINKMEND_ACTION, LINKMEND_PORTS, LINKMEND_LINK, LINKMEND_LOSS_RATE, LINKMEND_FRAMES and LINKMEND_REASON [default: none,
     /// and links are only named]
@@ -76,8 +78,8 @@ pub struct PlanConfig {
 pub struct PlanChoice {
     /// A file, or a description in one line.
     pub topology: String,
-    /// Share of its paths that every ToR must keep.
-    pub constraint: f64,
+    /// What every ToR must keep.
+    pub constraint: Constraint,
     /// What disables links; without it, they are only named.
     pub hook: Option<PathBuf>,
     /// How careful it is.
@@ -99,7 +101,7 @@ impl PlanConfig {
                 ("trial-after", time(self.trial_after)),
                 ("trial-longest", time(self.trial_longest)),
                 ("trial-time", time(self.trial_time)),
-                ("plan-constraint", self.plan_constraint.map(|share| share.0.to_string())),
+                ("plan-constraint", self.plan_constraint.map(|constraint| constraint.to_string())),
                 ("disable-hook", path(&self.disable_hook)),
                 ("plan-state", path(&self.plan_state)),
             ];
@@ -119,7 +121,7 @@ impl PlanConfig {
         let choice = PlanChoice {
             guard: self.guard()?,
             topology,
-            constraint: self.plan_constraint.map_or(CONSTRAINT_DEFAULT, |share| share.0),
+            constraint: self.plan_constraint.unwrap_or(Constraint::connected(CONSTRAINT_DEFAULT)),
             hook: self.disable_hook.clone(),
             memory: self.plan_state.clone().unwrap_or_else(|| PLAN_STATE_DEFAULT.into()),
         };

@@ -7,6 +7,7 @@ use crate::PortName;
 use crate::exchange::{DirectionState, Directions, Protection, Request};
 use crate::findings::Finding;
 use linkmend_dataplane::config::ProtectMode;
+use linkmend_fleet::Constraint;
 use linkmend_fleet::attribution::Culprit;
 use linkmend_fleet::deployment::Deployment;
 use linkmend_fleet::optimizer::Objective;
@@ -27,8 +28,8 @@ const UNHEARD: f64 = 1.0;
 /// What a network can spare.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlannerSettings {
-    /// Share of its paths that every ToR must keep, 0 to 1.
-    pub constraint: f64,
+    /// What every ToR must keep.
+    pub constraint: Constraint,
     /// Loss rate that protection must reach, 0 to 1.
     pub target: f64,
 }
@@ -220,7 +221,11 @@ mod tests {
         let spines: String = (1..=4).map(|spine| format!("  - {{name: spine{spine}, layer: 1}}\n")).collect();
         let links: String = (1..=4).map(|spine| format!("  - {{from: leaf1, to: spine{spine}}}\n")).collect();
         let text = format!("switches:\n  - {{name: leaf1, layer: 0}}\n{spines}links:\n{links}");
-        Planner::new(network(&text), PlannerSettings { constraint: 0.75, target: 1e-8 }, [])
+        Planner::new(
+            network(&text),
+            PlannerSettings { constraint: Constraint::connected(0.75), target: 1e-8 },
+            [],
+        )
     }
 
     fn corrupting(links: &[(u8, f64)]) -> Known {
@@ -280,7 +285,7 @@ mod tests {
     /// Also while its source is disabled already, and what was counted before is still remembered.
     #[test]
     fn a_link_that_passes_on_what_another_corrupts_is_not_disabled() {
-        let settings = PlannerSettings { constraint: 0.25, target: 1e-8 };
+        let settings = PlannerSettings { constraint: Constraint::connected(0.25), target: 1e-8 };
         let mut planner = Planner::new(network(super::super::upstream::tests::POD), settings, []);
         let counted = known(&[
             ("agg1/a", Some("tor1/a"), 1e-3),
@@ -300,7 +305,11 @@ mod tests {
         let text = "switches:\n  - {name: leaf1, layer: 0}\n  - {name: sp0, layer: 1}\nlinks:\n  \
                     - {from: leaf1, to: sp0, name: L0, from_port: p0, to_port: p0}\n  \
                     - {from: leaf1, to: sp0, name: L1, from_port: p1, to_port: p1}\n";
-        let mut planner = Planner::new(network(text), PlannerSettings { constraint: 0.5, target: 1e-8 }, []);
+        let mut planner = Planner::new(
+            network(text),
+            PlannerSettings { constraint: Constraint::connected(0.5), target: 1e-8 },
+            [],
+        );
         let planned = planner.plan(&known(&[("leaf1/p1", Some("sp0/p1"), 1e-2)]));
         assert_eq!(planned.disable[0].link, "L1");
         assert_eq!(planner.name_of(&planned.disable[0].ports).as_deref(), Some("L1"));
@@ -316,7 +325,7 @@ mod tests {
                  - {{from: leaf1, to: sp1}}\n  - {{from: leaf2, to: sp1}}\n",
                 ports[0], ports[1]
             );
-            let settings = PlannerSettings { constraint: 0.4, target: 1e-8 };
+            let settings = PlannerSettings { constraint: Constraint::connected(0.4), target: 1e-8 };
             let mut planner = Planner::new(network(&text), settings, []);
             let mut counted = known(&[("leaf1/p0", Some("sp0/p0"), 1e-3)]);
             let planned = planner.plan(&counted);

@@ -1,6 +1,7 @@
 //! Which links are disabled, protected, left and watched.
 
 use super::{actions, active, down, four_links, settings, small_fabric};
+use crate::constraint::Constraint;
 use crate::deployment::Deployment;
 use crate::optimizer::Objective;
 use crate::plan::{Action, Mode, Plan, PlanSettings, Protection, ProtectionObstacle};
@@ -122,7 +123,11 @@ fn giving_up_order_does_not_make_a_link_look_better() {
     let plan = Plan::new(&topology, &[active(0, 2e-2), active(1, 1e-3)], settings());
     assert_eq!(actions(&plan), [(0, "disable"), (1, "protect")]);
     // The capacity that remains to a pod is what its links really carry.
-    let plan = Plan::new(&topology, &[active(0, 1e-2)], PlanSettings { constraint: 1.0, ..settings() });
+    let plan = Plan::new(
+        &topology,
+        &[active(0, 1e-2)],
+        PlanSettings { constraint: Constraint::paper(1.0), ..settings() },
+    );
     let left = plan.zones()[0].capacity as f64 / 1e9;
     assert!((left - (300.0 + 98.76 / 1.03)).abs() < 1e-6, "{left}");
 }
@@ -130,7 +135,7 @@ fn giving_up_order_does_not_make_a_link_look_better() {
 #[test]
 fn links_that_ordering_would_slow_go_without_it() {
     let topology = four_links();
-    let settings = PlanSettings { constraint: 1.0, ..settings() };
+    let settings = PlanSettings { constraint: Constraint::paper(1.0), ..settings() };
     let plan = Plan::new(&topology, &[active(0, 1e-2), active(1, 1e-3), active(2, 1.0)], settings.clone());
     let protection = |link| match plan.link(LinkId(link)).expect("reported").action {
         Action::Protect(protection) => protection,
@@ -177,8 +182,11 @@ fn without_order_the_capacity_is_measured_or_else_estimated() {
 #[test]
 fn where_switches_are_not_upgraded_links_are_left() {
     let topology = small_fabric();
-    let settings =
-        PlanSettings { constraint: 1.0, deployment: Deployment::zones(&topology, [ZoneId(0)]), ..settings() };
+    let settings = PlanSettings {
+        constraint: Constraint::paper(1.0),
+        deployment: Deployment::zones(&topology, [ZoneId(0)]),
+        ..settings()
+    };
     let plan = Plan::new(&topology, &[active(0, 1e-4), active(4, 1e-4), active(8, 1e-4)], settings);
     assert_eq!(actions(&plan), [(0, "protect"), (4, "leave"), (8, "leave")]);
     assert_eq!(
@@ -192,7 +200,7 @@ fn a_link_that_cannot_be_protected_is_disabled_rather_than_one_that_can() {
     let topology = small_fabric();
     // ToR 0 has 4 paths and must keep 2, so either link may be disabled, but not both.
     let reported = [active(0, 1e-3), active(12, 1e-4)];
-    let half = PlanSettings { constraint: 0.5, ..settings() };
+    let half = PlanSettings { constraint: Constraint::paper(0.5), ..settings() };
     assert_eq!(actions(&Plan::new(&topology, &reported, half.clone())), [(0, "disable"), (12, "protect")]);
     // Spine switches that are not upgraded keep the uplink from being protected.
     let within_pods =
@@ -205,7 +213,11 @@ fn limits_leave_the_links_that_lose_least() {
     let topology = four_links();
     let reported = [active(0, 1e-4), active(1, 1e-3), active(2, 5e-4)];
     let limits = ProtectionLimits { per_pipe: Some(1), per_switch: None };
-    let plan = Plan::new(&topology, &reported, PlanSettings { constraint: 1.0, limits, ..settings() });
+    let plan = Plan::new(
+        &topology,
+        &reported,
+        PlanSettings { constraint: Constraint::paper(1.0), limits, ..settings() },
+    );
     assert_eq!(actions(&plan), [(0, "leave"), (1, "protect"), (2, "leave")]);
     let full = ProtectionObstacle::PipeFull { switch: SwitchId(0), limit: 1 };
     assert_eq!(plan.link(LinkId(0)).expect("reported").action, Action::Leave(full));
@@ -213,7 +225,11 @@ fn limits_leave_the_links_that_lose_least() {
     assert_eq!(plan.max_protected_per_pipe(), 1);
 
     let limits = ProtectionLimits { per_pipe: None, per_switch: Some(2) };
-    let plan = Plan::new(&topology, &reported, PlanSettings { constraint: 1.0, limits, ..settings() });
+    let plan = Plan::new(
+        &topology,
+        &reported,
+        PlanSettings { constraint: Constraint::paper(1.0), limits, ..settings() },
+    );
     assert_eq!(actions(&plan), [(0, "leave"), (1, "protect"), (2, "protect")]);
     // If one link is disabled, the two others fit.
     let plan = Plan::new(&topology, &reported, PlanSettings { limits, ..settings() });
@@ -269,7 +285,7 @@ fn no_plan_takes_from_a_tor_what_it_must_keep_and_none_leaves_a_link_that_could_
                 _ => {}
             }
         }
-        let constraint = [0.25, 0.5, 0.75][round % 3];
+        let constraint = Constraint::paper([0.25, 0.5, 0.75][round % 3]);
         let plan = Plan::new(&topology, &reported, PlanSettings { constraint, ..settings() });
         for tor in plan.tors() {
             assert!(tor.paths >= tor.required.min(tor.before), "{reported:?}: {tor:?}");

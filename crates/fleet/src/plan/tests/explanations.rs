@@ -1,6 +1,7 @@
 //! The explanations of links.
 
 use super::{active, down, four_links, settings, small_fabric};
+use crate::constraint::Constraint;
 use crate::deployment::Deployment;
 use crate::optimizer::Objective;
 use crate::plan::{Plan, PlanSettings, ReportedLink};
@@ -75,7 +76,12 @@ fn a_link_whose_paths_nothing_can_spare_says_which_tor_needs_them() {
 #[test]
 fn links_that_were_disabled_before_are_named() {
     let reported = [active(8, 1e-3), active(10, 1e-4), down(14)];
-    let text = explain(&small_fabric(), &reported, PlanSettings { constraint: 0.5, ..penalty() }, 10);
+    let text = explain(
+        &small_fabric(),
+        &reported,
+        PlanSettings { constraint: Constraint::paper(0.5), ..penalty() },
+        10,
+    );
     let reason = "It must not be disabled: pod0-tor0 would keep 1 of 4 paths and must keep 2; of its links, pod0-fabric1--spine1-1 was disabled before; pod0-fabric0--spine0-0 (counts 1e-3) is disabled instead. \
                   This one counts 1e-4; were it disabled, that would stay in operation, \
                   and pod0 would count 1e-3 where the plan leaves 1e-4, which is worse (counted is the loss rate on the \
@@ -135,7 +141,7 @@ fn links_that_nothing_is_done_about_say_why() {
     assert_eq!(last(left).as_deref(), Some(reason));
 
     let limits = ProtectionLimits { per_pipe: Some(1), per_switch: None };
-    let full = PlanSettings { limits, constraint: 1.0, ..settings() };
+    let full = PlanSettings { limits, constraint: Constraint::paper(1.0), ..settings() };
     let left = explain(&four_links(), &[active(0, 1e-2), active(1, 1e-3)], full, 1);
     let reason =
         "It should be protected, but a pipe of switch0 protects 1 already, the most it may; those lose more.";

@@ -3,11 +3,13 @@
 mod decisions;
 mod explanations;
 mod files;
+mod pairs;
 mod peers;
 mod repairs;
 mod victims;
 
 use super::{Plan, PlanSettings, ReportedLink};
+use crate::constraint::Constraint;
 use crate::deployment::Deployment;
 use crate::optimizer::Objective;
 use crate::protection::{ProtectionLimits, ProtectionTable};
@@ -34,7 +36,7 @@ pub(super) fn small_fabric() -> Topology {
 /// For tests of what is done about links that all corrupt frames themselves.
 pub(super) fn settings() -> PlanSettings {
     PlanSettings {
-        constraint: 0.75,
+        constraint: Constraint::paper(0.75),
         target_loss: 1e-8,
         objective: Objective::Effective { capacity_weight: 1e-3 },
         protection: ProtectionTable::authors(),

@@ -1,6 +1,7 @@
 //! Peer links: planned for, protected, never disabled.
 
 use super::{Plan, actions, active, down, settings};
+use crate::constraint::Constraint;
 use linkmend_topology::{LinkId, Names, SwitchId, Topology, TopologyBuilder};
 
 /// Two leaves and two spines, fully meshed by links 0 to 3; link 4 joins the leaves, 5 the spines.
@@ -19,7 +20,7 @@ fn pairs() -> Topology {
 fn peer_links_are_protected_even_where_every_path_may_go() {
     let topology = pairs();
     let reported = [active(0, 1e-3), active(4, 1e-3), active(5, 1e-3)];
-    let free = super::PlanSettings { constraint: 0.0, ..settings() };
+    let free = super::PlanSettings { constraint: Constraint::paper(0.0), ..settings() };
     let plan = Plan::new(&topology, &reported, free);
     assert_eq!(actions(&plan), [(0, "disable"), (4, "protect"), (5, "protect")]);
     let explained = plan.explain(LinkId(5)).expect("it was reported");

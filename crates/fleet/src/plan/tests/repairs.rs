@@ -1,6 +1,7 @@
 //! The order in which links are repaired.
 
 use super::{active, down, four_links, settings, small_fabric};
+use crate::constraint::Constraint;
 use crate::plan::{Origin, Plan, PlanSettings};
 use linkmend_topology::{LinkId, SwitchId};
 
@@ -46,7 +47,7 @@ fn the_second_is_chosen_given_the_first_is_back() {
     let topology = four_links();
     // Two of four may go. Link 2 waits: the return of either disabled link gains the same, but the return of both gains
     // no more.
-    let settings = PlanSettings { constraint: 0.5, ..settings() };
+    let settings = PlanSettings { constraint: Constraint::paper(0.5), ..settings() };
     let plan = Plan::new(&topology, &[down(0), down(1), active(2, 1e-3)], settings);
     let repairs = plan.repairs();
     assert_eq!((repairs[0].link, &repairs[0].then_disable[..]), (LinkId(0), &[LinkId(2)][..]));
@@ -60,7 +61,7 @@ fn tors_that_are_short_come_before_any_penalty() {
     let plan = Plan::new(
         &topology,
         &[down(0), down(9), active(11, 1e-2)],
-        PlanSettings { constraint: 0.75, ..settings() },
+        PlanSettings { constraint: Constraint::paper(0.75), ..settings() },
     );
     let repairs = plan.repairs();
     assert_eq!((repairs[0].link, repairs[0].shortage_ended), (LinkId(0), 1));
@@ -73,7 +74,7 @@ fn links_that_can_never_be_disabled_come_last_by_loss_rate() {
     let plan = Plan::new(
         &topology,
         &[active(0, 1e-5), active(1, 1e-3), down(3)],
-        PlanSettings { constraint: 1.0, ..settings() },
+        PlanSettings { constraint: Constraint::paper(1.0), ..settings() },
     );
     assert_eq!(
         order(&plan),

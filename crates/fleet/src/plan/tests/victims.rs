@@ -2,12 +2,13 @@
 
 use super::{actions, active, settings, small_fabric};
 use crate::attribution::Culprit;
+use crate::constraint::Constraint;
 use crate::plan::{Plan, PlanSettings, ReportedLink, Surroundings};
 use linkmend_topology::{LinkId, SwitchId, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn cut_through() -> PlanSettings {
-    PlanSettings { constraint: 0.5, store_and_forward: false, ..settings() }
+    PlanSettings { constraint: Constraint::paper(0.5), store_and_forward: false, ..settings() }
 }
 
 /// Links 0 to 3 go from the ToRs of pod 0 to its fabric switches: ToR 0 to both, then ToR 1 to both.

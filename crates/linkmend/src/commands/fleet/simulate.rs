@@ -4,13 +4,13 @@ use super::deployment::DeploymentArgs;
 use super::network::NetworkArgs;
 use super::protection::{self, ModeName};
 use super::repair::RepairArgs;
-use super::share;
 use super::source::{DRAWING, DrawArgs, network_and_trace};
 use crate::failure::{Context, Result};
 use crate::output;
 use crate::written_file::{Unfinished, cannot_write};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
+use linkmend_fleet::Constraint;
 use linkmend_fleet::optimizer::Objective;
 use linkmend_fleet::protection::{ProtectionLimits, ProtectionTable};
 use linkmend_fleet::simulate::{Optimizer, SeriesWriter, Settings, Summary, simulate};
@@ -38,7 +38,8 @@ Examples:
 
 The total penalty is the sum of the loss rates of all active links, the effective one that after protection (section 4.8). \
 A link that does not corrupt counts with 1e-18, as in the authors' simulator, which keeps ratios defined. Every ToR keeps \
-at least the given share of its paths to the top layer. The series has a row before and one after every event.")]
+at least the given share of its paths to the top layer, and no two lose each other (--constraint paper=75% allows that, as \
+the paper does). The series has a row before and one after every event.")]
 pub struct SimulateArgs {
     #[command(flatten)]
     network: NetworkArgs,
@@ -50,9 +51,10 @@ pub struct SimulateArgs {
     /// What is done about corrupting links
     #[arg(long, value_enum, default_value_t = StrategyName::ProtectCorropt)]
     strategy: StrategyName,
-    /// Share of its paths to the top layer that every ToR must keep
-    #[arg(long, value_name = "SHARE", default_value = "75%", value_parser = share)]
-    constraint: f64,
+    /// Share of its paths to the top layer that every ToR must keep, while ToRs that can reach each other stay so; or the
+    /// paper's constraint, paper=SHARE, which lets ToRs lose each other
+    #[arg(long, value_name = "SHARE|paper=SHARE", default_value = "75%")]
+    constraint: Constraint,
     #[command(flatten)]
     repair: RepairArgs,
     /// What protection leaves of a loss rate: `authors` (published, 100G), what Linkmend's simulator measures (`25G`,
@@ -218,7 +220,8 @@ impl SimulateArgs {
             "topology": topology.to_string(),
             "links": topology.link_count(),
             "strategy": Strategy::from(self.strategy).name(),
-            "constraint": self.constraint,
+            "constraint": self.constraint.paths,
+            "connected": self.constraint.connected,
             "repair": self.repair.delays()?.to_string(),
             "crew": self.repair.crew(),
         });
@@ -232,8 +235,9 @@ impl SimulateArgs {
     fn table(&self, topology: &Topology, summary: &Summary, wall_s: f64) -> Table {
         let strategy = Strategy::from(self.strategy).name();
         let title = format!(
-            "{strategy} on {topology}, {} % of paths kept, seed {}",
-            self.constraint * 100.0,
+            "{strategy} on {topology}, {} % of paths kept{}, seed {}",
+            self.constraint.paths * 100.0,
+            if self.constraint.connected { ", ToRs connected" } else { "" },
             self.draw.seed
         );
         let mut table = Table::new(title).column(Column::text("Over time"));

@@ -64,7 +64,7 @@ fn command(parameters: &FleetParameters, seed: u64) -> String {
     if let Some(pods) = parameters.pods.filter(|pods| *pods != FabricParameters::PAPER.pods) {
         words.push(format!("--topology facebook-fabric:pods={pods}"));
     }
-    words.push(format!("--constraint {}", constraint(parameters)));
+    words.push(format!("--constraint paper={}", constraint(parameters)));
     words.extend(parameters.days.map(|days| format!("--days {days}")));
     words.push(format!("--seed {seed}"));
     words.join(" ")

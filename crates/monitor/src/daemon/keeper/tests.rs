@@ -16,7 +16,7 @@ fn planner(disabled: BTreeSet<[PortName; 2]>) -> Planner {
         (1..=4).map(|spine| format!("  - {{from: leaf1, to: spine{spine}, speed: 100G}}\n")).collect();
     let text = format!("switches:\n  - {{name: leaf1, layer: 0}}\n{spines}links:\n{links}");
     let network = parse_topology(text.into_bytes(), "network.yaml", &TopologyFileOptions::default());
-    let settings = PlannerSettings { constraint: 0.75, target: 1e-8 };
+    let settings = PlannerSettings { constraint: linkmend_fleet::Constraint::connected(0.75), target: 1e-8 };
     Planner::new(network.expect("a network").topology.into(), settings, disabled)
 }
 

@@ -18,7 +18,8 @@ pub fn plan(plan: &Plan) -> Value {
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "topology": plan.topology().to_string(),
-        "constraint": settings.constraint,
+        "constraint": settings.constraint.paths,
+        "connected": settings.constraint.connected,
         "target_loss_rate": settings.target_loss,
         "objective": objective,
         "capacity_weight": capacity_weight,
@@ -44,6 +45,7 @@ fn totals(totals: &Totals) -> Value {
         "disabled_links": totals.disabled,
         "protected_links": totals.protected,
         "short_tors": totals.short_tors,
+        "parted_pairs": totals.parted_pairs,
     })
 }
 

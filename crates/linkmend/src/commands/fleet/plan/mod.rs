@@ -15,6 +15,7 @@ use crate::failure::{Context, Error, Hinted, Result, UsageError};
 use crate::output;
 use crate::written_file;
 use clap::Args;
+use linkmend_fleet::Constraint;
 use linkmend_fleet::plan::{
     Explanation, FindError, LinkFinder, Plan, PlanSettings, ReportedLink, Surroundings, read_links,
 };
@@ -55,14 +56,15 @@ Examples:
   linkmend fleet plan --topology network.yaml --corruptd              what corruptd has found by now
 
 What the plan says about each link:
-  disable        no ToR falls below the constraint, and nothing better can be disabled in its pod
+  disable        no ToR falls below the constraint or loses another, and nothing better can be disabled
   protect        it must stay in operation; copies by Equation 2, so that the loss rate falls below the target
   leave          it should be protected, but its switches cannot do that
   keep disabled  it was disabled before
   watch          its loss rate is not above the target
 
 Disabling is exact: no other choice leaves less of the objective. Where limits of protection are met, the links that lose \
-most are protected. ToRs that are short of paths already are reported, and nothing more is taken from them. Repairs are \
+most are protected. ToRs that are short of paths already are reported, and nothing more is taken from them; so are pairs of ToRs that cannot \
+reach each other already. Repairs are \
 ordered by what a link's return buys: first an end to shortages, then what can be disabled in its place, then paths.")]
 pub struct PlanArgs {
     #[command(flatten)]
@@ -75,9 +77,10 @@ pub struct PlanArgs {
     /// must have the names of the network's switches
     #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = CONTROL_DEFAULT, conflicts_with = "links")]
     corruptd: Option<PathBuf>,
-    /// Share of its paths to the top layer that every ToR must keep
-    #[arg(long, value_name = "SHARE", default_value = "75%", value_parser = share)]
-    constraint: f64,
+    /// Share of its paths to the top layer that every ToR must keep, while ToRs that can reach each other stay so; or the
+    /// paper's constraint, paper=SHARE, which lets ToRs lose each other
+    #[arg(long, value_name = "SHARE|paper=SHARE", default_value = "75%")]
+    constraint: Constraint,
     /// Loss rate that is good enough: links at or below it are only watched, others are protected down to it
     #[arg(long, value_name = "LOSS", default_value = "1e-8")]
     target: LossRate,

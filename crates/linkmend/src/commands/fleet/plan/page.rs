@@ -49,7 +49,8 @@ fn facts(plan: &Plan, arguments: &PlanArgs) -> Vec<(&'static str, String)> {
     let mut facts = vec![
         ("Network", tables::network(plan)),
         ("Links", arguments.source()),
-        ("Paths that every ToR keeps", quantity::percent(settings.constraint)),
+        ("Paths that every ToR keeps", quantity::percent(settings.constraint.paths)),
+        ("ToRs may lose each other", if settings.constraint.connected { "no" } else { "yes" }.to_owned()),
         ("Target loss rate", quantity::loss_rate(settings.target_loss)),
         ("Protection table", arguments.protection.clone()),
     ];

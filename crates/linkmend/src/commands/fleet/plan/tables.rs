@@ -22,9 +22,10 @@ pub fn all(plan: &Plan) -> Vec<Table> {
 /// The table of what to do about each link.
 pub fn actions(plan: &Plan) -> Table {
     let title = format!(
-        "Plan for {}: every ToR keeps {} of its paths",
+        "Plan for {}: every ToR keeps {} of its paths{}",
         network(plan),
-        quantity::percent(plan.settings().constraint)
+        quantity::percent(plan.settings().constraint.paths),
+        if plan.settings().constraint.connected { ", and none loses another" } else { "" }
     );
     let links = plan.by_urgency();
     if links.is_empty() {
@@ -148,6 +149,19 @@ pub fn summary(plan: &Plan) -> String {
         text += &format!(
             "{} short of paths already, before anything is done. ",
             counted(before.short_tors, "ToR is", "ToRs are")
+        );
+    }
+    let lost = after.parted_pairs - before.parted_pairs;
+    if before.parted_pairs > 0 {
+        text += &format!(
+            "{} cannot reach each other already. ",
+            counted(before.parted_pairs, "pair of ToRs", "pairs of ToRs")
+        );
+    }
+    if lost > 0 {
+        text += &format!(
+            "{} each other by this plan. ",
+            counted(lost, "pair of ToRs loses", "pairs of ToRs lose")
         );
     }
     let victims =
