@@ -276,13 +276,14 @@ impl<'a> Network<'a> {
     /// are.
     pub(crate) fn remove_paths(&mut self, link: LinkId) -> Trial {
         self.on_trial += 1;
-        let Network { topology, paths, required, pairs, .. } = self;
+        let counts_tops = !self.meet_for_certain();
+        let Network { topology, paths, required, .. } = self;
         let mut trial = Trial::default();
         paths.remove(topology, link, &mut |tor, before, after| {
             let required = required[tor.index()];
             trial.is_short |= after < required;
             trial.crossed += u32::from(before >= required && after < required);
-            if pairs.is_some() {
+            if counts_tops {
                 trial.lost_tops = trial.lost_tops.max(topology.installed().lost_tops(tor, after));
             }
         });

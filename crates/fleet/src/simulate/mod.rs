@@ -7,7 +7,7 @@
 //! **A link begins to corrupt** ([`handle_loss`](Run::handle_loss)). An event on a disabled link is counted and skipped.
 //! Otherwise [`corrupt`](Network::corrupt) adds the loss to the penalty, and the link is protected with what its
 //! [row](crate::protection::ProtectionTable::row) leaves, unless the deployment, or the limit of a pipe or switch, forbids it.
-//! Then CorrOpt's fast checker asks whether every ToR keeps enough paths without the link
+//! Then CorrOpt's fast checker asks whether every ToR keeps enough paths without the link, and whom it can reach
 //! ([`may_disable`](Network::may_disable)). If so, the link is disabled ([`disable_or_postpone`](Run::disable_or_postpone)) and
 //! listed for repair ([`add`](backlog::Backlog::add)).
 //!
