@@ -57,5 +57,5 @@ pub fn keeps(network: &Network, constraint: Constraint, without: &[LinkId]) -> b
     // A peer link is on no path, and stays.
     without.iter().all(|&link| !topology.is_peer(link))
         && topology.tors().iter().all(keeps_paths)
-        && (!constraint.connected || pairs(topology, &is_active) == pairs(topology, &in_operation))
+        && (!constraint.connected || still_meet(topology, &is_active, &in_operation))
 }
