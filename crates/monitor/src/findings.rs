@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The longest that findings hold without being repeated: three polls of the longest interval.
-const VALID_MOST_S: u64 = 3 * 3_600;
+/// The longest that findings hold without being repeated: agents repeat them every few seconds.
+const VALID_MOST_S: u64 = 60;
 /// Agents whose findings are remembered.
 const AGENTS_MOST: usize = 20_000;
 /// Ports of one agent.
@@ -26,8 +26,30 @@ pub enum Finding {
     Corrupting,
 }
 
+/// What a port has counted in this run of its agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Counted {
+    /// All frames, with those that were corrupted.
+    pub frames: u64,
+    pub corrupted: u64,
+    /// Polls that have found corrupted frames: several such frames in one poll may be one event.
+    pub corrupted_polls: u64,
+}
+
+impl Counted {
+    /// What was counted since; `None` if there was less than then, because the agent was restarted.
+    pub fn since(self, before: Counted) -> Option<Counted> {
+        Some(Counted {
+            frames: self.frames.checked_sub(before.frames)?,
+            corrupted: self.corrupted.checked_sub(before.corrupted)?,
+            corrupted_polls: self.corrupted_polls.checked_sub(before.corrupted_polls)?,
+        })
+    }
+}
+
 /// A finding and what belongs to it. Fields may be added: unknown ones are passed over.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PortFinding {
     pub finding: Finding,
@@ -37,16 +59,32 @@ pub struct PortFinding {
     /// Seconds since the port counted a corrupted frame, if it corrupts, or longer by up to a poll: counters do not say when in it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub calm_s: u64,
+    /// The share of frames that it corrupts at present, if it does. What was asked for may be of earlier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_rate: Option<f64>,
+    /// What the port has counted, if its link corrupts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Counted>,
+}
+
+impl PortFinding {
+    /// A finding without counts.
+    pub fn new(finding: Finding, sender: Option<PortName>) -> PortFinding {
+        PortFinding { finding, sender, calm_s: 0, loss_rate: None, counted: None }
+    }
 }
 
 /// What an agent says of its ports. Fields may be added: unknown ones are passed over.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Findings {
     /// Increases each time. What does not increase comes from an agent that is gone, or from somebody who repeats it.
     pub beat: u64,
     /// How long they hold, in seconds.
     pub valid_s: u64,
+    /// Seconds since the ports were polled.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub age_s: u64,
     /// By the names that the agent has for its ports.
     pub ports: BTreeMap<String, PortFinding>,
 }
@@ -109,10 +147,14 @@ impl AllFindings {
         changed
     }
 
-    /// How long the agent has been silent that has been so for longest of those whose findings hold at `now`.
-    pub fn silence(&self, now: Duration) -> Duration {
+    /// How old the oldest is of what agents have said by what they had counted then, of those whose findings hold at `now`.
+    pub fn age(&self, now: Duration) -> Duration {
         let holding = self.agents.values().filter(|latest| latest.holds);
-        holding.map(|latest| now.saturating_sub(latest.heard_at)).max().unwrap_or_default()
+        let age = |latest: &Latest| {
+            let said = now.saturating_sub(latest.heard_at);
+            said.saturating_add(Duration::from_secs(latest.findings.age_s))
+        };
+        holding.map(age).max().unwrap_or_default()
     }
 
     /// What holds at `now`.
@@ -136,8 +178,8 @@ mod tests {
     use super::*;
 
     fn findings(beat: u64, finding: Finding) -> Findings {
-        let port = PortFinding { finding, sender: None, calm_s: 3 };
-        Findings { beat, valid_s: 20, ports: BTreeMap::from([("eth0".to_owned(), port)]) }
+        let port = PortFinding { calm_s: 3, ..PortFinding::new(finding, None) };
+        Findings { beat, valid_s: 20, age_s: 0, ports: BTreeMap::from([("eth0".to_owned(), port)]) }
     }
 
     #[test]
@@ -155,7 +197,11 @@ mod tests {
         let calm: Vec<u64> = all.at(45 * second).values().map(|finding| finding.calm_s).collect();
         assert_eq!(calm, [7]);
         assert!(all.handle(43 * second, "b", findings(1, Finding::Healthy)));
-        assert_eq!(all.silence(45 * second), 4 * second);
+        assert_eq!(all.age(45 * second), 4 * second);
+        // It repeats what it found with a poll of a while ago.
+        let old = Findings { age_s: 30, ..findings(11, Finding::Corrupting) };
+        assert!(!all.handle(45 * second, "a", old));
+        assert_eq!(all.age(46 * second), 31 * second);
     }
 
     #[test]

@@ -24,7 +24,7 @@ impl Agent {
 
     /// Tells the neighbour which port it has heard of by an alias, unless the bus knows.
     pub(super) fn announce(&mut self, port: &PortName) {
-        let Some(alias) = self.alias(port) else { return };
+        let Some(alias) = self.alias(port).filter(|_| !self.unmeasured.contains(port)) else { return };
         let known = self.directions.entry(port.clone()).or_default();
         let request = match &known.request {
             Some(request) if request.alias.as_ref() == Some(&alias) => return,

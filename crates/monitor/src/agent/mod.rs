@@ -5,8 +5,8 @@
 //! Whoever drives it
 //!
 //! - brings it readings ([`handle_readings`](Agent::handle_readings)), what the bus says
-//!   ([`handle_state`](Agent::handle_state), [`handle_synchronised`](Agent::handle_synchronised),
-//!   [`handle_disconnected`](Agent::handle_disconnected)), and what became of actions
+//!   ([`handle_state`](Agent::handle_state), [`handle_recorded`](Agent::handle_recorded),
+//!   [`handle_synchronised`](Agent::handle_synchronised), [`handle_disconnected`](Agent::handle_disconnected)), and what became of actions
 //!   ([`handle_effect`](Agent::handle_effect));
 //! - carries out [`poll_action`](Agent::poll_action) and writes down [`poll_decision`](Agent::poll_decision) until there
 //!   are no more, after each of these and at [`next_timeout`](Agent::next_timeout).
@@ -16,6 +16,8 @@
 mod aliases;
 mod decision;
 mod direction;
+mod reconfigure;
+mod recorded;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -108,6 +110,13 @@ pub struct Agent {
     upstream: BTreeMap<PortName, String>,
     /// Directions of which the bus knows as much as we do, as far as it has said so since the connection began.
     in_step: BTreeSet<PortName>,
+    /// Requests of others for ports of this agent to protect, which they have not confirmed since it was started.
+    unconfirmed: BTreeMap<PortName, Request>,
+    /// Ports of this agent of which only a record says what they need.
+    unmeasured: BTreeSet<PortName>,
+    told_of_records: bool,
+    /// Of what it asks for anew.
+    generation_least: u64,
     synchronised: bool,
     actions: VecDeque<Action>,
     decisions: VecDeque<Decision>,
@@ -133,6 +142,10 @@ impl Agent {
             strangers: BTreeSet::new(),
             upstream: BTreeMap::new(),
             in_step: BTreeSet::new(),
+            unconfirmed: BTreeMap::new(),
+            unmeasured: BTreeSet::new(),
+            told_of_records: false,
+            generation_least: 1,
             synchronised: false,
             actions: VecDeque::new(),
             decisions: VecDeque::new(),
@@ -160,37 +173,6 @@ impl Agent {
     pub fn dry_run(mut self, dry_run: bool) -> Agent {
         self.dry_run = dry_run;
         self
-    }
-
-    /// Other settings and cables from now on. What is protected stays so until it is found healthy, unless a cable was moved:
-    /// then the port that sent before ends its protection, and the one that sends now begins.
-    pub fn reconfigure(&mut self, now: Duration, policy: Policy, cabling: Cabling) {
-        self.policy = policy;
-        let before = std::mem::replace(&mut self.cabling, cabling);
-        self.resolve_aliases();
-        let ports: Vec<PortName> = self.directions.keys().cloned().collect();
-        for port in ports {
-            let was = before.peer(&port).filter(|peer| peer.agent() == self.name);
-            let is = self.sender(&port);
-            // A cable that is no longer named may have been forgotten, like a neighbour whose link is down.
-            if was == is || self.cabling.peer(&port).is_none() {
-                continue;
-            }
-            self.carrying.remove(&port);
-            let request = self.directions.get(&port).and_then(|state| state.request.clone());
-            if let (Some(was), Some(request)) = (was, request.filter(|request| request.protection.is_some()))
-            {
-                let sender = was.port().to_owned();
-                let request =
-                    Request { protection: None, reason: "its cable was moved".to_owned(), ..request };
-                self.actions.push_back(Action::Actuate { sender, port: port.clone(), request, again: false });
-            }
-            // What was done was done at another port.
-            if let Some(state) = self.directions.get_mut(&port) {
-                state.acknowledgement = None;
-            }
-            self.carry_out(now, &port);
-        }
     }
 
     /// Takes what all ports had counted at `now`, on a clock that never goes back. A port that is not among them keeps its
@@ -248,6 +230,7 @@ impl Agent {
         if !receives && !sends {
             return self.say_unknown(port, &state);
         }
+        self.unconfirmed.remove(port);
         let known = self.directions.entry(port.clone()).or_default();
         // Either end gives a bus its memory back: the other one may have been restarted meanwhile.
         let behind = state.request_generation() < known.request_generation()
@@ -284,6 +267,7 @@ impl Agent {
     /// The bus has named every direction that it knows; from here on it names those that change.
     pub fn handle_synchronised(&mut self, now: Duration) {
         self.synchronised = true;
+        self.tell_of_records();
         let forgotten: Vec<PortName> =
             self.directions.keys().filter(|port| !self.in_step.contains(*port)).cloned().collect();
         for port in forgotten {
@@ -298,6 +282,7 @@ impl Agent {
     /// The bus is going to name every direction that it knows. What it does not name, it has forgotten.
     pub fn handle_rereading(&mut self) {
         self.in_step.clear();
+        self.unconfirmed.clear();
     }
 
     /// The bus cannot be reached. Everything stays as it is, until it has been heard again.
@@ -400,7 +385,7 @@ impl Agent {
         let request = self.directions.get(port).and_then(|state| state.request.as_ref());
         let protection = request.filter(|request| !request.expected).and_then(|request| request.protection);
         if let (Some(protection), Some(watched)) = (protection, self.ports.get_mut(port.port())) {
-            watched.resume(now, protection.loss_rate);
+            watched.resume(&self.policy.detection, now, protection.loss_rate);
         }
     }
 
@@ -412,9 +397,12 @@ impl Agent {
         let Some(watched) = self.ports.get_mut(port) else { return };
         let known = self.directions.get(&name).and_then(|state| state.request.as_ref());
         let upstream = self.upstream.get(&name);
-        let Some(request) = watched.request(&self.policy, known, self.cabling.peer(&name), upstream) else {
+        let (peer, record) = (self.cabling.peer(&name), self.unmeasured.contains(&name));
+        let Some(request) = watched.request(&self.policy, known, peer, upstream, record) else {
             return self.announce(&name);
         };
+        let request = Request { generation: request.generation.max(self.generation_least), ..request };
+        self.unmeasured.remove(&name);
         watched.found = false;
         let sender = self.cabling.peer(&name).cloned();
         let request = Request { sender, alias, ..request };
@@ -429,7 +417,8 @@ impl Agent {
     /// Puts on the bus what it should have from us.
     fn repeat(&mut self, port: &PortName) {
         let Some(state) = self.directions.get(port).filter(|_| self.synchronised) else { return };
-        if let Some(request) = state.request.clone() {
+        // What an agent puts there of its own, it says of its own knowledge.
+        if let Some(request) = state.request.clone().filter(|_| !self.unmeasured.contains(port)) {
             self.actions.push_back(Action::Request { port: port.clone(), request });
         }
         self.acknowledge(port);

@@ -7,6 +7,7 @@ use crate::detection::State;
 use crate::exchange::{Acknowledgement, Request};
 use crate::forecast::Forecast;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// An agent and its ports at one moment.
@@ -40,6 +41,9 @@ pub struct PlanStatus {
     pub held: Vec<HeldStatus>,
     /// Why the latest command for a link has failed.
     pub trouble: Option<String>,
+    /// Why nothing is disabled at all, if that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalled: Option<String>,
 }
 
 /// A link that is disabled. Times are in seconds since 1970.
@@ -110,6 +114,9 @@ pub struct PortStatus {
     pub hold_down_s: Option<f64>,
     pub request: Option<Request>,
     pub acknowledgement: Option<Acknowledgement>,
+    /// Whether the request is only a record of earlier, which nobody has confirmed since this agent was started.
+    #[serde(default)]
+    pub recorded: bool,
 }
 
 impl Agent {
@@ -120,8 +127,8 @@ impl Agent {
             port.agent() != self.name
                 && (state.request_generation() > Some(0) || state.acknowledgement.is_some())
         });
-        let mut names: Vec<&PortName> = watched.chain(carried.map(|(port, _)| port)).collect();
-        names.sort();
+        let carried = carried.map(|(port, _)| port).chain(self.unconfirmed.keys());
+        let names: BTreeSet<&PortName> = watched.chain(carried).collect();
         AgentStatus {
             agent: self.name.clone(),
             synchronised: self.synchronised,
@@ -139,7 +146,9 @@ impl Agent {
         let watched = self.ports.get(name.port()).filter(|watched| watched.name() == name);
         let detector = watched.map(|watched| &watched.detector);
         let current = detector.map(|detector| detector.current(settings)).unwrap_or_default();
-        let known = self.directions.get(name).cloned().unwrap_or_default();
+        let mut known = self.directions.get(name).cloned().unwrap_or_default();
+        let unconfirmed = self.unconfirmed.get(name).filter(|_| known.request.is_none());
+        known.request = known.request.or(unconfirmed.cloned());
         let ends = |watched: &super::Watched| {
             // While frames are still corrupted, there is no end in sight.
             let since = watched.detector.calm_since().filter(|since| watched.polled > Some(*since))?;
@@ -164,6 +173,7 @@ impl Agent {
                 .and_then(|watched| watched.irregularity)
                 .map(|irregularity| irregularity.to_string()),
             hold_down_s: watched.and_then(ends),
+            recorded: unconfirmed.is_some() || self.unmeasured.contains(name),
             request: known.request.filter(|request| request.generation > 0),
             acknowledgement: known.acknowledgement,
         }

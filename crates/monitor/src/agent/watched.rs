@@ -12,6 +12,8 @@ use std::time::Duration;
 
 /// How long a port may be missing before nothing is known of it. Its switch may be busy.
 const ABSENT_AFTER: Duration = Duration::from_secs(30);
+/// A link whose rate has fallen by this much is asked for anew, though it needs as many copies as before.
+const FALL_LEAST: f64 = 10.0;
 /// How long before it is forgotten.
 const GONE_AFTER: Duration = Duration::from_hours(1);
 
@@ -101,17 +103,22 @@ impl Watched {
         sender: Option<&PortName>,
     ) -> Option<PortFinding> {
         let (is_down, since) = self.steady?;
-        let of = |finding, calm_s| Some(PortFinding { finding, sender: sender.cloned(), calm_s });
+        let of = |finding| Some(PortFinding::new(finding, sender.cloned()));
         if !is_down && let Some(shown_at) = self.detector.shown_at(settings) {
-            return of(Finding::Corrupting, now.saturating_sub(shown_at).as_secs());
+            return Some(PortFinding {
+                calm_s: now.saturating_sub(shown_at).as_secs(),
+                loss_rate: Some(self.detector.loss_rate()),
+                counted: Some(self.detector.counted()),
+                ..PortFinding::new(Finding::Corrupting, sender.cloned())
+            });
         }
         // What others count may be of a few minutes ago: a port that has just been repaired may be the source of that.
         if now.saturating_sub(since) < settings.hold_down {
             return None;
         }
         match (is_down, self.detector.state()) {
-            (true, _) => of(Finding::Down, 0),
-            (false, State::Healthy) => of(Finding::Healthy, 0),
+            (true, _) => of(Finding::Down),
+            (false, State::Healthy) => of(Finding::Healthy),
             (false, _) => None,
         }
     }
@@ -123,30 +130,31 @@ impl Watched {
     }
 
     /// Goes on where a monitor before a restart was: what was protected stays so until it has been healthy for long enough.
-    pub(super) fn resume(&mut self, now: Duration, loss_rate: f64) {
+    pub(super) fn resume(&mut self, settings: &Settings, now: Duration, loss_rate: f64) {
         if !self.detector.state().corrupts() {
-            self.detector.resume(loss_rate, now);
+            self.detector.resume(settings, loss_rate, now);
         }
     }
 
     /// What to ask for, if it differs from what was asked for last, or is about another sender than then. `upstream` corrupts
-    /// what the port counts, if that is known.
+    /// what the port counts, if that is known. What is only a `record` is asked for anew once it is measured.
     pub(super) fn request(
         &self,
         policy: &Policy,
         last: Option<&Request>,
         sender: Option<&PortName>,
         upstream: Option<&String>,
+        record: bool,
     ) -> Option<Request> {
         // Whether a port that was down still needs what was asked for is not known yet.
-        if self.detector.is_in_doubt() {
+        if self.detector.is_in_doubt() || record && !self.is_measured(policy) {
             return None;
         }
         let asked = last.and_then(|last| last.protection);
         let need = self.need(policy);
         let generation = last.map_or(1, |last| last.generation.saturating_add(1));
         let Some(Need { loss_rate, mut disable, expected, mut reason }) = need else {
-            if asked.is_none() || self.detector.state() == State::Unknown {
+            if asked.is_none() && !record || self.detector.state() == State::Unknown {
                 return None;
             }
             let reason = match last.is_some_and(|last| last.expected) {
@@ -163,8 +171,11 @@ impl Watched {
         };
         let kept = asked.filter(|asked| !enough(*asked)).map_or(0, |asked| asked.copies);
         let copies = copies_for(loss_rate, policy.target).max(kept);
+        // The search for the source of what others count goes by the rate.
+        let has_fallen = |asked: Protection| loss_rate < asked.loss_rate / FALL_LEAST;
         let same = asked.is_some_and(|asked| {
-            (asked.mode, asked.target, asked.copies) == (policy.mode, policy.target, copies)
+            let is_same = (asked.mode, asked.target, asked.copies) == (policy.mode, policy.target, copies);
+            is_same && !has_fallen(asked)
         });
         let downstream_of = upstream.filter(|_| !expected).cloned();
         if let Some(upstream) = &downstream_of {
@@ -175,6 +186,7 @@ impl Watched {
         // A link that is found again is requested again, so that the planner that tried it learns of it.
         if same
             && !self.found
+            && !record
             && sender_is_known
             && last.is_some_and(|last| {
                 (last.disable, last.expected, &last.downstream_of) == (disable, expected, &downstream_of)
@@ -193,6 +205,16 @@ impl Watched {
             reason,
             ..Request::default()
         })
+    }
+
+    /// Whether the port's own counters tell what it needs: that it corrupts, or that it does not.
+    fn is_measured(&self, policy: &Policy) -> bool {
+        match self.detector.state() {
+            State::Unknown => false,
+            state if state.corrupts() => self.detector.evidence().is_some(),
+            _ if self.early_warning.expected().is_some() => true,
+            _ => self.detector.rules_out_corruption(&policy.detection),
+        }
     }
 
     /// What the link needs; `None` if it is healthy, or nothing is known of it.

@@ -15,10 +15,12 @@ use linkmend_diagnose::Diagnose;
 
 /// What a bus says.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "nearly all events are states")]
 pub enum BusEvent {
     /// The state of a direction, as it is now.
     State(PortName, DirectionState),
+    /// The same, where nobody has confirmed to this run of the agent that the request still stands: somebody may have put it there
+    /// again.
+    Recorded(PortName, DirectionState),
     /// Every direction that the bus knows is named from here on, once more.
     Rereading,
     /// Every direction that the bus knows has been named.

@@ -35,7 +35,10 @@ impl Bus for RehearsedBus {
         let (mut events, mut last) = (Vec::new(), None);
         for event in self.real.poll()? {
             match event {
-                BusEvent::State(port, state) => self.known.put(&port, state)?,
+                // Nothing is done about it.
+                BusEvent::State(port, state) | BusEvent::Recorded(port, state) => {
+                    self.known.put(&port, state)?;
+                }
                 BusEvent::Rereading => {
                     self.known.say_all();
                     events.push(BusEvent::Rereading);

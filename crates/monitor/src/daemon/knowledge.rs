@@ -15,8 +15,8 @@ const PLAN_INTERVAL: Duration = Duration::from_secs(2);
 const WAITING_INTERVAL: Duration = Duration::from_secs(5);
 /// How often findings are repeated that have not changed.
 const SAY_INTERVAL: Duration = Duration::from_secs(5);
-/// Findings hold for as long as this without being repeated, or for three polls.
-const VALID_LEAST: Duration = Duration::from_secs(20);
+/// Findings hold for as long as this without being repeated.
+const VALID: Duration = Duration::from_secs(20);
 
 /// See the module's documentation.
 #[derive(Debug, Default)]
@@ -59,22 +59,26 @@ impl Knowledge {
         self.unplanned |= self.findings.handle(now, agent, findings);
     }
 
-    /// Takes what this agent finds out about its ports, which is polled at this interval. Returns what is to be said to others, if
+    /// Whether it is time to say again what this agent finds out.
+    pub fn is_due_to_say(&self, now: Duration) -> bool {
+        self.said_at.is_none_or(|at| now.saturating_sub(at) >= SAY_INTERVAL)
+    }
+
+    /// Takes what this agent finds out about its ports, which were polled at `polled_at`. Returns what is to be said to others, if
     /// it is time for that or something has changed.
     pub fn handle_own_findings(
         &mut self,
         now: Duration,
         agent: &str,
-        poll: Duration,
+        polled_at: Duration,
         ports: BTreeMap<String, PortFinding>,
     ) -> Option<Findings> {
         let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let valid = poll.saturating_mul(3).max(VALID_LEAST);
         // A number that a restart does not set back.
         let beat = u64::try_from(clock.as_millis()).unwrap_or(u64::MAX).max(self.said.beat.saturating_add(1));
-        let findings = Findings { beat, valid_s: valid.as_secs(), ports };
-        let is_due = self.said_at.is_none_or(|at| now.saturating_sub(at) >= SAY_INTERVAL);
-        if !is_due && !findings.differ_from(&self.said) {
+        let age_s = now.saturating_sub(polled_at).as_secs();
+        let findings = Findings { beat, valid_s: VALID.as_secs(), age_s, ports };
+        if !self.is_due_to_say(now) && !findings.differ_from(&self.said) {
             return None;
         }
         (self.said, self.said_at) = (findings.clone(), Some(now));
@@ -109,7 +113,7 @@ impl Knowledge {
     /// What is known at `now`.
     pub fn at(&self, now: Duration) -> Known {
         let at_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let heard_at_s = at_s.saturating_sub(self.findings.silence(now).as_secs());
+        let heard_at_s = at_s.saturating_sub(self.findings.age(now).as_secs());
         Known { at_s, heard_at_s, directions: self.directions.clone(), findings: self.findings.at(now) }
     }
 }

@@ -153,6 +153,7 @@ mod tests {
             hold_down_s: None,
             request: None,
             acknowledgement: None,
+            recorded: false,
         };
         let protected = PortStatus {
             request: Some(Request { generation: 1, protection: Some(protection), ..Request::default() }),
@@ -202,8 +203,12 @@ mod tests {
             trial_at_s: None,
         };
         let held = |unsure| HeldStatus { ports: ports.clone(), reason: String::new(), until_s: None, unsure };
-        let plan =
-            PlanStatus { disabled: vec![disabled], held: vec![held(true), held(false)], trouble: None };
+        let plan = PlanStatus {
+            disabled: vec![disabled],
+            held: vec![held(true), held(false)],
+            trouble: None,
+            stalled: None,
+        };
         for (dry_run, count) in [(false, 1), (true, 0)] {
             let page = encode(AgentStatus { dry_run, plan: Some(plan.clone()), ..status() });
             assert!(page.contains(&format!("linkmend_corruptd_links_disabled {count}\n")), "{page}");

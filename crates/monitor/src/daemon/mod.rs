@@ -1,14 +1,17 @@
 //! `corruptd` itself: polls, and carries out what its [`Agent`](crate::agent::Agent) decides.
 
 mod audit;
+mod error;
 mod keeper;
 mod knowledge;
 mod metrics;
+mod opening;
 mod plan_memory;
 mod planner;
 mod run;
 mod status;
 
 pub use audit::Audit;
-pub use run::{Corruptd, StartError};
+pub use error::StartError;
+pub use run::Corruptd;
 pub use status::{StatusError, ask, ask_directions, ask_findings};

@@ -1,81 +1,33 @@
 //! The loop.
 
 use super::audit::Audit;
+use super::error::StartError;
 use super::keeper::{Hands, Setup};
 use super::knowledge::Knowledge;
 use super::metrics;
+use super::opening::{actuators, agent, bus};
 use super::plan_memory::disabled_before;
 use super::planner::PlanThread;
 use super::status::{Question, StatusSocket};
-use crate::actuator::{Actuator, ControlSocket, DryRun, Hook, Outcome, Stop, Worker, fault};
+use crate::actuator::{Outcome, Stop, Worker, fault};
 use crate::agent::{Action, Agent, AgentStatus, PlanStatus};
-use crate::bus::{Bus, BusError, BusEvent, EmbeddedBus, RedisBus, RehearsedBus};
-use crate::config::{ActuatorChoice, BusChoice, ConfigError, PlanChoice, Resolved, SourceChoice, network};
+use crate::bus::{Bus, BusError, BusEvent};
+use crate::config::{ActuatorChoice, PlanChoice, Resolved, SourceChoice, network};
 use crate::exchange::DirectionState;
 use crate::planning::{Network, Planner, PlannerSettings, downstream_ports};
 use crate::source::{LinkmendSource, LinuxSource, PrometheusSource, SonicSource, Source};
-use linkmend_dataplane::control::SocketError;
-use linkmend_dataplane::metrics::{MetricsError, MetricsServer};
-use linkmend_diagnose::{Diagnose, ParameterError};
-use std::io;
-use std::path::PathBuf;
+use linkmend_dataplane::metrics::MetricsServer;
+use linkmend_diagnose::Diagnose;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often the bus, clients and whoever stops the daemon are heard between polls.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// Commands that may run at the same time.
-const HOOKS_AT_ONCE: usize = 8;
+/// Findings are said for as long as this after their poll, or for three polls.
+const READ_LEAST: Duration = Duration::from_secs(20);
 /// How often the bus is tried again after it could not be reached.
 const RECONNECT_INTERVAL: Duration = Duration::from_secs(1);
-
-/// Why the daemon cannot start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// See [`SocketError`].
-    #[error(transparent)]
-    Socket(#[from] SocketError),
-    /// A value cannot be used.
-    #[error(transparent)]
-    Parameter(#[from] ParameterError),
-    /// See [`BusError`].
-    #[error(transparent)]
-    Bus(#[from] BusError),
-    /// The kernel cannot be asked for counters.
-    #[error("cannot ask the kernel for the counters of interfaces")]
-    Counters(#[source] io::Error),
-    /// The audit log cannot be written.
-    #[error("cannot write the audit log")]
-    Audit(#[source] io::Error),
-    /// See [`MetricsError`].
-    #[error(transparent)]
-    Metrics(#[from] MetricsError),
-    /// The network that is to be planned for cannot be read.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// It cannot be known which links were disabled before.
-    #[error("cannot use {}: {problem}", path.display())]
-    PlanState { path: PathBuf, problem: String },
-    /// There can be no more threads.
-    #[error("cannot start a thread")]
-    Thread(#[source] io::Error),
-}
-
-impl Diagnose for StartError {
-    fn hint(&self) -> Option<String> {
-        match self {
-            StartError::Socket(error) => error.hint(),
-            StartError::Bus(error) => error.hint(),
-            StartError::Parameter(error) => error.hint(),
-            StartError::Config(error) => error.hint(),
-            StartError::PlanState { .. } => {
-                Some("move the file away, and disabled links count as in operation".to_owned())
-            }
-            _ => None,
-        }
-    }
-}
 
 /// A running daemon.
 pub struct Corruptd {
@@ -99,6 +51,8 @@ pub struct Corruptd {
     started: Instant,
     poll: Duration,
     next_poll: Duration,
+    /// When counters were read last.
+    read_at: Option<Duration>,
     bus_from: Duration,
     /// What could not be reached the last time, so that each trouble is logged once.
     troubles: Troubles,
@@ -112,24 +66,6 @@ impl Drop for Corruptd {
     }
 }
 
-/// A name that the kernel gives: `boot_id` to this start of the machine, `uuid` to whoever asks. Empty if it says nothing.
-fn named(what: &str) -> String {
-    let name = std::fs::read_to_string(format!("/proc/sys/kernel/random/{what}"));
-    name.unwrap_or_default().trim().to_owned()
-}
-
-/// What carries requests out. Commands may hang, so that there are several to run them.
-fn actuators(choice: &ActuatorChoice, stop: &Stop) -> Vec<Box<dyn Actuator>> {
-    match choice {
-        ActuatorChoice::Linkmend(paths) => vec![Box::new(ControlSocket::new(paths.clone()))],
-        ActuatorChoice::Hook(program) => {
-            let hook = || Box::new(Hook::new(program.clone(), stop.clone())) as Box<dyn Actuator>;
-            (0..HOOKS_AT_ONCE).map(|_| hook()).collect()
-        }
-        ActuatorChoice::DryRun => vec![Box::new(DryRun)],
-    }
-}
-
 /// An error with the way out of it, on one line.
 fn told(error: &(impl Diagnose + std::fmt::Display)) -> String {
     let text = match error.hint() {
@@ -137,21 +73,6 @@ fn told(error: &(impl Diagnose + std::fmt::Display)) -> String {
         None => error.to_string(),
     };
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Opens the bus; in a dry run, so that nothing of it is changed.
-fn bus(config: &Resolved) -> Result<Box<dyn Bus>, StartError> {
-    Ok(match (&config.bus, config.dry_run) {
-        (BusChoice::Embedded(state), false) => Box::new(EmbeddedBus::open(Some(state.clone()))?),
-        (BusChoice::Embedded(state), true) => Box::new(EmbeddedBus::open(Some(state.clone()))?.read_only()),
-        (BusChoice::Redis(settings), dry_run) => {
-            let bus = RedisBus::new(settings, &config.agent)?.listening(config.plan.is_some());
-            match dry_run {
-                true => Box::new(RehearsedBus::new(Box::new(bus.read_only()))),
-                false => Box::new(bus),
-            }
-        }
-    })
 }
 
 /// Starts the planner, which knows what it had disabled before.
@@ -213,15 +134,11 @@ impl Corruptd {
         let started = Instant::now();
         let plan = config.plan.map(|plan| plan_thread(plan, &started_with, stop.clone(), started));
         let planner = plan.transpose()?;
+        let agent = agent(&started_with);
         let (sender, outcomes) = channel();
         let worker = Worker::start(actuators, &sender, stop.clone()).map_err(StartError::Thread)?;
-        let agent = Agent::new(&config.agent, config.policy, config.cabling).since(&named("boot_id"));
-        // Keys are there against who puts back what agents have said before. A daemon says itself what it protects.
-        let is_sealed = matches!(&config.bus, BusChoice::Redis(settings) if settings.keys.is_some());
-        let is_told = is_sealed && matches!(config.actuator, ActuatorChoice::Hook(_));
-        let agent = if is_told { agent.in_run(&named("uuid")) } else { agent };
         Ok(Corruptd {
-            agent: agent.dry_run(config.dry_run),
+            agent,
             source,
             bus,
             worker,
@@ -237,6 +154,7 @@ impl Corruptd {
             started,
             poll: config.poll,
             next_poll: Duration::ZERO,
+            read_at: None,
             bus_from: Duration::ZERO,
             troubles: Troubles::default(),
             stop,
@@ -310,6 +228,7 @@ impl Corruptd {
             bus.as_ref().map(|text| format!("the bus cannot be used: {text}")),
             memory.as_ref().map(|text| format!("what was asked for and done cannot be saved: {text}")),
             failed.map(|text| format!("a command of the plan failed: {text}")),
+            plan.and_then(|plan| plan.stalled.clone()),
             self.bus.trouble(),
         ];
         known.into_iter().flatten().chain(broken).chain(self.contradictions.iter().cloned()).collect()
@@ -330,6 +249,9 @@ impl Corruptd {
             // A poll that took too long is followed by one at the next full interval, and not by several at once.
             let polls = self.now().as_nanos() / self.poll.as_nanos() + 1;
             self.next_poll = self.poll.saturating_mul(u32::try_from(polls).unwrap_or(u32::MAX));
+        }
+        if self.knowledge.is_due_to_say(now) {
+            self.say(now);
         }
         if self.agent.next_timeout().is_some_and(|at| at <= now) {
             self.agent.handle_timeout(now);
@@ -364,6 +286,10 @@ impl Corruptd {
                         BusEvent::State(port, state) => {
                             self.knowledge.handle_state(&port, &state);
                             self.agent.handle_state(now, &port, state);
+                        }
+                        BusEvent::Recorded(port, state) => {
+                            self.knowledge.handle_state(&port, &state);
+                            self.agent.handle_recorded(now, &port, state);
                         }
                         BusEvent::Rereading => {
                             self.knowledge.handle_rereading();
@@ -437,12 +363,8 @@ impl Corruptd {
                 }
                 self.agent.handle_aliases(self.source.take_aliases());
                 self.agent.handle_readings(now, readings);
-                let (name, findings) = (&self.config.agent, self.agent.findings(now));
-                if let Some(findings) = self.knowledge.handle_own_findings(now, name, self.poll, findings)
-                    && let Err(error) = self.bus.say(&findings)
-                {
-                    self.bus_is_away(&error);
-                }
+                self.read_at = Some(now);
+                self.say(now);
             }
             Err(error) => {
                 let text = told(&error);
@@ -451,6 +373,19 @@ impl Corruptd {
                     self.troubles.source = Some(text);
                 }
             }
+        }
+    }
+
+    /// Says what is found out about the ports, again and again: others cannot know otherwise whether this agent is still there.
+    fn say(&mut self, now: Duration) {
+        // What was counted too long ago says nothing any more.
+        let oldest = self.poll.saturating_mul(3).max(READ_LEAST);
+        let Some(read_at) = self.read_at.filter(|at| now.saturating_sub(*at) <= oldest) else { return };
+        let (name, findings) = (&self.config.agent, self.agent.findings(now));
+        if let Some(findings) = self.knowledge.handle_own_findings(now, name, read_at, findings)
+            && let Err(error) = self.bus.say(&findings)
+        {
+            self.bus_is_away(&error);
         }
     }
 

@@ -4,7 +4,7 @@ use super::links::{Found, PlacedLink};
 use super::network::Network;
 use crate::PortName;
 use crate::exchange::Directions;
-use crate::findings::{Finding, PortFindings};
+use crate::findings::{Counted, Finding, PortFindings};
 use linkmend_topology::{Link, LinkId, SwitchId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Known {
     /// When it was so, in seconds since 1970.
     pub at_s: u64,
-    /// When the agent was heard that has been silent for longest of those whose findings hold, in seconds since 1970.
+    /// Since when all that is known was measured, in seconds since 1970: when that agent polled its ports for which it is longest
+    /// ago, of those whose findings hold.
     pub heard_at_s: u64,
     pub directions: Directions,
     pub findings: PortFindings,
@@ -29,6 +30,27 @@ impl Known {
     pub fn corrupted_at_s(&self, port: &PortName) -> Option<u64> {
         let of = self.findings.get(port).filter(|of| of.finding == Finding::Corrupting)?;
         Some(self.at_s.saturating_sub(of.calm_s))
+    }
+
+    /// What a port has counted, if its agent finds that its link corrupts.
+    pub fn counted(&self, port: &PortName) -> Option<Counted> {
+        self.findings.get(port).filter(|of| of.finding == Finding::Corrupting)?.counted
+    }
+
+    /// The directions, with the rates that agents find at present where they say more than what was asked for once.
+    pub fn measured(&self) -> Directions {
+        let mut directions = self.directions.clone();
+        for (port, state) in &mut directions {
+            let request = state.request.as_mut().filter(|request| !request.expected);
+            let protection = request.and_then(|request| request.protection.as_mut());
+            let found = self.findings.get(port).and_then(|of| of.loss_rate);
+            if let (Some(protection), Some(rate)) =
+                (protection, found.filter(|rate| *rate > 0.0 && *rate <= 1.0))
+            {
+                protection.loss_rate = rate;
+            }
+        }
+        directions
     }
 }
 

@@ -8,7 +8,7 @@ mod network;
 mod planner;
 mod upstream;
 
-pub use guard::{DisabledLink, Guard, GuardMemory, GuardSettings, Hold, Trial};
+pub use guard::{BREAK_S, DisabledLink, Guard, GuardMemory, GuardSettings, Hold, Trial};
 pub use known::{Known, unjudged};
 pub use links::{Found, PlacedLink, Unplaced, corrupting_links};
 pub use network::Network;

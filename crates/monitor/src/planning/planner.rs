@@ -97,7 +97,7 @@ impl Planner {
     /// something ask for nothing any more and find the link healthy, in operation. That nobody asks for anything says nothing: a
     /// bus may have lost its memory.
     pub fn plan(&mut self, known: &Known) -> Planned {
-        let directions = &known.directions;
+        let directions = &known.measured();
         let request = |port: &PortName| {
             let request = directions.get(port).and_then(|state| state.request.as_ref());
             // A request of generation 0 only tells an alias.
@@ -250,7 +250,7 @@ mod tests {
     /// What ports count, as their own agents find it.
     fn known(of: &[(&str, Option<&str>, f64)]) -> Known {
         let directions = directions(of);
-        let finding = PortFinding { finding: Finding::Corrupting, sender: None, calm_s: 0 };
+        let finding = PortFinding::new(Finding::Corrupting, None);
         let findings = directions.keys().map(|port| (port.clone(), finding.clone())).collect();
         Known { directions, findings, ..Known::default() }
     }
@@ -333,7 +333,7 @@ mod tests {
             assert!(planned.unsure[0].1.starts_with("leaf2--sp0 may corrupt"), "{:?}", planned.unsure);
             // The port of sp0 is found healthy, or down.
             for finding in [Finding::Healthy, Finding::Down] {
-                let of = PortFinding { finding, sender: "leaf2/p0".parse().ok(), calm_s: 0 };
+                let of = PortFinding::new(finding, "leaf2/p0".parse().ok());
                 counted.findings.insert("sp0/p4".parse().expect("a port"), of);
                 let planned = planner.plan(&counted);
                 assert_eq!((planned.disable.len(), planned.unsure), (1, vec![]));

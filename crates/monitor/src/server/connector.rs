@@ -40,7 +40,7 @@ pub struct ReachError {
 ///
 /// The parts of the library for Sentinel and Cluster are not used: they wait for a silent server forever (the first when
 /// it connects, the second when it writes), and for keys of a single slot one connection is enough.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Connector {
     servers: Vec<Server>,
     topology: Topology,
@@ -49,7 +49,7 @@ pub struct Connector {
     next: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Server {
     url: ServerUrl,
     info: ConnectionInfo,

@@ -268,8 +268,8 @@ fn findings_are_heard_by_whoever_plans_and_forgotten_with_their_agent() {
     let server = Server::start(&[]);
     let (mut speaker, mut other) = (server.bus("leaf1"), server.bus("leaf2"));
     let mut planner = server.bus("spine1").listening(true);
-    let of = PortFinding { finding: Finding::Healthy, sender: Some(port("spine1/a")), calm_s: 0 };
-    let said = Findings { beat: 7, valid_s: 2, ports: [("a".to_owned(), of)].into() };
+    let of = PortFinding::new(Finding::Healthy, Some(port("spine1/a")));
+    let said = Findings { beat: 7, valid_s: 2, age_s: 0, ports: [("a".to_owned(), of)].into() };
     assert_eq!((poll(&mut speaker).len(), poll(&mut other).len()), (2, 2));
     speaker.say(&said).expect("said");
     let mut calls = redis::pipe();

@@ -5,6 +5,7 @@
 mod access;
 mod bus;
 mod proxy;
+mod replays;
 mod server;
 mod sonic;
 mod trouble;

@@ -37,7 +37,7 @@ fn remembered(server: &Server) -> BTreeMap<PortName, DirectionState> {
     let mut bus = server.bus("observer");
     let events = bus.poll().expect("it answers");
     let states = events.into_iter().filter_map(|event| match event {
-        BusEvent::State(port, state) => Some((port, state)),
+        BusEvent::State(port, state) | BusEvent::Recorded(port, state) => Some((port, state)),
         BusEvent::Rereading | BusEvent::Synchronised | BusEvent::Findings(..) => None,
     });
     states.collect()

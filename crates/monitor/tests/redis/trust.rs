@@ -6,11 +6,12 @@ use linkmend_monitor::bus::{Bus, BusEvent, RedisBus, RedisSettings};
 use linkmend_monitor::exchange::DirectionState;
 use linkmend_monitor::findings::{Finding, Findings, PortFinding};
 use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
 
 const KEY: &str = "{linkmend}:direction:leaf1/a";
 
 /// A bus of an agent that believes who has this key.
-fn sealed(server: &Server, agent: &str) -> RedisBus {
+pub fn sealed(server: &Server, agent: &str) -> RedisBus {
     let path = server.folder().join("keys");
     std::fs::write(&path, format!("# of all agents\n* {}\n", "5a".repeat(32))).expect("written");
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).expect("it is ours");
@@ -45,7 +46,7 @@ fn overwrite(server: &Server, fields: &[&str]) {
 fn states(bus: &mut RedisBus) -> Vec<DirectionState> {
     let events = bus.poll().expect("it answers");
     let state = |event| match event {
-        BusEvent::State(_, state) => Some(state),
+        BusEvent::State(_, state) | BusEvent::Recorded(_, state) => Some(state),
         _ => None,
     };
     events.into_iter().filter_map(state).collect()
@@ -134,8 +135,8 @@ fn findings_are_those_of_their_agent() {
     }
     let server = Server::start(&[]);
     let (mut leaf, mut spine) = (sealed(&server, "leaf1"), sealed(&server, "spine1"));
-    let of = PortFinding { finding: Finding::Healthy, sender: None, calm_s: 0 };
-    let said = Findings { beat: 7, valid_s: 60, ports: [("a".to_owned(), of)].into() };
+    let of = PortFinding::new(Finding::Healthy, None);
+    let said = Findings { beat: 7, valid_s: 60, age_s: 0, ports: [("a".to_owned(), of)].into() };
     states(&mut leaf);
     leaf.say(&said).expect("said");
     let heard = |bus: &mut RedisBus| {
@@ -180,6 +181,108 @@ fn a_generation_that_no_agent_reaches_is_written_over() {
     assert_eq!(states(&mut bus), []);
     bus.put(&port("leaf1/a"), request(2)).expect("put");
     assert_eq!(states(&mut bus), [request(2)]);
+}
+
+/// A request of an agent for another one's port.
+fn asked_of(sender: &str, generation: u64) -> DirectionState {
+    let mut state = request(generation);
+    state.request.iter_mut().for_each(|request| request.sender = sender.parse().ok());
+    state
+}
+
+/// What agents hear of directions: whether their requests were confirmed to them, and which they are.
+fn heard(bus: &mut RedisBus) -> Vec<(bool, Option<u64>)> {
+    let events = bus.poll().expect("it answers");
+    let of = |event| match event {
+        BusEvent::State(_, state) => Some((true, state.request_generation())),
+        BusEvent::Recorded(_, state) => Some((false, state.request_generation())),
+        _ => None,
+    };
+    events.into_iter().filter_map(of).collect()
+}
+
+/// An old request came back while the agent that carries it out was restarted, and was carried out.
+#[test]
+fn a_request_counts_once_its_agent_has_confirmed_it_to_the_run_that_reads_it() {
+    if !is_installed("a_request_counts_once_its_agent_has_confirmed_it_to_the_run_that_reads_it") {
+        return;
+    }
+    let server = Server::start(&[]);
+    let (mut leaf, mut spine) = (sealed(&server, "leaf1"), sealed(&server, "spine1"));
+    assert_eq!((heard(&mut leaf), heard(&mut spine)), (vec![], vec![]));
+    leaf.put(&port("leaf1/a"), asked_of("spine1/b", 1)).expect("put");
+    assert_eq!(heard(&mut spine), [(true, Some(1))]);
+    let mut by_hand = server.connect();
+    let old: Vec<u8> = redis::cmd("DUMP").arg(KEY).query(&mut by_hand).expect("it is there");
+    leaf.put(&port("leaf1/a"), asked_of("spine1/b", 2)).expect("put");
+    assert_eq!((heard(&mut leaf), heard(&mut spine)), (vec![(true, Some(2))], vec![(true, Some(2))]));
+    // The one that carries it out is restarted, and somebody puts the old request back.
+    drop(spine);
+    redis::cmd("RESTORE").arg(KEY).arg(0).arg(&old).arg("REPLACE").exec(&mut by_hand).expect("restored");
+    let mut spine = sealed(&server, "spine1");
+    assert_eq!(heard(&mut spine), [(false, Some(1))]);
+    // Both are: nobody confirms it.
+    drop(leaf);
+    let mut leaf = sealed(&server, "leaf1");
+    assert_eq!(heard(&mut leaf), [(false, Some(1))]);
+    // What is asked for now is confirmed to the run that reads it, also to one that begins later.
+    leaf.put(&port("leaf1/a"), asked_of("spine1/b", 3)).expect("put");
+    assert_eq!((heard(&mut leaf), heard(&mut spine)), (vec![(true, Some(3))], vec![(true, Some(3))]));
+    drop(spine);
+    let mut spine = sealed(&server, "spine1");
+    assert_eq!(heard(&mut spine), [(false, Some(3))]);
+    let begun = Instant::now();
+    loop {
+        heard(&mut leaf);
+        match heard(&mut spine)[..] {
+            // Events of before the restart are read once more.
+            [] | [(false, Some(3))] => {}
+            [(true, Some(3))] => break,
+            ref other => panic!("{other:?}"),
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "it is not confirmed");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!((leaf.trouble(), spine.trouble()), (None, None));
+}
+
+/// Somebody wrote another process there, and the agent said nothing any more.
+#[test]
+fn what_no_agent_has_sealed_keeps_none_from_its_name() {
+    if !is_installed("what_no_agent_has_sealed_keeps_none_from_its_name") {
+        return;
+    }
+    let server = Server::start(&[]);
+    let mut by_hand = server.connect();
+    let name = "{linkmend}:agent:leaf1";
+    let set = |by_hand: &mut redis::Connection, text: &str| {
+        redis::cmd("SET").arg(name).arg(text).exec(by_hand).expect("set");
+    };
+    set(&mut by_hand, "tor7 1 elsewhere 1");
+    let error = server.bus("leaf1").poll().expect_err("without keys, it is another process").to_string();
+    assert!(error.contains("process 1 at tor7"), "{error}");
+    let mut leaf = sealed(&server, "leaf1");
+    states(&mut leaf);
+    assert!(leaf.trouble().is_some_and(|text| text.contains("agent:leaf1")), "{:?}", leaf.trouble());
+    let held: String = redis::cmd("GET").arg(name).query(&mut by_hand).expect("it is there");
+    // Its own from before, of another machine's start, is repeated by somebody.
+    let other = held.rsplit_once(' ').expect("a run").0.to_owned() + " 1";
+    for text in [
+        &other,
+        "leaf1 1 - 00
+tor7 1 elsewhere 1",
+        "",
+        "
+",
+        &"x".repeat(600_000),
+    ] {
+        set(&mut by_hand, text);
+        states(&mut sealed(&server, "leaf1"));
+    }
+    redis::cmd("DEL").arg(name).exec(&mut by_hand).expect("deleted");
+    redis::cmd("RPUSH").arg(name).arg("x").exec(&mut by_hand).expect("a list");
+    states(&mut sealed(&server, "leaf1"));
+    states(&mut server.bus("leaf1"));
 }
 
 /// As documented: without keys, this keeps an agent from speaking for others about what is disabled.

@@ -7,7 +7,7 @@ use linkmend_monitor::detection::Settings;
 use linkmend_monitor::exchange::{DirectionState, Effect};
 use linkmend_monitor::{Cabling, PortName};
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub const AGENTS: usize = 3;
 /// Ports of each agent, half of which face each neighbour.
@@ -56,8 +56,16 @@ impl World {
     }
 
     fn agent(&self, agent: usize) -> Agent {
-        let detection = Settings { hold_down: SECOND * HOLD_DOWN, ..Settings::default() };
+        let detection = Settings {
+            hold_down: SECOND * HOLD_DOWN,
+            activate: 1e-5,
+            deactivate: 1e-6,
+            flap_memory: SECOND,
+            ..Settings::default()
+        };
+        let clock = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
         Agent::new(&format!("s{agent}"), Policy { detection, ..Policy::default() }, self.cabling.clone())
+            .numbered_from(clock.as_micros() as u64)
     }
 
     /// An agent ends, and another one begins in its place, knowing nothing.
@@ -100,6 +108,9 @@ impl World {
         for event in events {
             match event {
                 BusEvent::State(port, state) => self.agents[agent].handle_state(self.now, &port, state),
+                BusEvent::Recorded(port, state) => {
+                    self.agents[agent].handle_recorded(self.now, &port, state);
+                }
                 BusEvent::Rereading => self.agents[agent].handle_rereading(),
                 BusEvent::Synchronised => self.agents[agent].handle_synchronised(self.now),
                 BusEvent::Findings(..) => {}

@@ -158,8 +158,10 @@ fn cells(port: &PortStatus) -> [Cell; 9] {
         (Some(protection), None) => format!("{}, copies {}", protection.mode, protection.copies),
         (None, None) => "nothing".to_owned(),
     });
+    let asked = asked.map(|asked| if port.recorded { format!("{asked} (recorded)") } else { asked });
     let done = match (&port.request, &port.acknowledgement) {
         (Some(request), Some(done)) if done.generation == request.generation => done.effect.name(),
+        (Some(_), _) if port.recorded => "once confirmed",
         (Some(_), _) if port.sender.is_none() => "its sender is not known",
         (Some(_), _) => "not yet",
         (None, _) => "-",

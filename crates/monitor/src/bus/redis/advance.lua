@@ -21,6 +21,11 @@ local function older(one, other)
     return one < other
 end
 
+-- A seal is 'AGENT NUMBER READER TAG'. Of two for the same request, the one with the higher number was made later.
+local function number(seal)
+    return string.match(seal or '', '^%S+ (%d+) ') or ''
+end
+
 local changed = false
 for part, name in ipairs({ 'request', 'acknowledgement' }) do
     local before, generation, json, seal = known[part + 1], ARGV[2 + 3 * part], ARGV[3 + 3 * part], ARGV[4 + 3 * part]
@@ -32,7 +37,9 @@ for part, name in ipairs({ 'request', 'acknowledgement' }) do
         before = nil
     end
     if json ~= '' and not (before and older(generation, before)) then
-        if before ~= generation or there ~= json or known[1] ~= ARGV[1] then
+        local sealed = redis.call('HGET', KEYS[1], name .. '-seal')
+        local is_same = before == generation and there == json and known[1] == ARGV[1]
+        if not is_same or (seal ~= '' and older(number(sealed), number(seal))) then
             redis.call('HSET', KEYS[1], 'version', ARGV[1], name, json, name .. '-generation', generation)
             if seal == '' then
                 redis.call('HDEL', KEYS[1], name .. '-seal')

@@ -2,7 +2,6 @@
 
 use linkmend_diagnose::excerpt;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What is shown of a host's name.
 const HOST_SHOWN_MOST: usize = 64;
@@ -14,27 +13,33 @@ pub(super) struct Holder {
     process: u32,
     /// The start of the machine and the namespace in which the number is that of the process.
     whereabouts: String,
-    /// Tells processes with the same number apart.
-    since_ns: u128,
+    /// Tells processes with the same number apart. Nobody can foresee it.
+    run: String,
 }
 
 impl Holder {
-    /// This process.
-    pub fn this() -> Holder {
+    /// This process, in a run of this name.
+    pub fn this(run: &str) -> Holder {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
         let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
         Holder {
             host: read("/proc/sys/kernel/hostname").replace(char::is_whitespace, "-"),
             process: std::process::id(),
             whereabouts: format!("{}:{}", read("/proc/sys/kernel/random/boot_id"), namespace.display()),
-            since_ns: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos(),
+            run: run.to_owned(),
         }
     }
 
     /// As it is in Redis.
     pub fn written(&self) -> String {
-        let Holder { host, process, whereabouts, since_ns } = self;
-        format!("{host} {process} {whereabouts} {since_ns}")
+        let Holder { host, process, whereabouts, run } = self;
+        format!("{host} {process} {whereabouts} {run}")
+    }
+
+    /// The run of a process, in what is in Redis of it.
+    pub fn run_in(written: &str) -> Option<&str> {
+        let [_, _, _, run] = written.split(' ').collect::<Vec<_>>()[..] else { return None };
+        Some(run)
     }
 
     /// Whether what is in Redis is another process that is certainly gone: one of this start of this machine. Another bus of
@@ -62,9 +67,10 @@ mod tests {
 
     #[test]
     fn only_a_process_of_this_machine_that_is_not_there_is_gone() {
-        let this = Holder::this();
+        let this = Holder::this("1");
         let of = |process: u32, whereabouts: &str| {
-            Holder { process, whereabouts: whereabouts.to_owned(), since_ns: 1, ..this.clone() }.written()
+            Holder { process, whereabouts: whereabouts.to_owned(), run: "2".to_owned(), ..this.clone() }
+                .written()
         };
         let here = &this.whereabouts;
         assert!(this.knows_to_be_gone(&of(u32::MAX, here)), "no process has this number");
@@ -72,6 +78,7 @@ mod tests {
         assert!(!this.knows_to_be_gone(&of(1, here)), "the first process is always there");
         assert!(!this.knows_to_be_gone(&of(u32::MAX, "elsewhere")), "nobody here knows");
         assert!(!this.knows_to_be_gone("text") && !this.knows_to_be_gone(""));
+        assert_eq!((Holder::run_in(&this.written()), Holder::run_in("text")), (Some("1"), None));
         assert_eq!(Holder::told("tor1 17 x 1"), "process 17 at tor1");
         assert_eq!(Holder::told("a\nb"), "a\\nb");
     }

@@ -6,9 +6,12 @@
 //! claimed for a while and again and again, so that a second agent of that name is refused. A server behind a broken
 //! network delays an agent by [`TIMEOUT`](crate::server::TIMEOUT) once: connections are opened on a thread of their own.
 
+mod access;
 mod findings;
 mod holder;
 mod keys;
+#[cfg(test)]
+mod replays;
 mod seal;
 mod session;
 mod settings;
@@ -22,7 +25,8 @@ use crate::PortName;
 use crate::exchange::DirectionState;
 use crate::findings::Findings;
 use crate::server::{Connector, ReachError};
-use ::redis::{Connection, RedisError, Script};
+use ::redis::{Connection, RedisError};
+use access::Access;
 use holder::Holder;
 use keys::Keys;
 use linkmend_diagnose::{ParameterError, excerpt};
@@ -31,7 +35,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use trust::Trust;
+use trust::{Standing, Trust};
 
 /// Keys of which it is remembered that they were complained of. Beyond these there are no more complaints.
 const COMPLAINTS_MOST: usize = 1_000;
@@ -47,13 +51,15 @@ pub struct RedisBus {
     description: String,
     keys: Keys,
     group: String,
-    script: Script,
-    claim: Script,
     holder: Holder,
     read_only: bool,
     /// Whether it is of interest what others find out about their ports.
     listens: bool,
     trust: Trust,
+    /// Who may write there, once that was found out.
+    access: Option<Access>,
+    probing: Option<Receiver<Access>>,
+    run: String,
     link: Link,
     /// Why it could not be reached the last time.
     trouble: Option<BusError>,
@@ -93,18 +99,19 @@ impl RedisBus {
     /// The first value that cannot be used.
     pub fn new(settings: &RedisSettings, agent: &str) -> Result<RedisBus, ParameterError> {
         let connector = settings.connector()?;
-        let keys = Keys::new(&settings.prefix);
+        let (keys, run) = (Keys::new(&settings.prefix), seal::run()?);
         Ok(RedisBus {
             description: format!("{}, keys {}:*", connector.describe(), keys.tag()),
             connector: Arc::new(Mutex::new(connector)),
             keys,
             group: settings::group(agent)?,
-            script: Script::new(include_str!("advance.lua")),
-            claim: Script::new(include_str!("claim.lua")),
-            holder: Holder::this(),
+            holder: Holder::this(&run),
             read_only: false,
             listens: false,
-            trust: Trust::new(settings.read_keys(agent)?, agent),
+            trust: Trust::new(settings.read_keys(agent)?, agent, &run),
+            access: None,
+            probing: None,
+            run,
             link: Link::Away,
             trouble: None,
             complaints: BTreeMap::new(),
@@ -115,6 +122,7 @@ impl RedisBus {
     #[must_use]
     pub fn read_only(mut self) -> RedisBus {
         self.read_only = true;
+        self.trust.rehearse();
         self
     }
 
@@ -200,7 +208,7 @@ impl RedisBus {
 impl Drop for RedisBus {
     fn drop(&mut self) {
         if let Link::Up(session) = &mut self.link {
-            session.release(&self.claim, &self.holder);
+            session.release();
         }
     }
 }
@@ -210,13 +218,14 @@ impl Bus for RedisBus {
         let sealed = if self.trust.has_keys() {
             ", sealed"
         } else {
-            ", unsealed: whoever may write there is believed"
+            ", unsealed: anyone who may write there is believed"
         };
         format!("{}{sealed}", self.description)
     }
 
     fn trouble(&self) -> Option<String> {
-        self.trust.trouble()
+        let access = self.access.filter(|_| !self.trust.has_keys()).and_then(Access::trouble);
+        self.trust.trouble().or(access)
     }
 
     fn put(&mut self, port: &PortName, state: DirectionState) -> Result<(), BusError> {
@@ -224,7 +233,7 @@ impl Bus for RedisBus {
             let away = || BusError { what: format!("{}: not connected", self.description), hint: None };
             return Err(self.trouble.clone().unwrap_or_else(away));
         };
-        match session.put(&self.script, &mut self.trust, port, &state) {
+        match session.put(&mut self.trust, port, &state) {
             Ok(why) if why.is_empty() => Ok(()),
             Ok(why) => {
                 self.complain(self.keys.direction(port), why);
@@ -241,14 +250,22 @@ impl Bus for RedisBus {
 
     fn poll(&mut self) -> Result<Vec<BusEvent>, BusError> {
         self.connect()?;
+        if let Some(access) = self.probing.as_ref().and_then(|probing| probing.try_recv().ok()) {
+            access.tell(self.trust.has_keys());
+            self.access = Some(access);
+        }
         let Link::Up(session) = &mut self.link else { return Ok(Vec::new()) };
-        let other = session.claim(&self.claim, &self.holder);
+        let other = session.claim(&mut self.trust, &self.holder);
         let heard = match other {
             Ok(Some(other)) => return Err(self.refuse(&other)),
-            Ok(None) => session.hear(&mut self.trust),
+            Ok(None) => session.confirm(&mut self.trust).and_then(|()| session.hear(&mut self.trust)),
             Err(error) => Err(error),
         };
         let heard = heard.map_err(|error| self.lose(&error))?;
+        if self.probing.is_none() {
+            let connector = self.connector.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            self.probing = Some(access::probe(connector, self.keys.clone(), self.run.clone()));
+        }
         let Link::Up(session) = &mut self.link else { return Ok(Vec::new()) };
         let found = if self.listens { session.listen(&mut self.trust) } else { Ok(Vec::new()) };
         let found = found.map_err(|error| self.lose(&error))?;
@@ -259,16 +276,25 @@ impl Bus for RedisBus {
         }
         for (port, state) in heard.states {
             match state {
-                Ok(state) => {
+                Ok((state, standing)) => {
                     self.complaints.remove(&self.keys.direction(&port));
-                    events.push(BusEvent::State(port, state));
+                    events.push(match standing {
+                        Standing::Live => BusEvent::State(port, state),
+                        Standing::Recorded => BusEvent::Recorded(port, state),
+                    });
                 }
                 Err(why) => self.complain(self.keys.direction(&port), why),
             }
         }
         for (agent, findings) in found {
             match findings {
-                Ok(findings) => events.push(BusEvent::Findings(agent, findings)),
+                Ok(mut findings) => {
+                    if !self.trust.has_keys() {
+                        // A number that somebody has made up must not keep the agent from being heard for ever.
+                        findings.beat = findings.beat.min(seal::number());
+                    }
+                    events.push(BusEvent::Findings(agent, findings));
+                }
                 Err(why) => self.complain(self.keys.findings(&agent), why),
             }
         }

@@ -1,22 +1,28 @@
 //! Seals: who has written what is in Redis, and when.
 //!
-//! Whoever may write to the server could otherwise speak for every agent. A seal is the agent's name, a number that increases,
-//! and an HMAC-SHA-256 (RFC 2104) of these, of what is sealed and of where it is, with the agent's key. Whoever reads it needs
-//! the same key, and so could seal as well: a key that only some agents have vouches for one of these.
+//! Anyone who may write to the server could otherwise speak for every agent. A seal is the agent's name, a number that increases,
+//! the run of the reader that it is for, and an HMAC-SHA-256 (RFC 2104) of these, of what is sealed and of where it is, with the
+//! agent's key. Anyone who can check a seal needs that key, and so could make one: a key that only some agents have vouches for
+//! one of these.
 
 use linkmend_diagnose::ParameterError;
 use ring::hmac;
+use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
+#[cfg(test)]
+use std::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Keys have as many bytes as what the hash gives; shorter ones would be weaker, and longer ones no stronger.
 const KEY_BYTES: usize = 32;
 /// The largest file of keys: those of ten thousand agents.
 const FILE_BYTES_MOST: u64 = 4 << 20;
+/// Random bytes in the name of a run.
+const RUN_BYTES: usize = 16;
 /// Stands for all agents that have no line of their own.
 const ALL: &str = "*";
 /// Of what is in Redis: it increases when the meaning of the fields changes.
@@ -30,6 +36,8 @@ pub(super) enum Kind {
     Request,
     Acknowledgement,
     Findings,
+    /// Which process has the name of an agent.
+    Claim,
 }
 
 impl Kind {
@@ -38,6 +46,7 @@ impl Kind {
             Kind::Request => "request",
             Kind::Acknowledgement => "acknowledgement",
             Kind::Findings => "findings",
+            Kind::Claim => "claim",
         }
     }
 }
@@ -57,12 +66,17 @@ pub(super) enum Doubt {
     Forged(&'static str),
 }
 
-/// Who sealed something, and the number of it.
+/// Who sealed something, the number of it, and for which run of a reader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sealed {
     pub agent: String,
     pub number: u64,
+    /// See [`run`]; [`NOBODY`] if it is for no run in particular.
+    pub reader: String,
 }
+
+/// Stands for the reader of what is sealed for nobody in particular.
+pub(super) const NOBODY: &str = "-";
 
 impl Keys {
     /// Reads a file of keys: a line for each, with the name of the agent, or `*` for all others, and 64 hexadecimal digits.
@@ -120,24 +134,23 @@ impl Keys {
         self.of.get(agent).or_else(|| self.of.get(ALL))
     }
 
-    /// The seal of an agent for a text that stands in `place`, with this number. Without a key there is none.
-    pub(super) fn seal(&self, agent: &str, number: u64, kind: Kind, place: &str, text: &str) -> String {
-        self.seal_version(VERSION, agent, number, kind, place, text)
+    /// The seal for a text that stands in `place`. Without a key of the agent there is none.
+    pub(super) fn seal(&self, by: &Sealed, kind: Kind, place: &str, text: &str) -> String {
+        self.seal_version(VERSION, by, kind, place, text)
     }
 
     /// The same of a text that this version of programs understands.
     pub(super) fn seal_version(
         &self,
         version: &str,
-        agent: &str,
-        number: u64,
+        by: &Sealed,
         kind: Kind,
         place: &str,
         text: &str,
     ) -> String {
-        let Some(key) = self.of(agent) else { return String::new() };
-        let tag = hmac::sign(key, &message(version, agent, number, kind, place, text));
-        let mut seal = format!("{agent} {number} ");
+        let Some(key) = self.of(&by.agent) else { return String::new() };
+        let tag = hmac::sign(key, &message(version, by, kind, place, text));
+        let mut seal = format!("{} {} {} ", by.agent, by.number, by.reader);
         for byte in tag.as_ref() {
             // Writing to a string does not fail.
             let _ = write!(seal, "{byte:02x}");
@@ -159,15 +172,16 @@ impl Keys {
         place: &str,
         text: &str,
     ) -> Result<Sealed, Doubt> {
-        let [agent, number, digits] = seal.split(' ').collect::<Vec<_>>()[..] else {
+        let [agent, number, reader, digits] = seal.split(' ').collect::<Vec<_>>()[..] else {
             return Err(Doubt::Forged("it has no seal"));
         };
         let (Ok(number), Some(tag)) = (number.parse(), bytes(digits)) else {
             return Err(Doubt::Forged("its seal makes no sense"));
         };
         let Some(key) = self.of(agent) else { return Err(Doubt::NoKey(agent.chars().take(80).collect())) };
-        match hmac::verify(key, &message(version, agent, number, kind, place, text), &tag) {
-            Ok(()) => Ok(Sealed { agent: agent.to_owned(), number }),
+        let by = Sealed { agent: agent.to_owned(), number, reader: reader.to_owned() };
+        match hmac::verify(key, &message(version, &by, kind, place, text), &tag) {
+            Ok(()) => Ok(by),
             Err(_) => Err(Doubt::Forged("its seal is of another key")),
         }
     }
@@ -176,14 +190,31 @@ impl Keys {
 /// A number for a seal: the time, so that a restart does not set it back.
 pub(super) fn number() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    #[cfg(test)]
+    let now = now + Duration::from_millis(tests::LATER_MS.get());
     u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// A name for a run of an agent that nobody can foresee: what was sealed for it was sealed while it runs.
+///
+/// # Errors
+/// If the system has no random numbers.
+pub(super) fn run() -> Result<String, ParameterError> {
+    let mut bytes = [0; RUN_BYTES];
+    let filled = SystemRandom::new().fill(&mut bytes);
+    filled.map_err(|_| ParameterError::new("redis", "this run", "needs random numbers of the system"))?;
+    Ok(bytes.iter().fold(String::new(), |mut name, byte| {
+        // Writing to a string does not fail.
+        let _ = write!(name, "{byte:02x}");
+        name
+    }))
+}
+
 /// All parts with their lengths, so that none can be taken for a piece of another.
-fn message(version: &str, agent: &str, number: u64, kind: Kind, place: &str, text: &str) -> Vec<u8> {
-    let (number, purpose) = (number.to_string(), format!("{PURPOSE} {version}"));
-    let mut message = Vec::with_capacity(text.len() + place.len() + 128);
-    for part in [&purpose, agent, &number, kind.name(), place, text] {
+fn message(version: &str, by: &Sealed, kind: Kind, place: &str, text: &str) -> Vec<u8> {
+    let (number, purpose) = (by.number.to_string(), format!("{PURPOSE} {version}"));
+    let mut message = Vec::with_capacity(text.len() + place.len() + 192);
+    for part in [&purpose, &by.agent, &number, &by.reader, kind.name(), place, text] {
         message.extend((part.len() as u64).to_be_bytes());
         message.extend(part.as_bytes());
     }
@@ -200,8 +231,20 @@ fn bytes(digits: &str) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        /// How much later it is in a test than by the clock.
+        pub static LATER_MS: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// It is later by so many milliseconds; the number of a seal that is made then.
+    pub fn later(ms: u64) -> u64 {
+        LATER_MS.set(LATER_MS.get() + ms);
+        number()
+    }
 
     fn keys(text: &str) -> Keys {
         Keys::parse(text).expect("keys")
@@ -214,8 +257,8 @@ mod tests {
     #[test]
     fn a_seal_holds_for_what_was_sealed_and_for_nothing_else() {
         let all = keys(&format!("# keys\n\nleaf1 {}\n* {}\n", key('1'), key('2')));
-        let seal = all.seal("leaf1", 7, Kind::Request, "{x}:leaf1/a", "text");
-        let sealed = Sealed { agent: "leaf1".to_owned(), number: 7 };
+        let sealed = Sealed { agent: "leaf1".to_owned(), number: 7, reader: "run".to_owned() };
+        let seal = all.seal(&sealed, Kind::Request, "{x}:leaf1/a", "text");
         assert_eq!(all.open(&seal, Kind::Request, "{x}:leaf1/a", "text"), Ok(sealed));
         for (kind, place, text) in [
             (Kind::Findings, "{x}:leaf1/a", "text"),
@@ -229,6 +272,7 @@ mod tests {
             "",
             "leaf1",
             &seal.replace(" 7 ", " 8 "),
+            &seal.replace(" run ", " another "),
             &seal.replace("leaf1", "leaf2"),
             &seal[..seal.len() - 1],
         ] {
@@ -237,7 +281,7 @@ mod tests {
                 "{wrong}"
             );
         }
-        // Whoever has not this agent's key can say nothing.
+        // Without this agent's key, nobody can say.
         let one = keys(&format!("leaf2 {}", key('2')));
         assert_eq!(
             one.open(&seal, Kind::Request, "{x}:leaf1/a", "text"),

@@ -5,7 +5,7 @@ use super::holder::Holder;
 use super::keys::Keys;
 use super::seal::{Kind, VERSION};
 use super::stored::{self, FIELD_BYTES_MOST, FIELDS};
-use super::trust::Trust;
+use super::trust::{Standing, Trust};
 use crate::PortName;
 use crate::exchange::{DirectionState, generation_most};
 use crate::findings::Findings;
@@ -31,9 +31,16 @@ const REREAD_INTERVAL: Duration = Duration::from_secs(60);
 /// How often it is heard what agents find out about their ports.
 const LISTEN_INTERVAL: Duration = Duration::from_secs(2);
 
+/// Agents of which it is looked with one call who has their names.
+const HOLDERS_READ_MOST: usize = 200;
 /// How long a name is held, and how often it is claimed anew. A machine that dies lets go of it after that time.
 const CLAIM_TIME: Duration = Duration::from_secs(15);
 const CLAIM_INTERVAL: Duration = Duration::from_secs(5);
+
+/// How often it is looked which runs of neighbours there are.
+const RUNS_INTERVAL: Duration = Duration::from_secs(2);
+/// Texts that may be written over before a name counts as held: a process repeats its claim every few seconds.
+const CLAIMS_TRIED_MOST: usize = 4;
 
 /// Events that were never read, in the words of XREADGROUP.
 const NEW: &str = ">";
@@ -44,11 +51,14 @@ const NAME_BYTES_MOST: usize = 2 * 255 * 4 + 1;
 /// The number of an event, and the ports that it names.
 type Event = (String, Vec<Vec<u8>>);
 
+/// A direction, or why it cannot be used.
+pub(super) type Read = Result<(DirectionState, Standing), String>;
+
 /// What one look at the server has brought.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     /// Directions that are there, or why they cannot be used.
-    pub states: Vec<(PortName, Result<DirectionState, String>)>,
+    pub states: Vec<(PortName, Read)>,
     /// Names in events and in the index that are no ports.
     pub strange: Vec<String>,
     /// Whether these are all directions.
@@ -73,6 +83,10 @@ pub(super) struct Session {
     claimed_at: Option<Instant>,
     /// When it was heard last what agents find out.
     listened_at: Option<Instant>,
+    /// When it was looked last which runs of neighbours there are.
+    runs_at: Option<Instant>,
+    /// What was written last to say that this process has the agent's name.
+    claimed: String,
     scripts: Scripts,
 }
 
@@ -82,6 +96,10 @@ struct Scripts {
     scan: Script,
     read: Script,
     forget: Script,
+    claim: Script,
+    holders: Script,
+    advance: Script,
+    latest: Script,
 }
 
 impl Session {
@@ -96,11 +114,17 @@ impl Session {
             read_only,
             claimed_at: None,
             listened_at: None,
+            runs_at: None,
+            claimed: String::new(),
             scripts: Scripts {
                 events: Script::new(include_str!("events.lua")),
                 scan: Script::new(include_str!("scan.lua")),
                 read: Script::new(include_str!("read.lua")),
                 forget: Script::new(include_str!("forget.lua")),
+                claim: Script::new(include_str!("claim.lua")),
+                holders: Script::new(include_str!("holders.lua")),
+                advance: Script::new(include_str!("advance.lua")),
+                latest: Script::new(include_str!("latest.lua")),
             },
         }
     }
@@ -123,46 +147,81 @@ impl Session {
     }
 
     /// Claims the agent's name, if it is time for that; another process that has it.
-    pub fn claim(&mut self, script: &Script, holder: &Holder) -> Result<Option<String>, RedisError> {
+    pub fn claim(&mut self, trust: &mut Trust, holder: &Holder) -> Result<Option<String>, RedisError> {
         if self.read_only || self.claimed_at.is_some_and(|at| at.elapsed() < CLAIM_INTERVAL) {
             return Ok(None);
         }
-        let mut other = self.hold(script, holder, CLAIM_TIME, "")?;
-        if holder.knows_to_be_gone(&other) {
-            let gone = other;
-            other = self.hold(script, holder, CLAIM_TIME, &gone)?;
+        let place = self.keys.agent(&self.group);
+        let claim = trust.seal_claim(&place, holder);
+        let mut over = vec![std::mem::replace(&mut self.claimed, claim)];
+        for _ in 0..CLAIMS_TRIED_MOST {
+            let written = self.hold(CLAIM_TIME, &over)?;
+            if written.is_empty() {
+                break;
+            }
+            let written = String::from_utf8_lossy(&written).into_owned();
+            if let Some(other) = trust.other_holder(&place, holder, &written) {
+                (self.claimed_at, self.read_at) = (None, None);
+                return Ok(Some(other));
+            }
+            over.push(written);
         }
-        if other.is_empty() {
-            self.claimed_at = Some(Instant::now());
-            return Ok(None);
-        }
-        (self.claimed_at, self.read_at) = (None, None);
-        Ok(Some(other))
+        // Somebody who writes there all the time, and is no agent, does not keep this one from speaking.
+        self.claimed_at = Some(Instant::now());
+        Ok(None)
     }
 
     /// Lets go of the name, so that nobody has to wait for it.
-    pub fn release(&mut self, script: &Script, holder: &Holder) {
+    pub fn release(&mut self) {
         if self.claimed_at.take().is_some() {
-            let _ = self.hold(script, holder, Duration::ZERO, "");
+            let _ = self.hold(Duration::ZERO, &[]);
         }
     }
 
-    fn hold(
-        &mut self,
-        script: &Script,
-        holder: &Holder,
-        time: Duration,
-        gone: &str,
-    ) -> Result<String, RedisError> {
+    fn hold(&mut self, time: Duration, over: &[String]) -> Result<Vec<u8>, RedisError> {
         let milliseconds = time.as_millis().to_string();
-        let mut call = script.key(self.keys.agent(&self.group));
-        call.arg(holder.written()).arg(milliseconds).arg(gone).invoke(&mut self.connection)
+        let mut call = self.scripts.claim.key(self.keys.agent(&self.group));
+        call.arg(&self.claimed).arg(milliseconds).arg(over).invoke(&mut self.connection)
+    }
+
+    /// Seals what this agent asks for once more for neighbours that have been restarted, if it is time to look for these.
+    pub fn confirm(&mut self, trust: &mut Trust) -> Result<(), RedisError> {
+        let is_early = self.runs_at.is_some_and(|at| at.elapsed() < RUNS_INTERVAL);
+        if self.read_only || is_early || !trust.has_keys() {
+            return Ok(());
+        }
+        self.runs_at = Some(Instant::now());
+        let readers: Vec<String> = trust.readers().into_iter().collect();
+        for some in readers.chunks(HOLDERS_READ_MOST) {
+            self.look_for_runs(trust, some)?;
+        }
+        for reader in readers {
+            for (port, request) in trust.to_seal_for(&reader) {
+                self.put(trust, &port, &DirectionState { request: Some(request), acknowledgement: None })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks which runs of these agents there are.
+    fn look_for_runs(&mut self, trust: &mut Trust, agents: &[String]) -> Result<(), RedisError> {
+        let mut call = self.scripts.holders.prepare_invoke();
+        for agent in agents {
+            call.key(self.keys.agent(agent));
+        }
+        let written: Vec<Vec<u8>> = call.invoke(&mut self.connection)?;
+        for (agent, written) in agents.iter().zip(written) {
+            let written = String::from_utf8_lossy(&written);
+            if trust.hear_claim(&self.keys.agent(agent), agent, &written) {
+                tracing::debug!("{agent} has been started anew");
+            }
+        }
+        Ok(())
     }
 
     /// Writes what is not older than what is known; the answer is empty, or why the key cannot be used.
     pub fn put(
         &mut self,
-        script: &Script,
         trust: &mut Trust,
         port: &PortName,
         state: &DirectionState,
@@ -178,6 +237,9 @@ impl Session {
             Ok(written) => written,
             Err(why) => return Ok(why),
         };
+        if let Some(reader) = trust.unknown_reader(port, state.request.as_ref()) {
+            self.look_for_runs(trust, &[reader])?;
+        }
         let place = self.keys.direction(port);
         let mut seal = |kind: Kind, written: &mut [String; 2]| {
             let seal = if written[1].is_empty() { None } else { trust.seal(&place, port, kind, &written[1]) };
@@ -189,7 +251,8 @@ impl Session {
         };
         let request_seal = seal(Kind::Request, &mut request);
         let acknowledgement_seal = seal(Kind::Acknowledgement, &mut acknowledgement);
-        let mut call = script.key(&place);
+        let advance = self.scripts.advance.clone();
+        let mut call = advance.key(&place);
         call.key(&self.keys.index).key(&self.keys.events);
         call.arg(VERSION).arg(port.to_string()).arg(EVENTS_KEPT).arg(generation_most(now()));
         call.arg(&request).arg(request_seal).arg(&acknowledgement).arg(acknowledgement_seal);
@@ -255,10 +318,8 @@ impl Session {
     /// Makes the group if it is not there, and then reads all directions: what changes meanwhile is an event of the group.
     fn hear_all(&mut self, trust: &mut Trust) -> Result<Heard, RedisError> {
         if self.read_only {
-            let mut latest = cmd("XREVRANGE");
-            latest.arg(&self.keys.events).arg("+").arg("-").arg("COUNT").arg(1);
-            let latest: Vec<(String, Value)> = latest.query(&mut self.connection)?;
-            self.from = latest.into_iter().next().map_or_else(|| "0".to_owned(), |(id, _)| id);
+            let latest = self.scripts.latest.key(&self.keys.events).invoke(&mut self.connection);
+            self.from = latest?;
         } else {
             self.make_group()?;
         }
@@ -331,7 +392,7 @@ impl Session {
                 let parts = parts.ok().flatten();
                 let state = if trust.refuses(&place, &port, parts.as_ref(), &why) {
                     self.take_out(&place)?;
-                    Ok(DirectionState::default())
+                    Ok((DirectionState::default(), Standing::Live))
                 } else {
                     Err(why)
                 };
@@ -340,9 +401,10 @@ impl Session {
             }
             match parts {
                 Ok(Some(mut parts)) => {
-                    let forged = trust.judge(&place, &port, &mut parts);
+                    let (forged, standing) = trust.judge(&place, &port, &mut parts);
                     self.forget(&place, forged)?;
-                    heard.states.push((port, parts.state(generation_most(now()))));
+                    let state = parts.state(generation_most(now()));
+                    heard.states.push((port, state.map(|state| (state, standing))));
                 }
                 Ok(None) => (),
                 Err(why) => heard.states.push((port, Err(why))),

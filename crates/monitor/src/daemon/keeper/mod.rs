@@ -9,7 +9,7 @@ use crate::actuator::{self, Stop};
 use crate::agent::{Decision, DisabledStatus, HeldStatus, PlanStatus, PlanVerdict};
 use crate::exchange::Directions;
 use crate::memory;
-use crate::planning::{Guard, GuardSettings, Known, Planned, Planner, Verdict};
+use crate::planning::{BREAK_S, Guard, GuardSettings, Known, Planned, Planner, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::Command;
@@ -63,6 +63,8 @@ pub(super) struct Keeper {
     unsure: BTreeSet<[PortName; 2]>,
     unplaced: BTreeSet<String>,
     unheard: BTreeSet<[PortName; 2]>,
+    /// Why nothing can be confirmed, if plans take too long for that.
+    stalled: Option<String>,
 }
 
 /// Seconds since 1970: limits must hold across restarts.
@@ -95,6 +97,7 @@ impl Keeper {
             unsure: BTreeSet::new(),
             unplaced: BTreeSet::new(),
             unheard: BTreeSet::new(),
+            stalled: None,
         }
     }
 
@@ -126,7 +129,9 @@ impl Keeper {
     /// Plans, and carries it out.
     fn plan(&mut self, known: &Known) {
         let directions = &known.directions;
+        let begun = Instant::now();
         let Planned { disable, returned, unsure, unplaced } = self.planner.plan(known);
+        self.note_time(begun.elapsed());
         self.name_what_is_not_planned_for(unplaced.iter().map(ToString::to_string), directions);
         for ports in returned {
             self.take_back(ports);
@@ -158,6 +163,23 @@ impl Keeper {
         }
         self.name_what_is_unsure(&unsure);
         self.show(&named, unsure);
+    }
+
+    /// Says once that planning takes so long that nothing can be confirmed: what is known is too old by then.
+    fn note_time(&mut self, took: Duration) {
+        let stalled = (took.as_secs() >= BREAK_S && !matches!(self.hands, Hands::None)).then(|| {
+            format!(
+                "a plan takes {} s here, and nothing is disabled by what was known {BREAK_S} s ago or earlier; plan for a smaller \
+                 network, or on a faster machine",
+                took.as_secs()
+            )
+        });
+        match &stalled {
+            Some(text) if self.stalled.is_none() => tracing::warn!("{text}"),
+            None if self.stalled.is_some() => tracing::info!("plans are made in time again"),
+            _ => {}
+        }
+        self.stalled = stalled;
     }
 
     /// Says once of each link why nothing is done about it.
@@ -368,7 +390,8 @@ impl Keeper {
             unsure: true,
         });
         let trouble = self.failed.values().next().map(|(_, error)| error.clone());
-        let status = PlanStatus { disabled: disabled.collect(), held: held.chain(unsure).collect(), trouble };
+        let (disabled, held) = (disabled.collect(), held.chain(unsure).collect());
+        let status = PlanStatus { disabled, held, trouble, stalled: self.stalled.clone() };
         *self.status.lock().unwrap_or_else(PoisonError::into_inner) = status;
     }
 }

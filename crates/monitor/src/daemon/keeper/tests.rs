@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::exchange::{DirectionState, Protection, Request};
-use crate::findings::{Finding, PortFinding};
+use crate::findings::{Counted, Finding, PortFinding};
 use crate::planning::{GuardMemory, PlannerSettings};
 use linkmend_dataplane::config::ProtectMode;
 use linkmend_topology::file::{TopologyFileOptions, parse_topology};
@@ -29,7 +29,7 @@ fn asked(generation: u64, loss_rate: Option<f64>) -> Known {
     let state = DirectionState { request: Some(request), acknowledgement: None };
     let port: PortName = "leaf1/a".parse().expect("a port");
     let finding = if loss_rate.is_some() { Finding::Corrupting } else { Finding::Healthy };
-    let finding = PortFinding { finding, sender: None, calm_s: 1_000 };
+    let finding = PortFinding { calm_s: 1_000, ..PortFinding::new(finding, None) };
     let findings = BTreeMap::from([(port.clone(), finding)]);
     let now = now_s();
     Known { at_s: now, heard_at_s: now, directions: Directions::from([(port, state)]), findings }
@@ -40,9 +40,15 @@ fn confirm(keeper: &mut Keeper, generation: u64) {
     for ago in [10, 0] {
         let mut known = asked(generation, Some(1e-2));
         (known.at_s, known.heard_at_s) = (known.at_s - ago, known.at_s - ago);
-        known.findings.values_mut().for_each(|of| of.calm_s = 0);
+        corrupt(&mut known, 10 - ago);
         keeper.plan(&known);
     }
+}
+
+/// Its port has counted corrupted frames for so many seconds, up to now.
+fn corrupt(known: &mut Known, seconds: u64) {
+    let counted = Counted { frames: 1_000 * seconds, corrupted: 10 * seconds, corrupted_polls: seconds };
+    known.findings.values_mut().for_each(|of| (of.calm_s, of.counted) = (0, Some(counted)));
 }
 
 /// A keeper with a program that writes down what it is told, and that fails while there is a file `broken`.
@@ -178,8 +184,29 @@ fn what_was_known_before_a_pause_disables_nothing() {
     for ago in [36, 26] {
         let mut known = asked(1, Some(1e-2));
         (known.at_s, known.heard_at_s) = (known.at_s - ago, known.at_s - ago);
-        known.findings.values_mut().for_each(|of| of.calm_s = 0);
+        corrupt(&mut known, 36 - ago);
         paused.plan(&known);
     }
     assert_eq!(told(folder.path()).len(), 0);
+}
+
+/// It was never disabled, and nobody was told why.
+#[test]
+fn a_plan_that_takes_too_long_is_said_and_disables_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let confirmed = GuardSettings { confirmation: Duration::ZERO, ..GuardSettings::default() };
+    let mut slow = keeper(folder.path(), confirmed);
+    slow.note_time(Duration::from_secs(25));
+    slow.show(&BTreeSet::new(), Vec::new());
+    let said = status(&slow).stalled.expect("said");
+    assert!(said.contains("25 s"), "{said}");
+    // As long as the plan has taken, what it was made of has grown old.
+    for ago in [60, 30] {
+        let mut known = asked(1, Some(1e-2));
+        (known.at_s, known.heard_at_s) = (known.at_s - ago, known.at_s - ago);
+        corrupt(&mut known, 60 - ago);
+        slow.plan(&known);
+    }
+    assert_eq!(told(folder.path()).len(), 0);
+    assert_eq!(status(&slow).stalled, None, "these were made in time");
 }

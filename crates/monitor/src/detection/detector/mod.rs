@@ -5,6 +5,7 @@ use super::flaps::Flaps;
 use super::settings::Settings;
 use super::window::{Stretch, Window};
 use crate::counters::{Difference, Increment, Irregularity, Reading};
+use crate::findings::Counted;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -82,6 +83,10 @@ pub struct Detector {
     former: Option<f64>,
     /// What arrived since corruption was seen last, or since the port came up.
     calm: Stretch,
+    /// The same of all readings of this monitor, whatever one before a restart knew.
+    clean: Stretch,
+    /// All that this monitor has seen.
+    counted: Counted,
     healthy_since: Option<Duration>,
     doublings: u32,
     /// When the reading before the latest was made: what was counted since came later.
@@ -92,11 +97,11 @@ pub struct Detector {
 
 impl Detector {
     /// The link was found corrupting at this rate by a monitor before a restart. It counts as corrupting until the
-    /// hold-down has passed.
-    pub fn resume(&mut self, loss_rate: f64, now: Duration) {
+    /// hold-down has passed. Rates at which nothing is protected have been found by nobody.
+    pub fn resume(&mut self, settings: &Settings, loss_rate: f64, now: Duration) {
         (self.former, self.evidence) = (None, None);
         self.state = State::Corrupting;
-        self.loss_rate = loss_rate;
+        self.loss_rate = loss_rate.max(settings.activate);
         self.calm = Stretch { since: now, ..Stretch::default() };
     }
 
@@ -118,12 +123,17 @@ impl Detector {
         if let Some(why) = self.flaps.handle_reading(settings, now, since, &reading, flapped) {
             // Time in which nothing could be seen is no time without corruption.
             self.calm = Stretch { since: now, ..Stretch::default() };
+            self.clean = self.calm;
             if !self.state.corrupts() {
                 self.window.clear();
             }
             return Err(why);
         }
         let increment = outcome?;
+        self.note_clean(settings, since.unwrap_or(now), now, increment);
+        self.counted.frames = self.counted.frames.saturating_add(increment.frames);
+        self.counted.corrupted = self.counted.corrupted.saturating_add(increment.corrupted);
+        self.counted.corrupted_polls += u64::from(increment.corrupted > 0);
         self.window.push(since.unwrap_or(now), increment);
         self.window.forget_before(now.saturating_sub(settings.window_time));
         let to = if let Some(former) = self.former {
@@ -138,6 +148,7 @@ impl Detector {
 
     /// The port is down. It neither corrupts nor is healthy: what its link does now is seen when it is up again.
     pub fn handle_down(&mut self) -> Option<Change> {
+        self.clean = Stretch::default();
         if self.state.corrupts() {
             self.former = Some(std::mem::take(&mut self.loss_rate));
         }
@@ -162,6 +173,11 @@ impl Detector {
     /// The loss rate to protect against; 0 unless the link corrupts.
     pub fn loss_rate(&self) -> f64 {
         self.loss_rate
+    }
+
+    /// All that was counted in readings that could be compared.
+    pub fn counted(&self) -> Counted {
+        self.counted
     }
 
     /// Share of corrupted frames among the latest [`Settings::window_frames`]; `None` before frames have come.
@@ -250,6 +266,26 @@ impl Detector {
             }
         }
         if self.is_over(settings, now, self.loss_rate) { self.end(now) } else { self.state }
+    }
+
+    /// Adds to what this monitor has seen without corruption.
+    fn note_clean(&mut self, settings: &Settings, since: Duration, now: Duration, increment: Increment) {
+        if self.clean == Stretch::default() {
+            self.clean.since = since;
+        }
+        self.clean.frames = self.clean.frames.saturating_add(increment.frames);
+        self.clean.corrupted = self.clean.corrupted.saturating_add(increment.corrupted);
+        if increment.corrupted > 0 && self.clean.loss_rate() > Some(settings.deactivate) {
+            self.clean = Stretch { since: now, ..Stretch::default() };
+        }
+    }
+
+    /// Whether this monitor has seen for the hold-down that nothing is corrupted, in as many frames as would have shown any rate
+    /// that links are protected against.
+    pub fn rules_out_corruption(&self, settings: &Settings) -> bool {
+        let seen = self.polled.unwrap_or_default().saturating_sub(self.clean.since);
+        let frames = -libm::log(settings.false_alarm) / settings.activate;
+        seen >= self.hold_down(settings) && self.clean.frames as f64 >= frames
     }
 
     /// Adds to the time without corruption, or begins it anew; whether it began anew.

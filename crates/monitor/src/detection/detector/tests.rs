@@ -218,7 +218,7 @@ fn a_port_that_is_down_does_not_corrupt_and_is_in_doubt_when_it_is_up_again() {
 fn a_restarted_monitor_goes_on_where_it_was() {
     let mut port = Port::new();
     port.detector = Detector::default();
-    port.detector.resume(1e-3, port.now);
+    port.detector.resume(&port.settings, 1e-3, port.now);
     assert_eq!(port.poll(25_000, 0), Err(Irregularity::First));
     assert_eq!(port.until(State::Healthy, 99, |_| (25_000, 0)), 59);
 }
