@@ -4,6 +4,8 @@
 
 mod access;
 mod bus;
+mod hostile;
+mod pod;
 mod proxy;
 mod replays;
 mod server;
