@@ -5,6 +5,7 @@
 use super::emphasis::{Mark, Stroke, draw_node, draw_stroke};
 use super::frame::{TEXT, px};
 use super::legend::{self, Key};
+use super::node_labels::{self, Naming, SMALL, UPRIGHT_GAP};
 use super::{Drawing, Figure, WIDTH, labels};
 use crate::table::{Cell, Column, Table};
 use maud::{Markup, html};
@@ -14,10 +15,6 @@ const BUNDLE_GAP: f64 = 84.0;
 const NODE_HEIGHT: f64 = 15.0;
 const NODE_WIDTH_MAX: f64 = 64.0;
 const NODE_WIDTH_MIN: f64 = 2.0;
-/// Text of nodes and bundles, as the class `lm-small` has it.
-const SMALL: f64 = 11.0;
-/// If fewer than every tenth label fits, none is shown.
-const MAX_STRIDE: usize = 10;
 const LABEL_MARGIN_MAX: f64 = 150.0;
 
 /// A place in a layered graph: layer from the bottom, node from the left.
@@ -168,10 +165,21 @@ impl<'a> Layout<'a> {
         if self.graph.bundles.is_empty() { 0.0 } else { BUNDLE_GAP }
     }
 
-    /// Ordinate of a layer's middle; the highest layer is at the top.
+    /// Ordinate of a layer's middle; the highest layer is at the top. Upright names have their room above their layer.
     fn y(&self, layer: usize) -> f64 {
         let from_top = self.graph.layers.len().saturating_sub(layer + 1);
-        self.top + self.bundle_height() + NODE_HEIGHT / 2.0 + 6.0 + from_top as f64 * LAYER_GAP
+        let names: f64 =
+            (layer.max(1)..self.graph.layers.len()).map(|above| self.naming(above).height()).sum();
+        self.top + self.bundle_height() + NODE_HEIGHT / 2.0 + 6.0 + from_top as f64 * LAYER_GAP + names
+    }
+
+    fn names(&self, layer: usize) -> Vec<&str> {
+        let nodes = self.graph.layers.get(layer).map_or(&[][..], |layer| &layer.nodes);
+        nodes.iter().map(|node| node.label.as_str()).collect()
+    }
+
+    fn naming(&self, layer: usize) -> Naming {
+        node_labels::naming(&self.names(layer), layer == 0, self.pitch(layer), self.node_width(layer))
     }
 
     /// Space for each node of a layer.
@@ -185,17 +193,27 @@ impl<'a> Layout<'a> {
     }
 
     fn node_width(&self, layer: usize) -> f64 {
-        (self.pitch(layer) * 0.8).clamp(NODE_WIDTH_MIN, NODE_WIDTH_MAX)
+        let usual = (self.pitch(layer) * 0.8).clamp(NODE_WIDTH_MIN, NODE_WIDTH_MAX);
+        node_labels::node_width(&self.names(layer), self.pitch(layer), usual)
     }
 
     fn exists(&self, (layer, node): Place) -> bool {
         self.graph.layers.get(layer).is_some_and(|layer| node < layer.nodes.len())
     }
 
-    /// The line of an edge, from the upper side of its lower node to the lower side of its upper node.
+    /// The line of an edge, from the upper side of its lower node to the lower side of its upper node. Within a layer it is
+    /// an arc between the layers.
     fn line(&self, edge: &Edge) -> Option<String> {
         if !self.exists(edge.from) || !self.exists(edge.to) {
             return None;
+        }
+        if edge.from.0 == edge.to.0 {
+            let (one, other) = (self.x(edge.from), self.x(edge.to));
+            let side = if edge.from.0 == 0 { -1.0 } else { 1.0 };
+            let y = self.y(edge.from.0) + side * NODE_HEIGHT / 2.0;
+            let depth = y + side * (24.0 + (other - one).abs() * 0.08).min(60.0);
+            let middle = px(f64::midpoint(one, other));
+            return Some(format!("M{} {}Q{middle} {} {} {}", px(one), px(y), px(depth), px(other), px(y)));
         }
         let (lower, upper) =
             if edge.from.0 <= edge.to.0 { (edge.from, edge.to) } else { (edge.to, edge.from) };
@@ -204,8 +222,7 @@ impl<'a> Layout<'a> {
     }
 
     fn height(&self) -> f64 {
-        let rows = self.graph.layers.len().saturating_sub(1) as f64;
-        self.top + self.bundle_height() + rows * LAYER_GAP + NODE_HEIGHT + 34.0
+        self.y(0) + self.naming(0).height() + NODE_HEIGHT / 2.0 + 28.0
     }
 }
 
@@ -276,28 +293,48 @@ impl Layout<'_> {
     }
 
     fn draw_layer(&self, index: usize, layer: &Layer) -> Markup {
-        let (y, width) = (self.y(index), self.node_width(index));
-        let widest = layer.nodes.iter().map(|node| labels::width(&node.label, SMALL)).fold(0.0, f64::max);
-        // Where not every label has room, every second one may, or every fifth.
-        let stride = ((widest + 4.0) / self.pitch(index)).ceil().max(1.0) as usize;
-        // Names of upper layers would lie on the edges below them, so they go where the node is wide enough.
-        let inside = widest + 6.0 <= width;
-        let label_y = if inside { y + 4.0 } else { y + NODE_HEIGHT / 2.0 + 12.0 };
+        let (y, width, naming) = (self.y(index), self.node_width(index), self.naming(index));
         html! {
             text.lm-muted x="4" y=(px(y + 4.0)) { (labels::fit(&layer.label, TEXT, self.left - 10.0)) }
             @for (place, node) in layer.nodes.iter().enumerate() {
                 @let x = self.x((index, place));
                 (draw_node(node.mark, (x - width / 2.0, y - NODE_HEIGHT / 2.0), (width, NODE_HEIGHT), &node.tooltip))
-                @if place % stride == 0 && stride <= MAX_STRIDE && (inside || index == 0) {
-                    @let class = match node.mark {
-                        _ if !inside => "lm-small lm-muted lm-middle",
-                        Some(Mark::Outlined(_)) => "lm-small lm-middle",
-                        _ => "lm-small lm-middle lm-on-fill",
-                    };
-                    text class=(class) x=(px(x)) y=(px(label_y)) pointer-events="none" { (node.label) }
-                }
+            }
+            @for (place, node) in layer.nodes.iter().enumerate().filter(|(place, _)| naming.shows(*place)) {
+                (draw_name(node, naming, (self.x((index, place)), y), index == 0))
             }
         }
+    }
+}
+
+/// The name of a node whose middle is at `x` and `y`.
+fn draw_name(node: &Node, naming: Naming, (x, y): (f64, f64), is_lowest: bool) -> Markup {
+    let text = naming.text(&node.label);
+    let edge = NODE_HEIGHT / 2.0;
+    match naming {
+        Naming::Inside => {
+            let class = match node.mark {
+                Some(Mark::Outlined(_)) => "lm-small lm-middle",
+                _ => "lm-small lm-middle lm-on-fill",
+            };
+            html! { text class=(class) x=(px(x)) y=(px(y + 4.0)) pointer-events="none" { (text) } }
+        }
+        Naming::Level { .. } => {
+            let y = px(y + edge + 12.0);
+            html! { text.lm-small.lm-muted.lm-middle x=(px(x)) y=(y) pointer-events="none" { (text) } }
+        }
+        // Edges pass behind the names of middle layers, which `lm-value` keeps readable.
+        Naming::Upright { .. } => {
+            let (class, y) = if is_lowest {
+                ("lm-small lm-value lm-end", y + edge + UPRIGHT_GAP)
+            } else {
+                ("lm-small lm-value", y - edge - UPRIGHT_GAP)
+            };
+            let (x, y) = (px(x + 4.0), px(y));
+            let turn = format!("rotate(-90 {x} {y})");
+            html! { text class=(class) x=(x) y=(y) transform=(turn) pointer-events="none" { (text) } }
+        }
+        Naming::Nowhere => html! {},
     }
 }
 
@@ -386,6 +423,22 @@ mod tests {
         assert!(!svg.contains("a to c"), "{svg}");
         assert_eq!(plot.to_csv(), "From,To,What\nb,c,b & c\nc,top,second\n");
         assert_eq!(plot.description(), "3 nodes in 2 layers; 2 edges stand out.");
+    }
+
+    /// Names that have no room in a row of nodes stand upright above it, and the layers below move down.
+    #[test]
+    fn every_node_of_an_upper_layer_is_named() {
+        let mut graph = LayeredGraph::new("").layer("low").layer("high");
+        graph.push_node(0, "leaf1", "", None);
+        for spine in 0..24 {
+            graph.push_node(1, format!("spine{spine}.dc1.example.com"), "", None);
+        }
+        graph.push_edge((1, 0), (1, 5), "peers", Some(DOWN));
+        let svg = Plot::from(graph).to_svg();
+        for spine in 0..24 {
+            assert!(svg.contains(&format!(">spine{spine}.dc1.example.com</text>")), "{svg}");
+        }
+        assert!(svg.contains("rotate(-90") && svg.contains("Q"), "{svg}");
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod labels;
 mod layered;
 mod legend;
 mod marks;
+mod node_labels;
 mod palette;
 mod scale;
 mod scatter;

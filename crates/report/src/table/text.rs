@@ -20,6 +20,9 @@ const INDENT: &str = "  ";
 /// number is another number.
 const LONGEST_WORD: usize = 14;
 
+/// Separates the ends in the name of a link.
+const BETWEEN: &str = "--";
+
 /// No table is readable below this width, and comfy-table would write one letter to a line.
 const MIN_WIDTH: usize = 20;
 
@@ -29,13 +32,13 @@ pub(super) fn render(table: &Table, width: usize, colour: bool) -> String {
     if !table.title.is_empty() {
         push_wrapped(&mut text, &table.title, width, if colour { Some("1") } else { None });
     }
-    let least = |whole_names| -> Vec<usize> {
-        (0..table.columns.len()).map(|index| least_width(table, index, whole_names)).collect()
-    };
     let fits = |least: &Vec<usize>| least.iter().map(|width| width + GAP).sum::<usize>() <= width;
-    let least = Some(least(true)).filter(fits).or_else(|| Some(least(false)).filter(fits));
-    text.push_str(&match least {
-        Some(least) => grid(table, width, colour, &least),
+    let fitting = [Names::Whole, Names::InHalves, Names::InPieces].into_iter().find_map(|names| {
+        let least = (0..table.columns.len()).map(|index| least_width(table, index, names)).collect();
+        Some((names, Some(least).filter(fits)?))
+    });
+    text.push_str(&match fitting {
+        Some((names, least)) => grid(table, width, colour, names, &least),
         None => records(table, colour),
     });
     if let Some(note) = &table.note {
@@ -44,7 +47,17 @@ pub(super) fn render(table: &Table, width: usize, colour: bool) -> String {
     text
 }
 
-fn grid(table: &Table, width: usize, colour: bool, least: &[usize]) -> String {
+/// How columns of names are made to fit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Names {
+    Whole,
+    /// A link's ends have a line each.
+    InHalves,
+    /// Broken anywhere.
+    InPieces,
+}
+
+fn grid(table: &Table, width: usize, colour: bool, names: Names, least: &[usize]) -> String {
     if table.columns.is_empty() {
         return String::new();
     }
@@ -67,7 +80,11 @@ fn grid(table: &Table, width: usize, colour: bool, least: &[usize]) -> String {
     for row in &table.rows {
         grid.add_row(table.columns.iter().enumerate().map(|(index, column)| {
             let cell = row.get(index).unwrap_or(&empty);
-            let text = comfy_table::Cell::new(cell.display(column.unit));
+            let mut text = cell.display(column.unit);
+            if column.unbroken && names != Names::Whole {
+                text = halves(&text).join("\n");
+            }
+            let text = comfy_table::Cell::new(text);
             toned(text, cell.tone_of()).set_alignment(alignment(column.alignment))
         }));
     }
@@ -80,16 +97,30 @@ fn grid(table: &Table, width: usize, colour: bool, least: &[usize]) -> String {
 }
 
 /// The width below which a number, an ordinary word, or any name in a column would be broken.
-fn least_width(table: &Table, index: usize, whole_names: bool) -> usize {
+fn least_width(table: &Table, index: usize, names: Names) -> usize {
     let column = &table.columns[index];
     let cells = table.rows.iter().filter_map(|row| row.get(index));
     let longest_word = |text: &str| text.split_whitespace().map(length).max().unwrap_or(0).min(LONGEST_WORD);
     let width = |cell: &Cell| match cell.content() {
-        Content::Text(text) if whole_names && column.unbroken => length(text),
+        Content::Text(text) if names == Names::Whole && column.unbroken => length(text),
+        Content::Text(text) if names == Names::InHalves && column.unbroken => {
+            halves(text).into_iter().map(length).max().unwrap_or(0)
+        }
         Content::Text(text) => longest_word(text),
         Content::Number { .. } | Content::Missing => length(&cell.display(column.unit)),
     };
     cells.map(width).max().unwrap_or(0).max(longest_word(&column.header))
+}
+
+/// The name of a link in two: up to the separator of its ends, and from there on. Other names stay whole.
+fn halves(name: &str) -> Vec<&str> {
+    match name.find(BETWEEN) {
+        Some(place) if place > 0 => {
+            let (one, other) = name.split_at(place + BETWEEN.len());
+            if other.is_empty() { vec![one] } else { vec![one, other] }
+        }
+        _ => vec![name],
+    }
 }
 
 /// One cell per line, for terminals that are too narrow for the columns side by side.
