@@ -4,6 +4,7 @@ use super::App;
 use super::history::History;
 use crate::commands::status::failover_lines;
 use linkmend_dataplane::report::{BufferReport, FallbackLevel, Mode, TransmitState};
+use linkmend_diagnose::printable;
 use linkmend_report::quantity::{bytes, count, duration, loss_rate, rate};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -70,7 +71,7 @@ fn cells(link: &History) -> Vec<Cell<'static>> {
     let after = Cell::from(share(rates.loss_after));
     let lossy = rates.loss_after.is_some_and(|loss| loss > 0.0);
     vec![
-        Cell::from(report.name.clone()),
+        Cell::from(printable(&report.name).into_owned()),
         Cell::from(sending(link)).style(state_style(link)),
         Cell::from(rate(rates.tx_bps)),
         Cell::from(rate(rates.rx_bps)),
@@ -120,7 +121,7 @@ fn draw_detail(frame: &mut Frame<'_>, area: Rect, link: &History) {
     let latency = &report.recovery_latency_ns;
     let counters = &report.counters;
     let state = match &report.gone {
-        Some(why) => why.clone(),
+        Some(why) => printable(why).into_owned(),
         None => {
             format!("receiving {}, peer {peer}, fallback {}", report.receive_state, report.fallback_level)
         }
@@ -165,6 +166,7 @@ fn draw_detail(frame: &mut Frame<'_>, area: Rect, link: &History) {
         lines.push(field(label, &text));
     }
     let title = format!(" {}: {} <-> {} ", report.name, report.inner.interface, report.link.interface);
+    let title = printable(&title).into_owned();
     frame.render_widget(Paragraph::new(lines).block(Block::bordered().title(title)), area);
 }
 
@@ -190,14 +192,16 @@ fn draw_plot(frame: &mut Frame<'_>, area: Rect, link: &History, interval_s: f64)
 
 fn draw_foot(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let line = match &app.trouble {
-        Some(trouble) => Line::from(format!("no answer: {trouble}")).style(Style::new().fg(Color::Red)),
+        Some(trouble) => {
+            Line::from(format!("no answer: {}", printable(trouble))).style(Style::new().fg(Color::Red))
+        }
         None => Line::from("q quit   up/down choose   r reset extremes   p pause").dim(),
     };
     frame.render_widget(line, area);
 }
 
 fn field(label: &str, value: &str) -> Line<'static> {
-    Line::from(format!("{label:<10} {value}"))
+    Line::from(format!("{label:<10} {}", printable(value)))
 }
 
 fn fill(buffer: BufferReport, bound: Option<u64>) -> String {
@@ -261,6 +265,23 @@ mod tests {
     #[test]
     fn it_fits_80_by_24() {
         expect_test::expect_file!["../../../tests/golden/top.txt"].assert_eq(&screen(&app(), 80, 24));
+    }
+
+    /// A terminal would obey some of these characters, and the others would be dropped: two names would look the same.
+    #[test]
+    fn names_that_deceive_are_shown_escaped() {
+        let mut app = app();
+        let report = LinkReport {
+            name: "up\u{202e}link\u{1b}[2J".to_owned(),
+            gone: Some("its\u{200b} end".to_owned()),
+            ..LinkReport::default()
+        };
+        app.take(vec![report], Instant::now());
+        app.trouble = Some("no\u{9b}2J answer".to_owned());
+        let shown = screen(&app, 120, 24);
+        for escaped in [r"up\u202elink\u001b[2J", r"its\u200b end", r"no\u009b2J answer"] {
+            assert!(shown.contains(escaped), "{escaped} is missing:\n{shown}");
+        }
     }
 
     #[test]
