@@ -280,7 +280,7 @@ fn a_trace_that_is_written_is_opened_again_as_the_same() {
     assert!(!trace.events().is_empty());
     for name in ["a.csv", "a.parquet"] {
         let path = directory.path().join(name);
-        write_trace(&trace, &topology, &path).unwrap();
+        write_trace(&trace, &topology, &path, std::fs::File::create(&path).unwrap()).unwrap();
         let file = TraceFile::open(&path).unwrap();
         assert_eq!(file.fabric(), None, "{name}");
         assert_eq!(file.for_network(&topology).unwrap(), trace, "{name}");

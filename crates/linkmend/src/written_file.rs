@@ -1,9 +1,10 @@
 //! Files that commands write, and why one cannot be written: which file, and what to do about it.
 
 use linkmend_diagnose::{Diagnose, Fault, printable_lines};
+use linkmend_linux::private_file;
 use std::fmt::{self, Display};
-use std::fs::File;
-use std::io::{self, ErrorKind};
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// A file cannot be written.
@@ -19,6 +20,15 @@ pub struct WriteError {
 /// [`WriteError`].
 pub fn create(path: &Path) -> Result<File, WriteError> {
     File::create(path).map_err(cannot_write(path))
+}
+
+/// The same for what not everybody should read, such as traffic or who faces whom: a new file is its owner's alone, and a
+/// symbolic link is not followed ([`private_file`]).
+///
+/// # Errors
+/// [`WriteError`].
+pub fn create_private(path: &Path) -> Result<File, WriteError> {
+    private_file::open(path, OpenOptions::new().write(true).truncate(true)).map_err(cannot_write(path))
 }
 
 /// A file that has its name once it is whole, so that one that was cut by Ctrl-C is not taken for it.
@@ -60,6 +70,15 @@ impl Unfinished {
 /// [`WriteError`].
 pub fn write(path: &Path, content: impl AsRef<str>) -> Result<(), WriteError> {
     std::fs::write(path, printable_lines(content.as_ref()).as_bytes()).map_err(cannot_write(path))
+}
+
+/// The same for what not everybody should read: see [`create_private`].
+///
+/// # Errors
+/// [`WriteError`].
+pub fn write_private(path: &Path, content: impl AsRef<str>) -> Result<(), WriteError> {
+    let mut file = create_private(path)?;
+    file.write_all(printable_lines(content.as_ref()).as_bytes()).map_err(cannot_write(path))
 }
 
 /// Names the file in an error of writing it.
@@ -104,7 +123,10 @@ impl Diagnose for WriteError {
     /// A path that leads nowhere is the fault of who gave it.
     fn fault(&self) -> Fault {
         match self.source.kind() {
-            ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory => Fault::Usage,
+            ErrorKind::NotFound
+            | ErrorKind::IsADirectory
+            | ErrorKind::NotADirectory
+            | ErrorKind::InvalidInput => Fault::Usage,
             _ => Fault::Failure,
         }
     }

@@ -76,12 +76,11 @@ impl TraceFile {
     }
 }
 
-/// Writes a trace in the format that the file's name determines: Parquet, or else CSV.
+/// Writes a trace to the file of this path in the format that its name determines: Parquet, or else CSV.
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn write_trace(trace: &Trace, topology: &Topology, path: &Path) -> std::io::Result<()> {
-    let file = File::create(path)?;
+pub fn write_trace(trace: &Trace, topology: &Topology, path: &Path, file: File) -> std::io::Result<()> {
     if TraceFormat::from_path(path) == TraceFormat::Parquet {
         return write_parquet(trace, topology, file).map_err(std::io::Error::other);
     }

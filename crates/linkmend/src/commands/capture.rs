@@ -191,7 +191,7 @@ impl Sink {
             }
             Box::new(BufWriter::new(std::io::stdout()))
         } else {
-            Box::new(BufWriter::new(written_file::create(path)?))
+            Box::new(BufWriter::new(written_file::create_private(path)?))
         };
         let path = if is_piped { Path::new("standard output") } else { path };
         Ok(Sink::begin(path, output, arguments.snap, report).map_err(cannot_write(path))?)

@@ -105,7 +105,7 @@ pub(super) fn execute(arguments: &EvaluateArgs) -> Result<()> {
     }
     if !arguments.no_report {
         let path = &arguments.report;
-        written_file::write(path, page(&evaluation)?)?;
+        written_file::write_private(path, page(&evaluation)?)?;
         remark(&format!("report: {}\n", path.display()));
     }
     Ok(())

@@ -87,7 +87,7 @@ pub fn execute(arguments: &DeployArgs) -> Result<()> {
     let upgrades = Upgrades::new(&topology, &runs);
     if let (Some(path), Some(budget)) = (&arguments.write, arguments.budget) {
         let names = upgrades.within_budget(budget, arguments.with_top).into_iter().map(|name| name + "\n");
-        written_file::write(path, names.collect::<String>())?;
+        written_file::write_private(path, names.collect::<String>())?;
     }
     let shown = Shown { arguments, topology: &topology, upgrades: &upgrades, runs: &runs };
     if arguments.json {

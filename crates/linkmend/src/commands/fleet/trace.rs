@@ -4,7 +4,7 @@ use super::network::NetworkArgs;
 use super::source::DrawArgs;
 use crate::failure::Result;
 use crate::output;
-use crate::written_file::cannot_write;
+use crate::written_file::{self, cannot_write};
 use clap::Args;
 use linkmend_fleet::trace::{write_csv, write_trace};
 use linkmend_topology::FabricParameters;
@@ -39,7 +39,8 @@ pub fn execute(arguments: &TraceArgs) -> Result<()> {
         write_csv(&trace, &topology, &mut text)?;
         return Ok(output::print(&String::from_utf8_lossy(&text))?);
     };
-    write_trace(&trace, &topology, path).map_err(cannot_write(path))?;
+    let file = written_file::create_private(path)?;
+    write_trace(&trace, &topology, path, file).map_err(cannot_write(path))?;
     let events = trace.events().len();
     Ok(output::print(&format!("{events} events in {}", path.display()))?)
 }

@@ -245,7 +245,7 @@ fn start(lab: &Lab, role: Role, packet: bool) -> Result<()> {
     let prefix = &lab.options().prefix;
     std::fs::create_dir_all(CONTROL_FOLDER).with_context(|| format!("cannot make {CONTROL_FOLDER}"))?;
     let path = log(prefix, role);
-    let log = written_file::create(&path)?;
+    let log = written_file::create_private(&path)?;
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut command = Command::new(program);
     command.args(["run", "--inner", "inner", "--link", "link", "--mode", "off", "--allow-corruption"]);

@@ -136,7 +136,7 @@ pub fn start(lab: &Lab) -> Result<()> {
     }
     let path = log_path(prefix);
     std::fs::create_dir_all(CONTROL_FOLDER).with_context(|| format!("cannot make {CONTROL_FOLDER}"))?;
-    let log = written_file::create(&path)?;
+    let log = written_file::create_private(&path)?;
     let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
     command.args(["lab", "--prefix", prefix, "wires"]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
