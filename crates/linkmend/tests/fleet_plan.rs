@@ -109,7 +109,11 @@ fn wrong_files_and_arguments_are_refused_with_their_place() {
     let cases: [(&str, &[&str], &str); 7] = [
         ("", &[], "error: links.csv:1: the header is missing"),
         ("link,loss_rate\n60,1e-3\n72,1e-3\n", &[], "error: links.csv:3: there is no link `72`"),
-        ("link,loss_rate\n1,1e-3\n1,1e-3\n", &[], "error: links.csv:3: link 1 stands on line 2 already"),
+        (
+            "link,loss_rate\n1,1e-3\n1,1e-3\n",
+            &[],
+            "error: links.csv:3: link pod0-tor0--pod0-fabric1 stands on line 2 already",
+        ),
         ("link,loss_rate\n1,2\n", &[], "error: links.csv:2: loss rate `2` is not a number from 0 to 1"),
         (
             LINKS,

@@ -37,9 +37,15 @@ fn demand(folder: &Path, word: &str, arguments: &[&str]) {
 fn network(folder: &Path) {
     // Escaped as in JSON, which YAML reads as well.
     let name = format!("\"{SHOWN}\"");
-    let rest = "{name: s1, layer: 1}\n  - {name: s2, layer: 1}";
-    let links = format!("{{from: {name}, to: s1, speed: 10G}}\n  - {{from: {name}, to: s2, speed: 10G}}");
-    let yaml = format!("switches:\n  - {{name: {name}, layer: 0}}\n  - {rest}\nlinks:\n  - {links}\n");
+    let rest = format!("{{name: s1, layer: 1, pod: {name}}}\n  - {{name: s2, layer: 1}}");
+    let ports = format!("from_port: {name}, to_port: e1");
+    let links = format!(
+        "{{from: {name}, to: s1, speed: 10G}}\n  - {{from: {name}, to: s2, speed: 10G, {ports}, name: {name}}}"
+    );
+    let hosts = format!("{{name: {name}h, to: s2, port: {name}}}").replace("\"h", "h\"");
+    let yaml = format!(
+        "switches:\n  - {{name: {name}, layer: 0, pod: {name}}}\n  - {rest}\nlinks:\n  - {links}\nhosts:\n  - {hosts}\n"
+    );
     fs::write(folder.join("network.yaml"), yaml).expect("written");
     fs::write(folder.join("links.csv"), format!("link,loss_rate\n{SHOWN}--s1,1e-3\n")).expect("written");
     fs::write(folder.join("strange.csv"), format!("link,loss_rate\n{HOSTILE}--s1,1e-3\n")).expect("written");
@@ -70,6 +76,26 @@ fn plans_show_names_of_a_network_escaped_in_every_form() {
     let trace = ["fleet", "trace", "--topology", "network.yaml", "--days", "3000", "--out", "trace.csv"];
     demand(folder, "trace.csv", &trace);
     demand_harmless("the trace", &fs::read(folder.join("trace.csv")).expect("written"));
+}
+
+/// The tables, the JSON, and the page with its drawing, which is SVG.
+#[test]
+fn networks_are_shown_with_their_names_escaped_in_every_form() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    network(folder);
+    demand(folder, SHOWN, &["fleet", "show", "network.yaml"]);
+    demand(folder, r"\\u202e", &["fleet", "show", "network.yaml", "--json", "--html", "show.html"]);
+    let page = fs::read(folder.join("show.html")).expect("written");
+    demand_harmless("the page", &page);
+    let page = String::from_utf8(page).expect("UTF-8");
+    let drawing =
+        page.split_once("<svg").and_then(|(_, rest)| rest.split_once("</svg>")).expect("a drawing").0;
+    assert!(drawing.contains(SHOWN), "{drawing}");
+    // A port is found by the name that is shown.
+    let link = format!("{SHOWN}:{SHOWN}");
+    fs::write(folder.join("links.csv"), format!("link,loss_rate\n{link},1e-3\n")).expect("written");
+    demand(folder, SHOWN, &["fleet", "plan", "--topology", "network.yaml", "--links", "links.csv"]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::layered::{Adjacency, Hop, Link, Switch, Topology};
 use crate::paths::check_paths;
+use crate::ports::PortNames;
 use crate::{LinkId, Names, SwitchId, TopologyError, ZoneId};
 use std::sync::OnceLock;
 
@@ -98,6 +99,7 @@ impl TopologyBuilder {
             zones: zones.count,
             names,
             installed: OnceLock::new(),
+            ports: PortNames::default(),
         };
         check_paths(&topology)?;
         Ok(topology)

@@ -10,6 +10,7 @@
 //! zone of their own.
 
 use crate::installed::Installed;
+use crate::ports::PortNames;
 use crate::{FabricParameters, LinkId, Names, SwitchId, ZoneId};
 use std::fmt;
 use std::sync::OnceLock;
@@ -56,6 +57,7 @@ pub struct Topology {
     pub(crate) names: Names,
     /// Computed on first use.
     pub(crate) installed: OnceLock<Installed>,
+    pub(crate) ports: PortNames,
 }
 
 /// A link as one of its ends sees it.

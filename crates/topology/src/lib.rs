@@ -3,6 +3,7 @@
 //! - [`Topology`]: layered networks, as fleets of links are managed. [`TopologyBuilder`] makes one from switches and
 //!   links, [`FabricParameters`], [`fat_tree`] and [`leaf_spine`] from a few numbers, [`mod@file`] from an operator's
 //!   files.
+//! - [`LinkFinder`]: links by name, by number, or by their ends with ports.
 //! - [`paths`]: valley-free paths from each ToR to the top layer, kept up to date; [`Installed`]: which switches are
 //!   above which, so where two ToRs can meet.
 //! - [`graph`]: hosts, switches and cables in any shape, for simulators and control planes: a layered network with
@@ -19,8 +20,10 @@ pub mod graph;
 mod id;
 mod installed;
 mod layered;
+mod link_name;
 mod names;
 pub mod paths;
+mod ports;
 pub mod spec;
 
 pub use builder::TopologyBuilder;
@@ -31,4 +34,5 @@ pub use graph::{Cable, Graph, GraphBuilder, NodeKind};
 pub use id::{LinkId, NodeId, SwitchId, ZoneId};
 pub use installed::{Installed, ZoneReach};
 pub use layered::{Hop, Link, Switch, Topology};
+pub use link_name::{FindError, LinkFinder};
 pub use names::Names;

@@ -21,6 +21,11 @@ pub enum Names {
 }
 
 impl Names {
+    /// Whether links have names and not only numbers.
+    pub fn has_links(&self) -> bool {
+        matches!(self, Names::Given { .. })
+    }
+
     /// The name of a switch.
     pub fn switch(&self, switch: SwitchId) -> String {
         match self {

@@ -1,12 +1,12 @@
 //! Why the plan treats a link as it does, in words and numbers.
 
 use super::counterfactual::{Alternative, Blocking, BlockingTor};
-use super::{Action, Mode, Plan, PlannedLink, Protection, ProtectionObstacle, culprit_name, ends_of};
+use super::{Action, Mode, Plan, PlannedLink, Protection, ProtectionObstacle, culprit_name};
 use crate::attribution::Culprit;
 use crate::optimizer::Objective;
 use crate::repair::tors_below;
 use linkmend_quantity::LossRate;
-use linkmend_topology::{LinkId, Names};
+use linkmend_topology::LinkId;
 
 /// How many links a sentence names before it counts the others.
 const MAX_NAMED: usize = 6;
@@ -59,8 +59,15 @@ impl Plan<'_> {
             Action::Downstream(source) => format!("downstream of {}", culprit_name(self.topology, source)),
             action => action.name().to_owned(),
         };
-        let (name, ends) = (self.topology.names().link(planned.link), ends_of(self.topology, planned.link));
-        let between = if name == ends { String::new() } else { format!(", {ends}") };
+        let topology = self.topology;
+        let name = topology.names().link(planned.link);
+        // A generated network has numbers for names.
+        let ends = if topology.names().has_links() {
+            topology.ends_beside_label(planned.link)
+        } else {
+            Some(topology.ends_of(planned.link))
+        };
+        let between = ends.map_or_else(String::new, |ends| format!(", {ends}"));
         format!("Link {name}{between} ({loss}): {action}.")
     }
 
@@ -336,13 +343,14 @@ impl Plan<'_> {
     }
 
     fn listed(&self, links: &[LinkId]) -> String {
-        self.list(links, |link| self.full_name(link))
+        self.list(links, |link| self.topology.full_label(link))
     }
 
     fn listed_with_badness(&self, links: &[LinkId]) -> String {
         let objective_value = |link: LinkId| self.link(link).map_or(0.0, |link| link.objective_value);
-        let list = self
-            .list(links, |link| format!("{} (counts {})", self.full_name(link), rate(objective_value(link))));
+        let list = self.list(links, |link| {
+            format!("{} (counts {})", self.topology.full_label(link), rate(objective_value(link)))
+        });
         if links.len() < 2 {
             return list;
         }
@@ -357,14 +365,6 @@ impl Plan<'_> {
                 _ => named.join(""),
             },
             others => format!("{} and {others} others", named.join(", ")),
-        }
-    }
-
-    /// The link's name, or its ends if it has only a number.
-    fn full_name(&self, link: LinkId) -> String {
-        match self.topology.names() {
-            Names::Given { .. } => self.topology.names().link(link),
-            Names::Fabric(_) | Names::Numbers(_) => ends_of(self.topology, link),
         }
     }
 }

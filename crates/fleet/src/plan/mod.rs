@@ -13,7 +13,6 @@ mod after;
 mod counterfactual;
 mod decide;
 mod explain;
-mod find;
 mod protect;
 mod repairs;
 mod reported;
@@ -23,7 +22,6 @@ mod tests;
 
 pub use after::{TorAfterPlan, ZoneAfterPlan};
 pub use explain::Explanation;
-pub use find::{FindError, LinkFinder};
 pub use protect::{Mode, Protection};
 pub use repairs::{Origin, Repair};
 pub use reported::{ReportedLink, read_links};
@@ -35,7 +33,8 @@ use crate::exact_sum;
 use crate::network::Network;
 use crate::optimizer::Objective;
 use crate::protection::{ProtectionLimits, ProtectionTable};
-use linkmend_topology::{LinkId, Names, SwitchId, Topology, ZoneId};
+pub use linkmend_topology::{FindError, LinkFinder};
+use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use suspects::Suspect;
@@ -327,16 +326,7 @@ fn as_number(steps: i128) -> f64 {
 /// Where corrupted frames come from, for people.
 pub fn culprit_name(topology: &Topology, culprit: Culprit) -> String {
     match culprit {
-        Culprit::Link(link) | Culprit::Unjudged(link) => match topology.names() {
-            Names::Given { .. } => topology.names().link(link),
-            Names::Fabric(_) | Names::Numbers(_) => ends_of(topology, link),
-        },
+        Culprit::Link(link) | Culprit::Unjudged(link) => topology.label(link),
         Culprit::Outside(switch) => format!("a host's link of {}", topology.names().switch(switch)),
     }
-}
-
-/// A link's two ends, written `lower--upper`.
-pub fn ends_of(topology: &Topology, link: LinkId) -> String {
-    let ends = topology.link(link);
-    format!("{}--{}", topology.names().switch(ends.lower), topology.names().switch(ends.upper))
 }

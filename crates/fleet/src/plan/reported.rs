@@ -1,9 +1,8 @@
 //! Reads what the operator reports: a CSV file of links that corrupt or are disabled.
 
-use super::find::LinkFinder;
 use crate::FileError;
 use linkmend_quantity::LossRate;
-use linkmend_topology::{Link, LinkId, SwitchId, Topology};
+use linkmend_topology::{Link, LinkFinder, LinkId, SwitchId, Topology};
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
@@ -53,7 +52,7 @@ pub fn read_links(
         };
         let reported = columns.link(&fields, &finder, topology).map_err(form)?;
         if let Some(first) = lines.insert((reported.link, reported.receiver), index + 1) {
-            let name = topology.names().link(reported.link);
+            let name = topology.full_label(reported.link);
             let reason = format!("link {name} stands on line {first} already; each link may be given once");
             return Err(form(reason));
         }

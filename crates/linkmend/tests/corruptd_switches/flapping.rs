@@ -51,7 +51,8 @@ fn nothing_is_disabled_for_what_a_link_corrupts_that_flaps() {
         plan.held.into_iter().map(|link| link.reason).collect::<Vec<String>>()
     };
     pod.wait_until("saying why nothing is disabled", || {
-        reasons().iter().any(|reason| reason.starts_with("leaf2--sp0 may corrupt what it passes on"))
+        let says = "leaf2:Ethernet0--sp0:Ethernet4 may corrupt what it passes on";
+        reasons().iter().any(|reason| reason.starts_with(says))
     });
     // All other ports have been judged, and a confirmation would be over, several times.
     let counted = pod.counted.load(Ordering::Relaxed);
@@ -63,5 +64,5 @@ fn nothing_is_disabled_for_what_a_link_corrupts_that_flaps() {
     pod.wait_until("disabling the source", || !disabled().is_empty());
     let counted = pod.counted.load(Ordering::Relaxed);
     pod.wait_until("counting", || pod.counted.load(Ordering::Relaxed) > counted + 20);
-    assert_eq!(disabled(), "disable leaf2--sp0\n");
+    assert_eq!(disabled(), "disable leaf2:Ethernet0--sp0:Ethernet4\n");
 }

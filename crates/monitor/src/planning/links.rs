@@ -3,8 +3,8 @@
 use super::network::Network;
 use crate::PortName;
 use crate::exchange::Directions;
-use linkmend_fleet::plan::{LinkFinder, ReportedLink};
-use linkmend_topology::{LinkId, SwitchId, Topology};
+use linkmend_fleet::plan::ReportedLink;
+use linkmend_topology::{LinkFinder, LinkId, SwitchId, Topology};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 

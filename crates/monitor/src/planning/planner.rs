@@ -318,7 +318,10 @@ mod tests {
     /// The true source flaps while it corrupts, so that its port says nothing: leaf2 sends to sp0, which passes on to leaf1.
     #[test]
     fn nothing_is_disabled_because_of_what_a_port_may_corrupt_that_is_not_judged() {
-        for ports in [["", ""], ["from_port: p0, to_port: p0", "from_port: p0, to_port: p4"]] {
+        for (ports, name) in [
+            (["", ""], "leaf2--sp0"),
+            (["from_port: p0, to_port: p0", "from_port: p0, to_port: p4"], "leaf2:p0--sp0:p4"),
+        ] {
             let text = format!(
                 "switches:\n  - {{name: leaf1, layer: 0}}\n  - {{name: leaf2, layer: 0}}\n  - {{name: sp0, layer: 1}}\n  \
                  - {{name: sp1, layer: 1}}\nlinks:\n  - {{from: leaf1, to: sp0, {}}}\n  - {{from: leaf2, to: sp0, {}}}\n  \
@@ -330,7 +333,7 @@ mod tests {
             let mut counted = known(&[("leaf1/p0", Some("sp0/p0"), 1e-3)]);
             let planned = planner.plan(&counted);
             assert_eq!((planned.disable, planned.unsure.len()), (vec![], 1));
-            assert!(planned.unsure[0].1.starts_with("leaf2--sp0 may corrupt"), "{:?}", planned.unsure);
+            assert!(planned.unsure[0].1.starts_with(&format!("{name} may corrupt")), "{:?}", planned.unsure);
             // The port of sp0 is found healthy, or down.
             for finding in [Finding::Healthy, Finding::Down] {
                 let of = PortFinding::new(finding, "leaf2/p0".parse().ok());

@@ -2,8 +2,10 @@
 
 use super::{
     HostLink, Loaded, MAX_HOST_LINKS, MAX_LAYER, MAX_LINKS, MAX_PIPES, MAX_SPEED, MAX_SWITCHES, NamedCable,
-    Place, PortCable, TopologyFault, TopologyFileError, Understood,
+    Place, PortCable, TopologyFault, TopologyFileError, Understood, link_names,
 };
+use crate::link_name::BETWEEN;
+use crate::ports::PortNames;
 use crate::{LinkId, Names, SwitchId, Topology, TopologyBuilder, TopologyError};
 use linkmend_diagnose::printable;
 use linkmend_quantity::{BitRate, Distance};
@@ -48,11 +50,11 @@ pub(super) struct Draft {
     switch_names: Vec<String>,
     by_name: BTreeMap<String, SwitchId>,
     links: Vec<DraftLink>,
+    /// Empty for links without a name of their own, which are named after their ends once all are known.
     link_names: Vec<String>,
     host_links: Vec<(HostLink, Location)>,
     cables: Vec<NamedCable>,
-    /// How many links have been named after each pair of ends.
-    parallel: BTreeMap<[SwitchId; 2], u32>,
+    ports: PortNames,
 }
 
 impl Draft {
@@ -119,7 +121,7 @@ impl Draft {
         Ok(id)
     }
 
-    /// Adds a link. A link without a name is named after its ends: `a--b`, and `a--b#2` if that name is taken.
+    /// Adds a link. A link without a name is named after its ends and ports: see [`super::link_names`].
     pub fn link(
         &mut self,
         ends: [SwitchId; 2],
@@ -128,7 +130,9 @@ impl Draft {
         length: Option<Distance>,
         location: Location,
     ) -> Result<(), TopologyFileError> {
-        let name = name.map(|name| printable(&name).into_owned()).unwrap_or_else(|| self.default_name(ends));
+        let given = name.map(|name| printable(&name).into_owned());
+        let by_ends = || ends.map(|end| self.name(end)).join(BETWEEN);
+        let name = given.clone().unwrap_or_else(by_ends);
         if self.links.len() as u64 == MAX_LINKS {
             return Err(self.refuse(location, TopologyFault::TooMany { what: "links", most: MAX_LINKS }));
         }
@@ -140,17 +144,27 @@ impl Draft {
             return Err(self.refuse(location, TopologyFault::SelfLink { link: name, switch }));
         }
         self.check_speed(&name, speed, location)?;
-        self.link_names.push(name);
+        self.link_names.push(given.unwrap_or_default());
         self.links.push(DraftLink { ends, speed: speed.0, length, location });
         Ok(())
     }
 
-    /// Says which ports the link has that was added last, in the order of its ends. A port without a name says nothing.
+    /// Says which ports the link has that was added last, in the order of its ends. An empty one is not known; a cable has
+    /// both.
     pub fn ports(&mut self, ports: [String; 2]) {
-        if let Some(link) = self.links.last().filter(|_| ports.iter().all(|port| !port.is_empty())) {
+        let Some(ends) = self.links.last().map(|link| link.ends) else { return };
+        let link = LinkId(self.links.len() as u32 - 1);
+        let mut shown =
+            ports.each_ref().map(|port| (!port.is_empty()).then(|| printable(port).into_owned().into()));
+        if shown.iter().any(Option::is_some) {
+            if self.layer(ends[0]) > self.layer(ends[1]) {
+                shown.reverse();
+            }
+            self.ports.push(link, shown);
+        }
+        if ports.iter().all(|port| !port.is_empty()) {
             let [one, other] = ports;
-            let ends = [(link.ends[0], one), (link.ends[1], other)];
-            self.cables.push(NamedCable { link: LinkId(self.links.len() as u32 - 1), ends });
+            self.cables.push(NamedCable { link, ends: [(ends[0], one), (ends[1], other)] });
         }
     }
 
@@ -195,13 +209,6 @@ impl Draft {
         Ok(())
     }
 
-    fn default_name(&mut self, ends: [SwitchId; 2]) -> String {
-        let number = self.parallel.entry(ends).or_insert(0);
-        *number += 1;
-        let [from, to] = ends.map(|end| &self.switch_names[end.index()]);
-        if *number == 1 { format!("{from}--{to}") } else { format!("{from}--{to}#{number}") }
-    }
-
     /// The cables whose ports are named, with the names of the switches.
     pub fn into_cables(self) -> Vec<PortCable> {
         let named = |(switch, port): (SwitchId, String)| (self.switch_names[switch.index()].clone(), port);
@@ -226,7 +233,6 @@ impl Draft {
         if !self.layers.contains(&0) {
             return Err(self.refuse(whole, TopologyFault::NoTors));
         }
-        self.check_link_names()?;
         self.check_host_names()?;
         let mut builder = TopologyBuilder::with_capacity(self.links.len());
         for (&layer, &pipes) in self.layers.iter().zip(&self.pipes) {
@@ -242,6 +248,9 @@ impl Draft {
         };
         let mut topology =
             builder.build(names).map_err(|error| self.refuse(self.location_of(&error), error))?;
+        topology.ports = std::mem::take(&mut self.ports);
+        link_names::derive(&mut topology, |link| self.links[link.index()].ends[0]);
+        self.check_link_names(&topology)?;
         let named = self.zone_names(&topology);
         if let Names::Given { zones, .. } = &mut topology.names {
             *zones = named;
@@ -257,19 +266,17 @@ impl Draft {
         Ok(Loaded { topology, host_links, lengths, cables: self.cables, warnings, understood })
     }
 
-    /// Link names must be unique, because tables and lists of corrupting links use them.
-    fn check_link_names(&self) -> Result<(), TopologyFileError> {
-        let mut first_of: BTreeMap<&str, usize> = BTreeMap::new();
-        for (number, name) in self.link_names.iter().enumerate() {
-            if let Some(first) = first_of.insert(name, number) {
-                let fault = TopologyFault::DuplicateLink {
-                    name: name.clone(),
-                    first: self.place(self.links[first].location),
-                };
-                return Err(self.refuse(self.links[number].location, fault));
-            }
+    /// Each name must mean one link, because tables and lists of corrupting links use them.
+    fn check_link_names(&self, topology: &Topology) -> Result<(), TopologyFileError> {
+        let location = |link: LinkId| self.links[link.index()].location;
+        if let Some([link, first]) = link_names::twice(topology) {
+            let (name, first) = (topology.names().link(link), self.place(location(first)));
+            return Err(self.refuse(location(link), TopologyFault::DuplicateLink { name, first }));
         }
-        Ok(())
+        match link_names::misleading(topology) {
+            Some((link, fault)) => Err(self.refuse(location(link), fault)),
+            None => Ok(()),
+        }
     }
 
     /// The line that an error of the builder is about.

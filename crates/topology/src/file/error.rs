@@ -108,6 +108,13 @@ pub enum TopologyFault {
         /// Where it was defined first.
         first: Place,
     },
+    /// A link with the name of other links' ends.
+    #[error("link {name} has a name that also means {means}")]
+    NameOfEnds {
+        name: String,
+        /// Ends of these links, as text.
+        means: String,
+    },
     /// A link with an end that is no switch of the file.
     #[error("link {link} ends at {switch}, which is not defined")]
     UnknownSwitch {
@@ -212,6 +219,9 @@ impl TopologyFault {
             }
             TopologyFault::SeveralSwitches { .. } => {
                 "call the dumps by full names, or give them what `lldpcli -f json show chassis` prints"
+            }
+            TopologyFault::NameOfEnds { .. } => {
+                "give the link another `name`, or none: it goes by its switches and ports then"
             }
             TopologyFault::TwoNeighbours { .. } => "if it is a management port, add it to `ignore_ports`",
             _ => return None,

@@ -99,6 +99,7 @@ mod graphml;
 mod infer;
 mod known;
 mod layered;
+mod link_names;
 mod lldp;
 mod loaded;
 mod netbox;

@@ -38,7 +38,7 @@ links:
     for (name, text) in [("net.yaml", yaml), ("net.json", json), ("net.conf", json)] {
         let loaded = read_text(name, text.as_bytes(), &NO_OPTIONS).unwrap();
         let topology = &loaded.topology;
-        assert_eq!(links(topology), ["t1--s1 100G", "s1--t1 100G", "t1--s1#2 25G", "long 100G"]);
+        assert_eq!(links(topology), ["t1--s1#1 100G", "s1--t1#2 100G", "t1--s1#3 25G", "long 100G"]);
         assert_eq!(switches(topology), ["t1 0 pod0", "t2 0 pod1", "s1 1 -"]);
         assert_eq!(topology.switch(SwitchId(0)).pipes, 2);
         assert!(loaded.warnings.is_empty());
@@ -99,14 +99,18 @@ fn what_is_wrong_with_the_links_of_a_layered_network_is_said_with_its_line() {
         (link("{from: t, to: x}"), "n.yaml:6: link t--x ends at x, which is not defined"),
         (link("from: t\n  to: x"), "n.yaml:7: link t--x ends at x, which is not defined"),
         (link("{from: t, to: t}"), "n.yaml:6: link t--t joins t with itself"),
-        (link("{from: t, to: s, name: t--s}"), "n.yaml:6: link t--s is already defined at n.yaml:5"),
+        (
+            link("{from: t, to: s, name: t--s}"),
+            "n.yaml:6: link t--s has a name that also means t--s#1\ngive the link another `name`, or none: it goes by \
+             its switches and ports then",
+        ),
         (
             link("{from: t, to: s, speed: 0G}"),
-            "n.yaml:6: speed of t--s#2 is 0bit/s; it must be above 0 and at most 1600G",
+            "n.yaml:6: speed of t--s is 0bit/s; it must be above 0 and at most 1600G",
         ),
         (
             link("{from: t, to: s, speed: 2T}"),
-            "n.yaml:6: speed of t--s#2 is 2T; it must be above 0 and at most 1600G",
+            "n.yaml:6: speed of t--s is 2T; it must be above 0 and at most 1600G",
         ),
         (
             link("{from: t, to: s, speed: 100}"),

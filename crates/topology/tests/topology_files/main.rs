@@ -7,6 +7,7 @@ mod graphs;
 mod hostile;
 mod hosts;
 mod layered;
+mod link_names;
 mod lldp;
 mod lldp_sites;
 mod netbox;

@@ -58,7 +58,8 @@ fn bad_files_are_refused_with_line_and_reason() {
         ),
         (
             "link,loss_rate\n1,1e-3\npod0-tor0--pod0-fabric1,1e-4\n",
-            "3: link 1 stands on line 2 already; each link may be given once".to_owned(),
+            "3: link pod0-tor0--pod0-fabric1 stands on line 2 already; each link may be given once"
+                .to_owned(),
         ),
         (
             "link,loss_rate,state\n1,0.1,down\n",
@@ -74,7 +75,7 @@ fn bad_files_are_refused_with_line_and_reason() {
 }
 
 #[test]
-fn parallel_links_must_go_by_number() {
+fn parallel_links_without_ports_go_by_number_or_place() {
     let mut builder = TopologyBuilder::default();
     let (leaf, spine) = (builder.switch(0, None), builder.switch(1, None));
     builder.link(leaf, spine, 1);
@@ -83,7 +84,11 @@ fn parallel_links_must_go_by_number() {
     let finder = LinkFinder::new(&topology);
     assert_eq!(finder.find("1"), Ok(LinkId(1)));
     let several = finder.find("switch1--switch0").expect_err("two links").to_string();
-    assert_eq!(several, "`switch1--switch0` may be any of the links 0, 1; write the number of one");
+    assert_eq!(
+        several,
+        "`switch1--switch0` may be any of 2 links: switch0--switch1#1, switch0--switch1#2; write one of these"
+    );
+    assert_eq!(finder.find("switch0--switch1#2"), Ok(LinkId(1)));
 }
 
 #[test]
@@ -102,7 +107,7 @@ fn names_go_in_either_order_and_switches_by_full_names_and_in_any_case() {
     assert_eq!(finder.find("agg1:e8--tor1:e2"), Ok(LinkId(1)));
     for ends in ["tor1--agg1", "AGG1--Tor1.dc1", "agg1.dc1.example.com--tor1"] {
         let several = finder.find(ends).expect_err("two links").to_string();
-        assert!(several.contains("0, 1"), "{ends}: {several}");
+        assert!(several.contains("tor1:e1--agg1:e7 (tor1--agg1.dc1.example.com#1), "), "{ends}: {several}");
     }
     assert!(
         finder.find("tor1--agg1.dc2").expect_err("another domain").to_string().contains("there is no link")

@@ -351,7 +351,10 @@ impl<'a> Reader<'a> {
             return Err(self.draft.refuse(location, TopologyFault::NoSpeed { link, how }));
         };
         self.draft.link(ends, name, speed, None, location)?;
-        if let Some(ports) = ports.filter(|_| far.port.is_some()) {
+        if let Some(mut ports) = ports {
+            if far.port.is_none() {
+                ports[usize::from(is_up)].clear();
+            }
             self.draft.ports(ports);
         }
         Ok(())

@@ -1,6 +1,6 @@
-//! A drawing of a pod: ToRs below, fabric switches above them, bundles of links to the top layer.
+//! A drawing of a pod: ToRs below, fabric switches above them, and the top layer, or bundles of links to a large one.
 
-use super::tables::{full_name, what_to_do};
+use super::tables::what_to_do;
 use linkmend_fleet::plan::{Action, Plan, PlannedLink, TorAfterPlan, ZoneAfterPlan};
 use linkmend_report::{Hue, LayeredGraph, Line, Mark, Place, Stroke, quantity};
 use linkmend_topology::{LinkId, SwitchId, ZoneId};
@@ -8,6 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The largest number of switches that are drawn in a layer. Those with reported links come first.
 const MAX_SWITCHES: usize = 96;
+/// The largest number of switches of the top layer that a pod is drawn with. Links to more are drawn as bundles.
+const MAX_TOP_SWITCHES: usize = 32;
+/// How many switches the tooltip of a bundle names before it counts the others.
+const MAX_NAMED: usize = 8;
 /// The largest number of links without an action that are drawn, to show the pod's shape.
 const MAX_PLAIN_LINKS: usize = 6000;
 
@@ -43,8 +47,12 @@ pub fn pod(plan: &Plan, zone: &ZoneAfterPlan) -> LayeredGraph {
     let title = pod_name(plan, zone.zone);
     let mut graph = LayeredGraph::new(format!("{title}: {share} of its capacity left"))
         .describe(format!(
-            "{title} with this plan.{paths} Numbers at the top: links in operation, and of how many if not of all. Hover over \
-             a link or switch for its name."
+            "{title} with this plan.{paths}{} Hover over a link or switch for its name and ports.",
+            if drawn.has_top {
+                ""
+            } else {
+                " Numbers at the top: links in operation, and of how many if not of all."
+            }
         ))
         .bundles_to("Links to the top");
     for (layer, switches) in drawn.layers.iter().enumerate() {
@@ -103,6 +111,8 @@ struct Drawn {
     installed: Vec<usize>,
     places: BTreeMap<SwitchId, Place>,
     reported: BTreeMap<LinkId, PlannedLink>,
+    /// Whether the highest of the layers is the network's top layer.
+    has_top: bool,
 }
 
 impl Drawn {
@@ -124,6 +134,11 @@ impl Drawn {
                 by_layer.entry(place.layer).or_default().push(switch);
             }
         }
+        let top = top_switches(plan, &by_layer, &ends);
+        let has_top = !top.is_empty() && top.len() <= MAX_TOP_SWITCHES;
+        if has_top {
+            by_layer.insert(u8::MAX, top);
+        }
         let installed = by_layer.values().map(Vec::len).collect();
         let mut layers: Vec<Vec<SwitchId>> = by_layer.into_values().collect();
         for switches in &mut layers {
@@ -140,13 +155,15 @@ impl Drawn {
                 switches.iter().enumerate().map(move |(place, &switch)| (switch, (layer, place)))
             })
             .collect();
-        Drawn { layers, installed, places, reported }
+        Drawn { layers, installed, places, reported, has_top }
     }
 
     fn label(&self, layer: usize) -> String {
+        let below_top = self.layers.len() - usize::from(self.has_top);
         let name = match layer {
+            layer if layer == below_top => "Top layer".to_owned(),
             0 => "ToRs".to_owned(),
-            1 if self.layers.len() == 2 => "Fabric switches".to_owned(),
+            1 if below_top == 2 => "Fabric switches".to_owned(),
             layer => format!("Layer {layer}"),
         };
         match self.installed[layer] - self.layers[layer].len() {
@@ -160,12 +177,15 @@ impl Drawn {
         let mut plain = 0;
         for (&switch, &from) in &self.places {
             let mut bundle: Vec<LinkId> = Vec::new();
-            for hop in topology.up(switch) {
-                if topology.switch(hop.switch).zone.is_none() {
-                    bundle.push(hop.link);
+            // A link between peers is seen from both of them.
+            let beside = topology.beside(switch).iter().filter(|hop| topology.link(hop.link).lower == switch);
+            for hop in topology.up(switch).iter().chain(beside) {
+                let Some(&to) = self.places.get(&hop.switch) else {
+                    if topology.switch(hop.switch).zone.is_none() && !topology.is_peer(hop.link) {
+                        bundle.push(hop.link);
+                    }
                     continue;
-                }
-                let Some(&to) = self.places.get(&hop.switch) else { continue };
+                };
                 let stroke = self.stroke(hop.link);
                 plain += usize::from(stroke.is_none());
                 if stroke.is_some() || plain <= MAX_PLAIN_LINKS {
@@ -191,7 +211,15 @@ impl Drawn {
         };
         let up = links.len() - links.iter().filter(is_down).count();
         let label = if up == links.len() { up.to_string() } else { format!("{up}/{}", links.len()) };
-        let tooltip = format!("{} links to the top layer, {up} of them in operation", links.len());
+        let topology = plan.topology();
+        let to: BTreeSet<SwitchId> = links.iter().map(|&link| topology.link(link).upper).collect();
+        let mut named: Vec<String> =
+            to.iter().take(MAX_NAMED).map(|&switch| topology.names().switch(switch)).collect();
+        if let Some(more) = to.len().checked_sub(MAX_NAMED).filter(|&more| more > 0) {
+            named.push(format!("{more} more"));
+        }
+        let to = named.join(", ");
+        let tooltip = format!("{} links to the top layer, {up} of them in operation: to {to}", links.len());
         graph.push_bundle(from, label, tooltip, links.len(), marked);
     }
 
@@ -204,8 +232,21 @@ impl Drawn {
         let loss = planned
             .loss_rate
             .map_or_else(String::new, |loss| format!(", loses {}", quantity::loss_rate(loss)));
-        format!("{}{loss}: {}", full_name(plan, link), what_to_do(plan, planned))
+        format!("{}{loss}: {}", plan.topology().full_label(link), what_to_do(plan, planned))
     }
+}
+
+/// The switches of the top layer to which the links of a pod lead. Those of links between peers there are in no pod, so that
+/// `ends` alone says them.
+fn top_switches(
+    plan: &Plan,
+    by_layer: &BTreeMap<u8, Vec<SwitchId>>,
+    ends: &BTreeSet<SwitchId>,
+) -> Vec<SwitchId> {
+    let topology = plan.topology();
+    let above = by_layer.values().flatten().flat_map(|&switch| topology.up(switch)).map(|hop| hop.switch);
+    let is_top = |switch: &SwitchId| topology.switch(*switch).zone.is_none();
+    above.chain(ends.iter().copied()).filter(is_top).collect::<BTreeSet<SwitchId>>().into_iter().collect()
 }
 
 /// The number of leading bytes that all names share, up to a number; they need not be repeated for each.

@@ -3,8 +3,9 @@
 use linkmend_fleet::optimizer::Objective;
 use linkmend_fleet::plan::{
     Action, Origin, Plan, PlannedLink, ProtectionObstacle, Repair, TorAfterPlan, Totals, ZoneAfterPlan,
-    culprit_name, ends_of,
+    culprit_name,
 };
+use linkmend_topology::{Link, LinkId};
 use serde_json::{Value, json};
 
 /// Everything in the plan except its explanations.
@@ -54,13 +55,14 @@ fn link(plan: &Plan, planned: &PlannedLink) -> Value {
     let mut value = json!({
         "number": planned.link.0,
         "link": topology.names().link(planned.link),
-        "ends": ends_of(topology, planned.link),
+        "ends": topology.ends_of(planned.link),
         "pod": topology.names().zone(topology.zone_of(planned.link)),
         "between_peers": topology.is_peer(planned.link),
         "loss_rate": planned.loss_rate,
         "action": planned.action.name(),
         "objective": planned.objective_value,
     });
+    add_ends(plan, planned.link, &mut value);
     if let Some(culprit) = planned.upstream {
         let is_certain = matches!(planned.action, Action::Downstream(_));
         let field = if is_certain { "downstream_of" } else { "may_be_downstream_of" };
@@ -92,15 +94,26 @@ fn link(plan: &Plan, planned: &PlannedLink) -> Value {
     value
 }
 
+/// The two ends of a link, from the lower switch to the upper; a port that the network file does not name is null.
+fn add_ends(plan: &Plan, link: LinkId, value: &mut Value) {
+    let topology = plan.topology();
+    let Link { lower, upper, .. } = *topology.link(link);
+    let [from_port, to_port] = topology.ports(link);
+    value["from"] = json!(topology.names().switch(lower));
+    value["from_port"] = json!(from_port);
+    value["to"] = json!(topology.names().switch(upper));
+    value["to_port"] = json!(to_port);
+}
+
 fn repair(plan: &Plan, repair: &Repair) -> Value {
     let names = plan.topology().names();
     let then: Vec<String> = repair.then_disable.iter().map(|&link| names.link(link)).collect();
-    json!({
+    let mut value = json!({
         "rank": repair.rank,
         "round": repair.round,
         "number": repair.link.0,
         "link": names.link(repair.link),
-        "ends": ends_of(plan.topology(), repair.link),
+        "ends": plan.topology().ends_of(repair.link),
         "now": match repair.origin {
             Origin::Down => "down",
             Origin::Disabled => "disabled",
@@ -112,7 +125,9 @@ fn repair(plan: &Plan, repair: &Repair) -> Value {
         "worst_tor": repair.worst_tor.map(|tor| names.switch(tor)),
         "paths_regained": repair.paths_regained,
         "then_disable": then,
-    })
+    });
+    add_ends(plan, repair.link, &mut value);
+    value
 }
 
 fn pod(plan: &Plan, zone: &ZoneAfterPlan) -> Value {

@@ -41,10 +41,11 @@ const PROSE_WIDTH: usize = 100;
 /// Arguments of `linkmend fleet plan`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The file of links begins with a header; a link goes by its number, its name or its two ends:
+The file of links begins with a header; a link goes by its number, its name, its two ends or a port:
   link,loss_rate,state
   1042,2e-4,active
   pod3-tor7--pod3-fabric1,0.1%,active
+  leaf1:swp1--spine1:swp7,1e-5,active
   77,,disabled
 
 Examples:
@@ -159,7 +160,7 @@ pub fn execute(arguments: &PlanArgs) -> Result<()> {
         None => None,
     };
     if let Some(path) = &arguments.html {
-        written_file::write(path, page::page(&plan, arguments).to_html())?;
+        written_file::write_private(path, page::page(&plan, arguments).to_html())?;
     }
     if let Some(explanation) = explanation {
         return print_explanation(&explanation, arguments.json);
@@ -221,7 +222,7 @@ fn found_by_corruptd(socket: &Path, network: &Network) -> Result<(Vec<ReportedLi
     let topology = network.topology();
     let found = corrupting_links(network, &directions);
     for placed in found.links.iter().filter(|placed| placed.is_interchangeable).take(MAX_NAMED) {
-        let (link, [one, other]) = (topology.names().link(placed.link), &placed.ports);
+        let (link, [one, other]) = (topology.label(placed.link), &placed.ports);
         output::remark(&format!(
             "{link} stands for {one} - {other}: the network file does not say which of its parallel links that is \
              (from_port, to_port)\n"
@@ -263,12 +264,11 @@ fn links(path: &Path, topology: &Topology) -> Result<Vec<ReportedLink>> {
 }
 
 fn explain(plan: &Plan, written: &str, source: &str) -> Result<Explanation> {
-    let finder = LinkFinder::new(plan.topology());
-    let link = finder.find(written).map_err(|error| {
+    let link = LinkFinder::new(plan.topology()).find(written).map_err(|error| {
         let of_these: Vec<String> = match &error {
             FindError::NotALink { of, .. } => {
                 let planned = of.iter().filter(|&&link| plan.link(link).is_some());
-                planned.take(MAX_NAMED).map(|&link| finder.name_of(link)).collect()
+                planned.take(MAX_NAMED).map(|&link| plan.topology().full_label(link)).collect()
             }
             _ => Vec::new(),
         };

@@ -2,7 +2,7 @@
 
 use linkmend_fleet::attribution::Culprit;
 use linkmend_fleet::plan::{
-    Action, Origin, Plan, PlannedLink, ProtectionObstacle, Repair, TorAfterPlan, culprit_name, ends_of,
+    Action, Origin, Plan, PlannedLink, ProtectionObstacle, Repair, TorAfterPlan, culprit_name,
 };
 use linkmend_report::{Alignment, Cell, Column, Table, Unit, quantity};
 use linkmend_topology::{LinkId, Names};
@@ -31,7 +31,8 @@ pub fn actions(plan: &Plan) -> Table {
     if links.is_empty() {
         return Table::new(title).note(summary(plan));
     }
-    let named = links.iter().any(|planned| ends(plan, planned.link).is_some());
+    let topology = plan.topology();
+    let named = links.iter().any(|planned| topology.ends_beside_label(planned.link).is_some());
     let mut table = Table::new(title).column(Column::name("Link"));
     if named {
         table = table.column(Column::name("Between"));
@@ -42,8 +43,8 @@ pub fn actions(plan: &Plan) -> Table {
         .column(Column::number("Loss left", Unit::LossRate))
         .column(Column::number("Capacity", Unit::Share));
     for planned in links {
-        let name = Cell::text(label(plan, planned.link));
-        let between = named.then(|| Cell::text(ends(plan, planned.link).unwrap_or_default()));
+        let name = Cell::text(topology.label(planned.link));
+        let between = named.then(|| Cell::text(topology.ends_beside_label(planned.link).unwrap_or_default()));
         table.push_row([name].into_iter().chain(between).chain(row(plan, planned)));
     }
     table.note(summary(plan))
@@ -232,7 +233,7 @@ fn repair_row(plan: &Plan, repair: &Repair, freed_by: &BTreeMap<LinkId, u32>) ->
         Origin::InOperation => "never".to_owned(),
     };
     [
-        Cell::text(label(plan, repair.link)),
+        Cell::text(plan.topology().full_label(repair.link)),
         match repair.shortage_ended {
             0 => Cell::text(disabled),
             _ => Cell::text(format!("{disabled}; ToR short")).bad(),
@@ -365,27 +366,4 @@ fn groups(plan: &Plan) -> (Vec<(TorAfterPlan, u64)>, u64) {
     }
     groups.sort_by_key(|(tor, _)| (i128::from(tor.paths) - i128::from(tor.required), Reverse(tor.installed)));
     (groups, unaffected)
-}
-
-/// The text that identifies a link: its name, or its ends if it has only a number.
-pub fn label(plan: &Plan, link: LinkId) -> String {
-    match plan.topology().names() {
-        Names::Given { .. } => plan.topology().names().link(link),
-        // Two switches of a generated network have at most one link.
-        Names::Fabric(_) | Names::Numbers(_) => ends_of(plan.topology(), link),
-    }
-}
-
-/// The ends of a link, if its name does not contain them.
-fn ends(plan: &Plan, link: LinkId) -> Option<String> {
-    let (topology, name) = (plan.topology(), label(plan, link));
-    let place = topology.link(link);
-    let says = |switch| name.contains(&topology.names().switch(switch));
-    (!says(place.lower) || !says(place.upper)).then(|| ends_of(topology, link))
-}
-
-/// The link's name, with its ends if the name does not contain them.
-pub fn full_name(plan: &Plan, link: LinkId) -> String {
-    let name = label(plan, link);
-    ends(plan, link).map_or_else(|| name.clone(), |ends| format!("{name} ({ends})"))
 }

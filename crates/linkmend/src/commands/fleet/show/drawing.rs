@@ -1,9 +1,9 @@
 //! A drawing of a whole network: ToRs at the bottom, the top layer above, peer links within layers.
 
-use super::tables::{ports, reason};
+use super::tables::reason;
 use linkmend_report::{Hue, LayeredGraph, Line, Mark, Place, Stroke};
+use linkmend_topology::SwitchId;
 use linkmend_topology::file::{Basis, Loaded};
-use linkmend_topology::{LinkId, SwitchId};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -44,19 +44,11 @@ pub fn network(loaded: &Loaded, file: &Path) -> LayeredGraph {
         let ends = topology.link(link);
         if let (Some(&from), Some(&to)) = (places.get(&ends.lower), places.get(&ends.upper)) {
             let stroke = if topology.is_peer(link) { PEER } else { UP };
-            graph.push_edge(from, to, tooltip(loaded, link), Some(stroke));
+            graph.push_edge(from, to, topology.full_label(link), Some(stroke));
         }
     }
     if topology.links().any(|link| topology.is_peer(link)) {
         graph = graph.explain_stroke(PEER, "between peers");
     }
     if any_guess { graph.explain_node(GUESSED, "layer is a guess") } else { graph }
-}
-
-fn tooltip(loaded: &Loaded, link: LinkId) -> String {
-    let ends = loaded.topology.link(link);
-    let [from, to] = [ends.lower, ends.upper].map(|end| loaded.topology.names().switch(end));
-    let [from_port, to_port] =
-        ports(loaded, link).map(|port| port.map_or_else(String::new, |port| format!(":{port}")));
-    format!("{from}{from_port}--{to}{to_port}")
 }

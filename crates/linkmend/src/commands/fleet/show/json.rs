@@ -1,6 +1,6 @@
 //! What is understood of a network, as JSON.
 
-use super::tables::{ports, reason};
+use super::tables::reason;
 use linkmend_topology::SwitchId;
 use linkmend_topology::file::{Basis, Loaded};
 use linkmend_topology::paths::Paths;
@@ -29,7 +29,7 @@ pub fn network(loaded: &Loaded) -> Value {
     };
     let link = |link| {
         let ends = topology.link(link);
-        let [from_port, to_port] = ports(loaded, link);
+        let [from_port, to_port] = topology.ports(link);
         json!({
             "link": names.link(link),
             "from": names.switch(ends.lower),

@@ -53,7 +53,7 @@ pub fn execute(arguments: &ShowArgs) -> Result<()> {
             .fold(Report::new("linkmend fleet show").subtitle(&line).section(network), |report, table| {
                 report.section(Section::new(table.title().to_owned()).table(table))
             });
-        written_file::write(path, report.to_html())?;
+        written_file::write_private(path, report.to_html())?;
     }
     if arguments.json {
         return Ok(output::print(&serde_json::to_string_pretty(&json::network(&loaded))?)?);

@@ -18,18 +18,6 @@ pub fn reason(loaded: &Loaded, switch: SwitchId) -> (Basis, String) {
     found.unwrap_or_else(|| (Basis::Told, "told".to_owned()))
 }
 
-/// The ports of a link, its lower switch's first.
-pub fn ports(loaded: &Loaded, link: LinkId) -> [Option<&str>; 2] {
-    let ends = loaded.topology.link(link);
-    let at = loaded.cables.binary_search_by_key(&link, |cable| cable.link).ok();
-    let cable = at.map(|at| &loaded.cables[at]);
-    let port = |end: SwitchId| {
-        let (_, port) = cable?.ends.iter().find(|(switch, _)| *switch == end)?;
-        Some(port.as_str())
-    };
-    [port(ends.lower), port(ends.upper)]
-}
-
 fn switches(loaded: &Loaded, most: usize) -> Table {
     let topology = &loaded.topology;
     let names = topology.names();
@@ -74,7 +62,14 @@ fn switches(loaded: &Loaded, most: usize) -> Table {
 
 fn links(loaded: &Loaded, most: usize) -> Table {
     let topology = &loaded.topology;
-    let mut table = Table::new("Links")
+    // Most links go by their ends, which stand there anyway.
+    let is_named = |link: &LinkId| topology.ends_beside_label(*link).is_some();
+    let named = topology.links().take(most).any(|link| is_named(&link));
+    let mut table = Table::new("Links");
+    if named {
+        table = table.column(Column::name("Link"));
+    }
+    table = table
         .column(Column::name("From"))
         .column(Column::name("Port"))
         .column(Column::name("To"))
@@ -84,10 +79,12 @@ fn links(loaded: &Loaded, most: usize) -> Table {
     for link in topology.links().take(most) {
         let ends = topology.link(link);
         let [from, to] = [ends.lower, ends.upper].map(|end| Cell::text(topology.names().switch(end)));
-        let [from_port, to_port] = ports(loaded, link).map(|port| Cell::text(port.unwrap_or_default()));
+        let [from_port, to_port] = topology.ports(link).map(|port| Cell::text(port.unwrap_or_default()));
         let speed = linkmend_quantity::BitRate(topology.capacity(link)).to_string();
         let goes = if topology.is_peer(link) { "to a peer" } else { "up" };
-        table.push_row([from, from_port, to, to_port, Cell::text(speed), Cell::text(goes)]);
+        let name = if is_named(&link) { topology.label(link) } else { String::new() };
+        let cells = [from, from_port, to, to_port, Cell::text(speed), Cell::text(goes)];
+        table.push_row(named.then(|| Cell::text(name)).into_iter().chain(cells));
     }
     table.note(cut(topology.link_count(), most, "links"))
 }
