@@ -138,6 +138,11 @@ pub struct Stats {
 }
 
 impl Stats {
+    /// Frames that came again, or with the number of another time.
+    pub(crate) const fn strays(&self) -> u64 {
+        self.duplicates_dropped + self.out_of_window_frames
+    }
+
     /// Missing frames that were given up, for whatever reason: the effective loss.
     pub const fn given_up_frames(&self) -> u64 {
         self.recovery_timeouts + self.withdrawn_frames + self.unrecovered_frames

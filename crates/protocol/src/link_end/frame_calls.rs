@@ -144,13 +144,17 @@ impl LinkEnd {
     ) -> Reception {
         let now = self.advance(now);
         let LinkEnd { shared, sending, receiving } = self;
-        // A copy repeats the ACK of its first sending, which may speak of an ended session.
+        let strays = shared.stats.strays();
+        let reception = receiving.handle_data(shared, now, header, frame, bytes);
+        // A copy repeats the ACK of its first sending, which may speak of an ended session. So does a frame of another
+        // time, of which somebody may have kept back a repetition until the numbers repeat.
         if let Some(ack) = header.ack
             && !header.retransmitted
+            && shared.stats.strays() == strays
         {
             sending.acknowledged(shared, now, ack);
         }
-        receiving.handle_data(shared, now, header, frame, bytes)
+        reception
     }
 
     /// The next buffered frame whose turn has come.

@@ -2,9 +2,9 @@
 
 use crate::common::pair::quick_config;
 use linkmend_protocol::{
-    Config, Control, Copies, Event, Feedback, Format, Instant, LaneFeedback, LinkEnd, LongSequenceNumber,
-    PerMode, Priority, Protection, ReceiveState, SequenceNumber, SessionNumber, Tick, Ticks, Transmit,
-    TransmitState,
+    Config, Control, Copies, DataHeader, Event, Feedback, Format, FrameHandle, Instant, LaneFeedback,
+    LinkEnd, LongSequenceNumber, Mode, PerMode, PiggybackAck, Priority, Protection, ReceiveState, Reception,
+    SequenceNumber, SessionNumber, Tick, Ticks, Transmit, TransmitState,
 };
 
 const START: Instant = Instant(1_000_000_000);
@@ -172,6 +172,29 @@ fn nothing_written_blindly_ends_a_session_or_keeps_a_dead_peer_known() {
         sent(&mut ends[0], now);
     }
     assert!(!ends[0].peer_known(), "a stranger's frames are no sign of life");
+}
+
+/// The number of an acknowledgement has 17 bits, so one that is kept back until as many frames have passed speaks of frames
+/// that are still on their way.
+#[test]
+fn a_repeated_frame_acknowledges_nothing() {
+    let mut ends = ends();
+    let mut now = START;
+    for end in &mut ends {
+        end.protect(START, Protection { copies: Copies::Fixed(1) });
+    }
+    for _ in 0..20 {
+        now = now + Tick::Nanosecond.micros(1);
+        exchange(&mut ends, now);
+    }
+    let [receiver, sender] = &mut ends;
+    let received = sender.send(now, Mode::Ordered, FrameHandle(1), 100).expect("it is protected");
+    assert_eq!(receiver.handle_data(now, &received, FrameHandle(1), 100), Reception::Deliver);
+    let sent = receiver.send(now, Mode::Ordered, FrameHandle(2), 100).expect("it is protected");
+    let ack = PiggybackAck { mode: Mode::Ordered, next: sent.sequence.plus(1) };
+    let repeated = DataHeader { ack: Some(ack), retransmitted: false, ..received };
+    assert_eq!(receiver.handle_data(now, &repeated, FrameHandle(3), 100), Reception::Drop);
+    assert_eq!(receiver.outstanding(), 1, "nobody has received it");
 }
 
 /// Version 0.1 has no nonce, and is known by its sessions alone.
