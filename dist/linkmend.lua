@@ -36,9 +36,11 @@ local CODE_5 = 0x0806
 local CODE_6 = 0x8847
 local CODE_7 = 0x8864
 
--- Control types.
 -- Of a data frame, and of an unprotected one with an ACK, on a link with a key.
 local TAG_BYTES = 4
+-- Counter and tag of a control frame there.
+local SEAL_BYTES = 16
+-- Control types.
 local CONTROL_OLD_HELLO = 0
 local CONTROL_HELLO = 13
 local CONTROL_INIT = 1
@@ -99,6 +101,17 @@ local controls = {
     [CONTROL_FIN_ECHO] = "fin-echo",
     [CONTROL_PROBE] = "probe",
 }
+-- Where their bodies end, behind the EtherType; that of a feedback depends on its holes.
+local CONTROL_BODY_END = {
+    [CONTROL_HELLO] = 20,
+    [CONTROL_INIT] = 9,
+    [CONTROL_INIT_ECHO] = 17,
+    [CONTROL_START] = 12,
+    [CONTROL_DUMMY] = 26,
+    [CONTROL_FIN] = 8,
+    [CONTROL_FIN_ECHO] = 8,
+    [CONTROL_PROBE] = 67,
+}
 local compact_types = {
     [COMPACT_DATA] = "data",
     [COMPACT_ACK] = "ACK",
@@ -108,7 +121,14 @@ local compact_types = {
 local linkmend = Proto("linkmend", "Linkmend")
 local compact = Proto("linkmend_compact", "Linkmend, compact format")
 
-linkmend.prefs.key = Pref.bool("The link has a key", false, "Protected frames have a tag behind their header")
+linkmend.prefs.key = Pref.bool("The link has a key", false,
+    "Protected frames have a tag behind their header, also before a control frame with a seal shows it")
+
+-- Whether a control frame with a seal was seen: those of a link without a key are padded with zeros.
+local is_sealed = false
+function linkmend.init()
+    is_sealed = false
+end
 
 local f = {
     kind = ProtoField.uint8("linkmend.kind", "Kind", base.DEC, kinds, 0xc0),
@@ -122,6 +142,8 @@ local f = {
     ack_ordered = ProtoField.bool("linkmend.ack_ordered", "ACK of the ordered lane"),
     ack_era = ProtoField.bool("linkmend.ack_era", "Era of the ACK"),
     tag = ProtoField.uint32("linkmend.tag", "Tag", base.HEX),
+    seal_counter = ProtoField.uint64("linkmend.seal_counter", "Counter of the seal"),
+    seal_tag = ProtoField.uint64("linkmend.seal_tag", "Tag of the seal", base.HEX),
     ethertype = ProtoField.uint16("linkmend.ethertype", "Original EtherType", base.HEX),
     session = ProtoField.uint32("linkmend.session", "Session"),
     hello_nonce = ProtoField.uint64("linkmend.hello_nonce", "Nonce", base.HEX),
@@ -212,7 +234,7 @@ end
 -- The original frame behind a header that ends at `at`.
 local function original(buffer, at, code, tree, pinfo, root)
     local ethertype = ETHERTYPES[code]
-    if linkmend.prefs.key then
+    if linkmend.prefs.key or is_sealed then
         tree:add(f.tag, buffer(at, TAG_BYTES))
         at = at + TAG_BYTES
     end
@@ -294,7 +316,18 @@ local function lane(buffer, at, name, tree)
     return at + 12 + 4 * count, info
 end
 
+-- Counter and tag behind the body of a control frame, on a link with a key.
+local function seal(buffer, at, tree)
+    if buffer:len() < at + SEAL_BYTES or buffer(at, SEAL_BYTES):bytes() == ByteArray.new(("00"):rep(SEAL_BYTES)) then
+        return
+    end
+    is_sealed = true
+    tree:add(f.seal_counter, buffer(at, 8))
+    tree:add(f.seal_tag, buffer(at + 8, 8))
+end
+
 local function control(buffer, first, tree, pinfo)
+    local body_end = CONTROL_BODY_END[first % (CONTROL_TYPE_MASK + 1)]
     local kind = first % (CONTROL_TYPE_MASK + 1)
     tree:add(f.control, buffer(0, 1))
     local info = controls[kind] or "unknown control frame"
@@ -338,6 +371,7 @@ local function control(buffer, first, tree, pinfo)
         local at, ordered, non_blocking
         at, ordered = lane(buffer, 18, "ordered", tree)
         at, non_blocking = lane(buffer, at, "non-blocking", tree)
+        body_end = at
         info = info .. ":" .. ordered .. "," .. non_blocking
     elseif kind == CONTROL_DUMMY then
         tree:add(f.stamp, buffer(8, 2))
@@ -349,6 +383,7 @@ local function control(buffer, first, tree, pinfo)
             short(buffer(10, 4):uint()), short(buffer(18, 4):uint()))
     end
     pinfo.cols.info = info
+    if body_end then seal(buffer, body_end, tree) end
 end
 
 linkmend.dissector = tolerant(function(buffer, pinfo, root)

@@ -3,8 +3,8 @@
 
 use linkmend_protocol::paths::{self, Decision, PathReport, Preference, Probe};
 use linkmend_protocol::wire::{
-    ADDRESSES_BYTES, CONTROL_FRAME_MAX, MAGIC, TAG_BYTES, emit_control, encapsulate, encapsulate_ack, escape,
-    ethertype,
+    ADDRESSES_BYTES, CONTROL_FRAME_MAX, CONTROL_SEAL_BYTES, MAGIC, Seal, TAG_BYTES, emit_control,
+    emit_sealed, encapsulate, encapsulate_ack, escape, ethertype,
 };
 use linkmend_protocol::{
     Control, DataHeader, Feedback, Format, LaneFeedback, LongSequenceNumber, Mode, PerMode, PiggybackAck,
@@ -157,6 +157,7 @@ fn control_types() -> Vec<(&'static str, u32)> {
         ("CONTROL_HELLO", kind(&Control::Hello { nonce: 1, echo: 0 })),
         ("CONTROL_OLD_HELLO", kind(&Control::OldHello)),
         ("TAG_BYTES", TAG_BYTES as u32),
+        ("SEAL_BYTES", CONTROL_SEAL_BYTES as u32),
         ("CONTROL_INIT", kind(&Control::Init { session, format })),
         ("CONTROL_INIT_ECHO", kind(&Control::InitEcho { session, nonce: 0, window_frames: 1, format })),
         ("CONTROL_START", kind(&Control::Start { session, nonce: 0 })),
@@ -382,6 +383,48 @@ fn the_dissector_shows_numbers_with_their_era_as_captures_do() {
         .unzip();
     let Some(said) = said_by_tshark("the_dissector_says_numbers_with_their_era", &frames) else { return };
     assert_eq!(said, expected);
+}
+
+/// A seal behind any control frame shows that the link has a key, so that nobody need say so.
+#[test]
+fn the_dissector_recognises_a_link_with_a_key_by_its_seals() {
+    let session = SessionNumber(9);
+    let format = Format::Transparent;
+    let far = PerMode([LongSequenceNumber(4); 2]);
+    let number = SequenceNumber::new(9, true);
+    let mut lane = LaneFeedback::new(LongSequenceNumber(65_538), number, false);
+    assert!(lane.push_missing(SequenceRange { first: SequenceNumber::new(2, true), length: 1 }));
+    let report = Feedback {
+        session,
+        number: 1,
+        dummy_stamp: 2,
+        lost_total: 3,
+        rx_overflow_total: 4,
+        lanes: PerMode([lane, LaneFeedback::new(LongSequenceNumber(0), number, false)]),
+    };
+    let controls = [
+        Control::Hello { nonce: 1, echo: 2 },
+        Control::Init { session, format },
+        Control::InitEcho { session, nonce: 7, window_frames: 1, format },
+        Control::Start { session, nonce: 7 },
+        Control::Feedback(report),
+        Control::Dummy { session, stamp: 9, next: far, held_from: far },
+        Control::Fin { session },
+        Control::FinEcho { session },
+        Control::Probe(NO_PROBE),
+    ];
+    let data = whole(ethertype::TRANSPARENT, &[&data(format, &plain(), 0x0800)[..], &[0xca; 40]].concat());
+    for control in controls {
+        let mut seal = Seal::new("000102030405060708090a0b0c0d0e0f".parse().expect("a key"), 1);
+        seal.meet(2, 1);
+        let mut buffer = [0; CONTROL_FRAME_MAX];
+        let length = emit_sealed(&control, [2; 6], &mut buffer, &mut seal).expect("the peer is known");
+        let frames = [data.clone(), buffer[..length].to_vec(), data.clone()];
+        let fields = ["-T", "fields", "-e", "linkmend.seal_counter", "-e", "linkmend.tag"];
+        let Some(said) = tshark("a_link_with_a_key", &frames, &fields) else { return };
+        let lines: Vec<&str> = said.lines().map(str::trim).collect();
+        assert_eq!(lines, ["", "1", "0xcacacaca"], "{control:?}");
+    }
 }
 
 /// Inputs of the fuzzer, damaged and cut, under our EtherTypes.

@@ -9,8 +9,11 @@ use std::net::IpAddr;
 
 /// A comment for a capture file with what Linkmend knows about the frame; `None` on the inner port.
 pub fn comment(frame: &CapturedFrame) -> Option<String> {
-    let link = Layers::parse(frame.port, &frame.bytes).link?;
-    Some(if frame.corrupted { format!("{link}; dropped on purpose") } else { link.to_string() })
+    let mut comment = on_link(&Layers::of(frame))?;
+    if frame.corrupted {
+        comment.push_str("; dropped on purpose");
+    }
+    Some(comment)
 }
 
 /// One line: time (UTC), port, direction, and the frame.
@@ -28,8 +31,8 @@ pub fn line(frame: &CapturedFrame) -> String {
         Direction::Outbound => "out",
     };
     let mut line = format!("{hours:02}:{minutes:02}:{second:02}.{micros:06} {port} {way} ");
-    let layers = Layers::parse(frame.port, &frame.bytes);
-    if let Some(link) = &layers.link {
+    let layers = Layers::of(frame);
+    if let Some(link) = on_link(&layers) {
         let _ = write!(line, "{link}, ");
     }
     original(&mut line, &layers);
@@ -38,6 +41,15 @@ pub fn line(frame: &CapturedFrame) -> String {
         line.push_str(", dropped on purpose");
     }
     line
+}
+
+/// What it is on the link.
+fn on_link(layers: &Layers) -> Option<String> {
+    let link = layers.link.as_ref()?;
+    Some(match layers.tag {
+        Some(tag) => format!("{link}, tag {tag:08x}"),
+        None => link.to_string(),
+    })
 }
 
 /// A captured frame for programs: one JSON object. What a frame does not have is `null`.
@@ -55,6 +67,8 @@ pub struct Description {
     classes: Vec<FrameClass>,
     /// Linkmend's header in words.
     linkmend: Option<String>,
+    /// The tag of a host's frame on a link with a key, as hexadecimal digits.
+    tag: Option<String>,
     source_mac: Option<String>,
     destination_mac: Option<String>,
     /// Of the host's frame, behind its VLAN tags.
@@ -70,7 +84,7 @@ pub struct Description {
 
 /// Describes a frame for programs.
 pub fn description(frame: &CapturedFrame) -> Description {
-    let layers = Layers::parse(frame.port, &frame.bytes);
+    let layers = Layers::of(frame);
     let mac = |address: [u8; 6]| address.map(|byte| format!("{byte:02x}")).join(":");
     Description {
         at_ns: frame.at_ns,
@@ -80,6 +94,7 @@ pub fn description(frame: &CapturedFrame) -> Description {
         corrupted: frame.corrupted,
         classes: FrameClass::of(&layers),
         linkmend: layers.link.as_ref().map(ToString::to_string),
+        tag: layers.tag.map(|tag| format!("{tag:08x}")),
         source_mac: layers.macs.map(|(_, source)| mac(source)),
         destination_mac: layers.macs.map(|(destination, _)| mac(destination)),
         ethertype: layers.ethertype,

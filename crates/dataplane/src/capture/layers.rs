@@ -1,7 +1,7 @@
 //! Takes a frame apart from its first bytes: the Linkmend header, if it is on the link, and the original frame behind
 //! it.
 
-use super::CapturePort;
+use super::{CapturePort, CapturedFrame};
 use linkmend_protocol::wire::{self, ADDRESSES_BYTES, Decapsulation, LinkFrame, Untagged, ethertype};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -21,6 +21,8 @@ const IPV6_EXTENSIONS_MAX: usize = 8;
 pub struct Layers {
     /// The frame on the link; `None` on the inner port, where Linkmend's EtherTypes have no meaning.
     pub link: Option<LinkFrame>,
+    /// The tag behind its header, on a link with a key.
+    pub(super) tag: Option<u32>,
     /// Destination and source address.
     pub(super) macs: Option<([u8; 6], [u8; 6])>,
     /// EtherType on the wire.
@@ -38,11 +40,19 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// Takes apart a frame that was seen on `port`. Parts that are cut off or make no sense are absent.
-    pub fn parse(port: CapturePort, frame: &[u8]) -> Layers {
-        let link = port.is_on_link().then(|| wire::parse(frame));
+    /// Takes a captured frame apart.
+    pub fn of(frame: &CapturedFrame) -> Layers {
+        Self::parse(frame.port, frame.is_tagged, &frame.bytes)
+    }
+
+    /// Takes apart a frame that was seen on `port`, of a link with a key if `is_tagged`. Parts that are cut off or make no sense
+    /// are absent.
+    pub fn parse(port: CapturePort, is_tagged: bool, frame: &[u8]) -> Layers {
+        let mut link = port.is_on_link().then(|| wire::parse(frame));
+        let tag = link.as_mut().filter(|_| is_tagged).and_then(|link| take_tag(link, frame));
         let mut layers = Layers {
             link,
+            tag,
             macs: macs(frame),
             wire_ethertype: u16_at(frame, ADDRESSES_BYTES),
             ethertype: None,
@@ -117,6 +127,17 @@ impl Layers {
             self.ports = Some((source, destination));
         }
     }
+}
+
+/// The tag behind the header of a host's frame, which belongs to what is to be removed.
+fn take_tag(link: &mut LinkFrame, frame: &[u8]) -> Option<u32> {
+    let (LinkFrame::Data { decapsulation, .. } | LinkFrame::Acknowledging { decapsulation, .. }) = link
+    else {
+        return None;
+    };
+    let (tag, without) = wire::without_tag(frame, *decapsulation)?;
+    *decapsulation = without;
+    Some(u32::from_be_bytes(tag))
 }
 
 /// EtherType and payload of the host's frame; `None` if there is none.

@@ -83,6 +83,8 @@ pub struct CapturedFrame {
     pub direction: Direction,
     /// Whether injected corruption then dropped it.
     pub corrupted: bool,
+    /// Whether the link has a key, so that headers of hosts' frames end with a tag.
+    pub is_tagged: bool,
     /// Its length, without frame check sequence.
     pub length: u32,
     /// Its first bytes, from the destination address on.

@@ -2,7 +2,7 @@
 //! Numbers are little-endian.
 //!
 //! ```text
-//! frame      1 | port (bit 0: link), direction (bit 1: outbound), corrupted (bit 2) | at_ns 64 | length 32 | kept 32 |
+//! frame      1 | port (bit 0: link), direction (bit 1: outbound), corrupted (bit 2), ... | at_ns 64 | length 32 | kept 32 |
 //! bytes
 //! progress   2 | kernel_forwards 8 | dropped 64
 //! ```
@@ -16,6 +16,8 @@ const OUTBOUND: u8 = 1 << 1;
 const CORRUPTED: u8 = 1 << 2;
 /// Beside `LINK`: at the port of the second link.
 const BACKUP: u8 = 1 << 3;
+/// The link has a key.
+const TAGGED: u8 = 1 << 4;
 const FRAME_HEADER_BYTES: usize = 18;
 const PROGRESS_BYTES: usize = 10;
 /// Upper bound for the length of a frame (the largest MTU of Ethernet devices is 65,535).
@@ -46,7 +48,8 @@ impl Record {
                 };
                 let outbound = if frame.direction == Direction::Outbound { OUTBOUND } else { 0 };
                 let corrupted = if frame.corrupted { CORRUPTED } else { 0 };
-                out.extend([FRAME, link | outbound | corrupted]);
+                let tagged = if frame.is_tagged { TAGGED } else { 0 };
+                out.extend([FRAME, link | outbound | corrupted | tagged]);
                 out.extend(frame.at_ns.to_le_bytes());
                 out.extend(frame.length.to_le_bytes());
                 out.extend((frame.bytes.len() as u32).to_le_bytes());
@@ -87,7 +90,10 @@ fn read_frame(bytes: &[u8]) -> Result<Option<(Record, usize)>, BadRecord> {
         (true, true) => CapturePort::Backup,
         (false, true) => return Err(BadRecord(FRAME)),
     };
-    if flags > (LINK | OUTBOUND | CORRUPTED | BACKUP) || kept as usize > FRAME_BYTES_MAX || kept > length {
+    if flags > (LINK | OUTBOUND | CORRUPTED | BACKUP | TAGGED)
+        || kept as usize > FRAME_BYTES_MAX
+        || kept > length
+    {
         return Err(BadRecord(FRAME));
     }
     let Some(frame) = bytes.get(FRAME_HEADER_BYTES..end) else { return Ok(None) };
@@ -96,6 +102,7 @@ fn read_frame(bytes: &[u8]) -> Result<Option<(Record, usize)>, BadRecord> {
         port,
         direction: if flags & OUTBOUND != 0 { Direction::Outbound } else { Direction::Inbound },
         corrupted: flags & CORRUPTED != 0,
+        is_tagged: flags & TAGGED != 0,
         length,
         bytes: frame.to_vec(),
     };

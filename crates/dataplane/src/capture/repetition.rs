@@ -14,7 +14,7 @@ pub struct Repetition(Vec<(Direction, Control)>);
 impl Repetition {
     /// Whether this frame is such a repetition. Pass every frame of a capture, in order.
     pub fn is_in(&mut self, frame: &CapturedFrame) -> bool {
-        let Some(LinkFrame::Control(control)) = Layers::parse(frame.port, &frame.bytes).link else {
+        let Some(LinkFrame::Control(control)) = Layers::of(frame).link else {
             return false;
         };
         let Some(content) = without_numbers(control) else { return false };

@@ -81,8 +81,9 @@ impl Tap {
             pool.copy_out(frame, &mut bytes);
             bytes.truncate(kept);
         }
-        let &Sighting { at_ns, port, direction, corrupted } = seen;
-        let frame = CapturedFrame { at_ns, port, direction, corrupted, length: length as u32, bytes };
+        let &Sighting { at_ns, port, direction, corrupted, is_tagged } = seen;
+        let length = length as u32;
+        let frame = CapturedFrame { at_ns, port, direction, corrupted, is_tagged, length, bytes };
         match self.ring.try_send(frame) {
             Ok(()) => {}
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => self.lose(kept),
@@ -127,19 +128,29 @@ struct Sighting {
     port: CapturePort,
     direction: Direction,
     corrupted: bool,
+    is_tagged: bool,
 }
 
 /// The captures of a link end; usually there are none.
 #[derive(Debug, Default)]
-pub(crate) struct Taps(Vec<Tap>);
+pub(crate) struct Taps {
+    taps: Vec<Tap>,
+    /// Whether the link has a key.
+    is_tagged: bool,
+}
 
 impl Taps {
+    /// Without a capture, on a link with a key or without.
+    pub(crate) fn new(has_key: bool) -> Taps {
+        Taps { taps: Vec::new(), is_tagged: has_key }
+    }
+
     /// Adds a capture. Returns `false` if there are [`CAPTURES_MAX`].
     pub(crate) fn add(&mut self, tap: Tap) -> bool {
         self.remove_closed();
-        let room = self.0.len() < CAPTURES_MAX;
+        let room = self.taps.len() < CAPTURES_MAX;
         if room {
-            self.0.push(tap);
+            self.taps.push(tap);
         }
         room
     }
@@ -153,7 +164,7 @@ impl Taps {
         frame: FrameHandle,
         pool: &FramePool,
     ) {
-        if !self.0.is_empty() {
+        if !self.taps.is_empty() {
             self.show_all(port, direction, false, frame, pool);
         }
     }
@@ -167,7 +178,7 @@ impl Taps {
         frame: FrameHandle,
         pool: &FramePool,
     ) {
-        if !self.0.is_empty() {
+        if !self.taps.is_empty() {
             self.show_all(port, Direction::Inbound, corrupted, frame, pool);
         }
     }
@@ -182,10 +193,11 @@ impl Taps {
         pool: &FramePool,
     ) {
         self.remove_closed();
-        let seen = Sighting { at_ns: clock::unix_ns(), port, direction, corrupted };
+        let is_tagged = self.is_tagged;
+        let seen = Sighting { at_ns: clock::unix_ns(), port, direction, corrupted, is_tagged };
         let head = pool.head(frame);
-        let layers = Layers::parse(port, &head[..head.len().min(LOOK_BYTES)]);
-        for tap in &self.0 {
+        let layers = Layers::parse(port, is_tagged, &head[..head.len().min(LOOK_BYTES)]);
+        for tap in &self.taps {
             tap.offer(&seen, &layers, frame, pool);
         }
     }
@@ -193,17 +205,17 @@ impl Taps {
     /// Tells all captures whether the kernel forwards, and removes those without a reader.
     pub(crate) fn set_kernel_forwards(&mut self, kernel_forwards: bool) {
         self.remove_closed();
-        for tap in &self.0 {
+        for tap in &self.taps {
             tap.shared.kernel_forwards.store(kernel_forwards, Ordering::Relaxed);
         }
     }
 
     #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.taps.is_empty()
     }
 
     fn remove_closed(&mut self) {
-        self.0.retain(|tap| !tap.is_closed());
+        self.taps.retain(|tap| !tap.is_closed());
     }
 }

@@ -63,9 +63,16 @@ fn dummy() -> Vec<u8> {
 
 /// Shows `frames` to a tap with `options` and returns those that it captured.
 fn captured(options: CaptureOptions, frames: &[(CapturePort, Vec<u8>)]) -> Vec<CapturedFrame> {
+    captured_of(Taps::default(), options, frames)
+}
+
+fn captured_of(
+    mut taps: Taps,
+    options: CaptureOptions,
+    frames: &[(CapturePort, Vec<u8>)],
+) -> Vec<CapturedFrame> {
     let mut pool = pool();
     let (tap, capture) = Tap::new(options).unwrap();
-    let mut taps = Taps::default();
     assert!(taps.add(tap));
     for (port, bytes) in frames {
         let frame = pool.copy_in(bytes).unwrap();
@@ -114,6 +121,45 @@ fn classes_choose_kinds_and_lanes() {
     assert_eq!(chosen(&[Unprotected]), [4, 5, 6]);
     assert_eq!(chosen(&[Ordered]), [0, 2, 3]);
     assert_eq!(chosen(&[NonBlocking, Data, Copies]), [1]);
+}
+
+/// With a key, tags used to look like the beginning of what frames carry, so filters did not find that.
+#[test]
+fn tags_are_told_from_what_frames_carry_on_a_link_with_a_key() {
+    let tagged = |plain: Vec<u8>, at: usize| [&plain[..at], &[0xca, 0xfe, 0, 1], &plain[at..]].concat();
+    let mut lldp = ip_frame();
+    lldp[12..14].copy_from_slice(&[0x88, 0xcc]);
+    let header = DataHeader {
+        sequence: SequenceNumber::new(5, false),
+        mode: Mode::Ordered,
+        retransmitted: false,
+        ack: None,
+    };
+    let encapsulation = encapsulate(Format::Transparent, &header, &lldp).unwrap();
+    let lldp = [&lldp[..12], encapsulation.bytes(), &lldp[12..]].concat();
+    let frames = [
+        (CapturePort::Link, tagged(data(false, Mode::Ordered, None), 17)),
+        // Its EtherType follows the tag.
+        (CapturePort::Link, tagged(lldp, 17)),
+        (CapturePort::Link, dummy()),
+        (CapturePort::Inner, ip_frame()),
+    ];
+    let kept = captured_of(Taps::new(true), options(), &frames);
+    let lines: Vec<String> = kept.iter().map(|frame| describe::line(frame)[26..].to_owned()).collect();
+    let dummy = "dummy 3 of session 9: ordered before 5, non-blocking before 65536, 60 bytes";
+    assert_eq!(
+        lines,
+        [
+            "data ordered 123, tag cafe0001, IPv4 10.77.0.1:40000 > 10.77.0.2:5201 TCP, 81 bytes",
+            "data ordered 5, tag cafe0001, EtherType 0x88cc, 83 bytes",
+            dummy,
+            "IPv4 10.77.0.1:40000 > 10.77.0.2:5201 TCP, 74 bytes",
+        ]
+    );
+    let json = serde_json::to_value(describe::description(&kept[0])).unwrap();
+    assert_eq!((json["tag"].as_str(), json["source_port"].as_u64()), (Some("cafe0001"), Some(40_000)));
+    let filter = CaptureOptions { filter: "tcp port 5201".to_owned(), ..options() };
+    assert_eq!(captured_of(Taps::new(true), filter, &frames).len(), 2);
 }
 
 #[test]
@@ -211,7 +257,12 @@ fn records_come_apart_again() {
     let records = [
         Record::Frame(frame.clone()),
         Record::Progress(CaptureProgress { dropped: 7, kernel_forwards: true }),
-        Record::Frame(CapturedFrame { corrupted: true, direction: Direction::Inbound, ..frame }),
+        Record::Frame(CapturedFrame {
+            corrupted: true,
+            is_tagged: true,
+            direction: Direction::Inbound,
+            ..frame
+        }),
     ];
     for record in &records {
         record.write(&mut bytes);
@@ -253,7 +304,15 @@ fn what_a_link_with_nothing_to_do_says_is_a_repetition_until_something_changes()
     let mut repetition = Repetition::default();
     let mut is_in = |bytes: Vec<u8>, direction, corrupted| {
         let (length, port) = (bytes.len() as u32, CapturePort::Link);
-        repetition.is_in(&CapturedFrame { at_ns: 0, port, direction, corrupted, length, bytes })
+        repetition.is_in(&CapturedFrame {
+            at_ns: 0,
+            port,
+            direction,
+            corrupted,
+            is_tagged: false,
+            length,
+            bytes,
+        })
     };
     use Direction::{Inbound, Outbound};
     for (bytes, direction, expected) in [

@@ -199,6 +199,7 @@ impl Engine {
         let longest = ports.ports().map(|port| port.interface().frame_bytes()).fold(0, usize::max);
         let chunks_per_frame = ports.pool.chunks_for(longest);
         let protection = settings.protection.clone();
+        let taps = Taps::new(settings.key.is_some());
         let mut engine = Engine {
             queues: from_inner::queues(&settings),
             shapers: [settings.rate_bps, settings.backup.as_ref().and_then(|backup| backup.rate_bps)]
@@ -231,7 +232,7 @@ impl Engine {
             inner_open_ns: now,
             warn_of_ambiguous_at: 0,
             corruptions: 0,
-            taps: Taps::default(),
+            taps,
             lost_interface: None,
             derived: derive::Derived::default(),
         };

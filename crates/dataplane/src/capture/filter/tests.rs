@@ -49,7 +49,7 @@ fn protected(frame: &[u8], format: Format) -> Vec<u8> {
 }
 
 fn passes(filter: &str, frame: &[u8]) -> bool {
-    Filter::parse(filter).unwrap().passes(&Layers::parse(CapturePort::Link, frame))
+    Filter::parse(filter).unwrap().passes(&Layers::parse(CapturePort::Link, false, frame))
 }
 
 #[test]
