@@ -1,5 +1,6 @@
 //! Why a port cannot be opened or used.
 
+use crate::sys::xsk::{BIND_SEVERAL_CHUNKS, REGISTER_MEMORY};
 use linkmend_diagnose::Diagnose;
 use std::io;
 
@@ -139,8 +140,40 @@ impl Diagnose for PortError {
                  describes its types (/sys/kernel/btf/vmlinux), or else with CAP_SYS_ADMIN (in a unit: a line \
                  `CapabilityBoundingSet=CAP_SYS_ADMIN` by `systemctl edit`, which adds it). `bpftool net show dev {interface}` shows whose it is"
             )),
+            PortError::System { step, source, .. } if step.starts_with(AF_XDP) => {
+                source.raw_os_error().and_then(|errno| af_xdp_hint(step, errno))
+            }
             _ => self.errno().and_then(errno_hint),
         }
+    }
+}
+
+/// How the steps of opening an AF_XDP socket begin.
+const AF_XDP: &str = "AF_XDP: ";
+
+/// What an error of a step of AF_XDP means: mostly that the kernel is older than what the step needs.
+fn af_xdp_hint(step: &str, errno: i32) -> Option<String> {
+    match errno {
+        libc::EAFNOSUPPORT | libc::EPROTONOSUPPORT | libc::ESOCKTNOSUPPORT => Some(
+            "this kernel has no AF_XDP (Linux 5.4 with CONFIG_XDP_SOCKETS); choose AF_PACKET ports (`--ports packet`)"
+                .to_owned(),
+        ),
+        libc::EINVAL | libc::ENOPROTOOPT | libc::EOPNOTSUPP if step == BIND_SEVERAL_CHUNKS => Some(
+            "frames of this MTU take several chunks, for which this kernel is too old (XDP_USE_SG, Linux 6.6); lower the \
+             MTU, or choose AF_PACKET ports (`--ports packet`)"
+                .to_owned(),
+        ),
+        libc::EINVAL | libc::ENOPROTOOPT | libc::EOPNOTSUPP => Some(
+            "this kernel's AF_XDP is too old (Linux 5.4 has all of it), or the driver refuses it; choose AF_PACKET ports \
+             (`--ports packet`)"
+                .to_owned(),
+        ),
+        libc::EPERM if step == REGISTER_MEMORY => Some(
+            "the frame memory is locked: raise the locked-memory limit (`ulimit -l unlimited`, LimitMEMLOCK=), and run \
+             as root or with CAP_IPC_LOCK"
+                .to_owned(),
+        ),
+        _ => errno_hint(errno),
     }
 }
 
@@ -148,7 +181,8 @@ fn errno_hint(errno: i32) -> Option<String> {
     let hint = match errno {
         libc::EPERM | libc::EACCES => {
             "needs CAP_NET_ADMIN, CAP_NET_RAW and CAP_BPF (run as root), \
-             or AF_PACKET ports inside a user namespace"
+             or AF_PACKET ports inside a user namespace; before Linux 5.11 also a higher locked-memory limit \
+             (`ulimit -l unlimited`, LimitMEMLOCK=)"
         }
         libc::EAFNOSUPPORT => "this kernel has no AF_XDP (CONFIG_XDP_SOCKETS); choose AF_PACKET ports",
         libc::ENOBUFS => "raise the locked-memory limit (`ulimit -l unlimited`, LimitMEMLOCK=)",
@@ -159,4 +193,37 @@ fn errno_hint(errno: i32) -> Option<String> {
         _ => return None,
     };
     Some(hint.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::xsk::{BIND, MAP_RINGS, OPEN, RING_OFFSETS, RINGS};
+
+    fn hint(step: &'static str, errno: i32) -> String {
+        let error = PortError::system("eth2", step)(io::Error::from_raw_os_error(errno));
+        error.hint().unwrap_or_else(|| panic!("no hint for {error}, errno {errno}"))
+    }
+
+    #[test]
+    fn what_old_kernels_lack_and_limits_forbid_has_a_way_out() {
+        for step in [REGISTER_MEMORY, RINGS, RING_OFFSETS, MAP_RINGS, BIND, BIND_SEVERAL_CHUNKS] {
+            for errno in [libc::EINVAL, libc::ENOPROTOOPT, libc::EOPNOTSUPP] {
+                let hint = hint(step, errno);
+                let since = if step == BIND_SEVERAL_CHUNKS { "Linux 6.6" } else { "Linux 5.4" };
+                assert!(hint.contains(since) && hint.contains("--ports packet"), "{step}: {hint}");
+            }
+        }
+        for errno in [libc::EAFNOSUPPORT, libc::EPROTONOSUPPORT, libc::ESOCKTNOSUPPORT] {
+            assert!(hint(OPEN, errno).contains("CONFIG_XDP_SOCKETS"), "{errno}");
+        }
+        for (step, errno) in [
+            (REGISTER_MEMORY, libc::EPERM),
+            (REGISTER_MEMORY, libc::ENOBUFS),
+            ("creating the bypass socket map", libc::EPERM),
+        ] {
+            assert!(hint(step, errno).contains("LimitMEMLOCK"), "{step}");
+        }
+        assert!(hint(BIND, libc::EBUSY).contains("receive queue 0"));
+    }
 }

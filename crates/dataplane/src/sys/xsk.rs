@@ -16,6 +16,16 @@ use super::ring::{Places, Reader, Writer};
 
 const XDP_MAX_TX_SKB_BUDGET: c_int = 9;
 
+/// The steps of opening a socket, which errors name and hints go by.
+pub(crate) const OPEN: &str = "AF_XDP: opening the socket";
+pub(crate) const REGISTER_MEMORY: &str = "AF_XDP: registering frame memory (XDP_UMEM_REG)";
+pub(crate) const RINGS: &str = "AF_XDP: creating the rings";
+pub(crate) const RING_OFFSETS: &str = "AF_XDP: asking where the rings lie (XDP_MMAP_OFFSETS)";
+pub(crate) const MAP_RINGS: &str = "AF_XDP: mapping the rings";
+pub(crate) const BIND: &str = "AF_XDP: binding the socket";
+pub(crate) const BIND_SEVERAL_CHUNKS: &str =
+    "AF_XDP: binding the socket for frames of several chunks (XDP_USE_SG)";
+
 /// Where and how to open a socket.
 pub(crate) struct XskOptions {
     pub(crate) interface_index: u32,
@@ -80,7 +90,7 @@ impl XskSocket {
     /// registration forces the mode of the first (zero-copy or not) on all others, and a NIC with zero-copy must be
     /// able to sit beside a veth without.
     pub(crate) fn open(memory: &Memory, options: &XskOptions) -> Result<Self, XskError> {
-        let fd = socket().map_err(failed("opening the socket"))?;
+        let fd = socket().map_err(failed(OPEN))?;
         let region = memory.region();
         let registration = libc::xdp_umem_reg {
             addr: region.cast::<u8>().as_ptr() as u64,
@@ -91,21 +101,20 @@ impl XskSocket {
             tx_metadata_len: 0,
         };
         // The kernel pins the pages, so the region may even be unmapped before the socket is closed.
-        set(&fd, libc::XDP_UMEM_REG, &registration)
-            .map_err(failed("registering frame memory (XDP_UMEM_REG)"))?;
+        set(&fd, libc::XDP_UMEM_REG, &registration).map_err(failed(REGISTER_MEMORY))?;
         let rings =
             [libc::XDP_UMEM_FILL_RING, libc::XDP_UMEM_COMPLETION_RING, libc::XDP_RX_RING, libc::XDP_TX_RING];
         for ring in rings {
-            set(&fd, ring, &options.ring_entries).map_err(failed("creating the rings"))?;
+            set(&fd, ring, &options.ring_entries).map_err(failed(RINGS))?;
         }
-        let offsets =
-            offsets(&fd).map_err(failed("asking where the rings lie (XDP_MMAP_OFFSETS, Linux 5.4)"))?;
-        let map = |ring| Mapping::new(&fd, ring, options.ring_entries).map_err(failed("mapping the rings"));
+        let offsets = offsets(&fd).map_err(failed(RING_OFFSETS))?;
+        let map = |ring| Mapping::new(&fd, ring, options.ring_entries).map_err(failed(MAP_RINGS));
         let fill = map(Ring::of::<u64>(&offsets.fr, libc::XDP_UMEM_PGOFF_FILL_RING as off_t))?;
         let complete = map(Ring::of::<u64>(&offsets.cr, libc::XDP_UMEM_PGOFF_COMPLETION_RING as off_t))?;
         let receive = map(Ring::of::<xdp_desc>(&offsets.rx, libc::XDP_PGOFF_RX_RING))?;
         let transmit = map(Ring::of::<xdp_desc>(&offsets.tx, libc::XDP_PGOFF_TX_RING))?;
-        bind(&fd, options).map_err(failed("bind"))?;
+        let binding = if options.multi_buffer { BIND_SEVERAL_CHUNKS } else { BIND };
+        bind(&fd, options).map_err(failed(binding))?;
         // SAFETY: the places are the kernel's for this ring, the mappings stay with the rings, and each ring has one user.
         Ok(unsafe {
             XskSocket {
