@@ -93,7 +93,12 @@ impl Engine {
     fn handle_link_frame(&mut self, now: u64, path: Path, frame: FrameHandle) {
         let head = self.ports.pool.head(frame);
         let believed = self.believes(head);
-        match wire::parse(head) {
+        let parsed = match self.settings.format {
+            // Nobody speaks the authors' headers here, so a frame with them is a host's.
+            Format::Transparent if wire::is_compact(head) => LinkFrame::Foreign,
+            _ => wire::parse(head),
+        };
+        match parsed {
             LinkFrame::Control(Control::Probe(probe)) if self.is_stranger(now, &probe) => {
                 self.handle_stranger(now, path, frame, &probe);
                 self.ports.pool.release(frame);
@@ -171,14 +176,15 @@ impl Engine {
         header: &DataHeader,
         decapsulation: Decapsulation,
     ) {
-        let Some(decapsulation) = self.open_data(frame, header, decapsulation) else {
+        let Some((is_genuine, decapsulation)) = self.open_data(frame, header, decapsulation) else {
             self.counters.forged_frames += 1;
             self.ports.pool.release(frame);
             return;
         };
         self.restore(frame, decapsulation);
         let bytes = self.ports.pool.frame_length(frame) as u32;
-        match self.end.handle_data(Instant(now), header, frame, bytes) {
+        let header = DataHeader { ack: header.ack.filter(|_| is_genuine), ..*header };
+        match self.end.handle_data(Instant(now), &header, frame, bytes) {
             Reception::Deliver => {
                 self.deliver(frame);
                 self.deliver_buffered();

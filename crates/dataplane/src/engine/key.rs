@@ -4,8 +4,8 @@ use super::Engine;
 use crate::report::KeyTrouble;
 use linkmend_protocol::paths::Path;
 use linkmend_protocol::wire::{
-    self, ADDRESSES_BYTES, CONTROL_FRAME_MAX, Decapsulation, Encapsulation, Genuineness, HEADER_GROWTH_MAX,
-    SEALED_GROWTH_MAX, Seal, Tagged, TaggedHeader,
+    self, ADDRESSES_BYTES, CONTROL_FRAME_MAX, Decapsulation, Encapsulation, FRAME_BYTES_MIN_IN_MEMORY,
+    Genuineness, HEADER_GROWTH_MAX, SEALED_GROWTH_MAX, Seal, TAG_BYTES, Tagged, TaggedHeader,
 };
 use linkmend_protocol::{Control, DataHeader, FrameHandle, PiggybackAck, ReceiveState, SessionNumber};
 
@@ -112,27 +112,29 @@ impl Engine {
     ) -> Option<()> {
         let seal = self.seal.as_ref()?;
         let head = self.ports.pool.head(frame);
-        let bytes = self.ports.pool.frame_length(frame) as u32;
+        let on_link = self.ports.pool.frame_length(frame) + out.growth() + TAG_BYTES;
+        let link_bytes = on_link.max(FRAME_BYTES_MIN_IN_MEMORY) as u32;
         let (addresses, ethertype) = (head.first_chunk()?, wire::ethertype_of(head)?);
-        seal.close(&Tagged { session, number, header, addresses, ethertype, bytes }, out)
+        seal.close(&Tagged { session, number, header, addresses, ethertype, link_bytes }, out)
     }
 
-    /// How to restore a protected frame; `None` if it is not the peer's. Without a session there is nothing to judge it by:
-    /// it is taken as the original of a session that this end has lost, and says no more than a frame without a header.
+    /// Whether a protected frame is the peer's, and how to restore it; `None` if it is to be dropped. Without a session there is
+    /// nothing to judge it by: it is taken as the original of a session that this end has lost, and says no more than a frame
+    /// without a header.
     pub(super) fn open_data(
         &self,
         frame: FrameHandle,
         header: &DataHeader,
         decapsulation: Decapsulation,
-    ) -> Option<Decapsulation> {
+    ) -> Option<(bool, Decapsulation)> {
         if self.seal.is_none() {
-            return Some(decapsulation);
+            return Some((true, decapsulation));
         }
         let numbered = self.end.number_received(header);
         let (is_genuine, decapsulation) =
             self.open_frame(frame, numbered, TaggedHeader::Data(*header), decapsulation)?;
         let has_session = self.end.status().receive == ReceiveState::Active;
-        (is_genuine || !has_session).then_some(decapsulation)
+        (is_genuine || !has_session).then_some((is_genuine, decapsulation))
     }
 
     /// Whether to believe an ACK on an unprotected frame, and how to restore the frame.
@@ -160,13 +162,13 @@ impl Engine {
         let seal = self.seal.as_ref()?;
         let head = self.ports.pool.head(frame);
         let (tag, decapsulation) = wire::without_tag(head, decapsulation)?;
-        let bytes = (self.ports.pool.frame_length(frame) - decapsulation.shrinkage()) as u32;
+        let link_bytes = self.ports.pool.frame_length(frame).max(FRAME_BYTES_MIN_IN_MEMORY) as u32;
         let at = ADDRESSES_BYTES + decapsulation.removes;
         let explicit = || head.get(at..)?.first_chunk().map(|bytes| u16::from_be_bytes(*bytes));
         let ethertype = decapsulation.ethertype.or_else(explicit)?;
         let addresses = head.first_chunk()?;
         let is_genuine = numbered.is_some_and(|(session, number)| {
-            seal.opens(&Tagged { session, number, header, addresses, ethertype, bytes }, tag)
+            seal.opens(&Tagged { session, number, header, addresses, ethertype, link_bytes }, tag)
         });
         Some((is_genuine, decapsulation))
     }

@@ -12,7 +12,7 @@
 //! from a hello that repeats this end's, and never a second time after another, so recorded hellos are of no use.
 //!
 //! The tag of a control frame covers everything before it, and each counter is accepted once. The tag of a data frame covers
-//! its session, its whole number, its header, its addresses, EtherType and length, but not its payload. An escaped frame
+//! its session, its whole number, its header, its addresses, EtherType and length on the link, but not its payload. An escaped frame
 //! needs none, because it says no more than a frame without a header, which anybody can send.
 
 use super::{ADDRESSES_BYTES, Decapsulation, Encapsulation};
@@ -257,12 +257,13 @@ pub struct Tagged<'a> {
     pub number: u64,
     /// The header that is tagged.
     pub header: TaggedHeader,
-    /// The frame as its host sent it, or at least its first 14 bytes, and its length.
+    /// Destination and source address.
     pub addresses: &'a [u8; ADDRESSES_BYTES],
     /// The frame's own EtherType.
     pub ethertype: u16,
-    /// The frame's own length.
-    pub bytes: u32,
+    /// The frame's length on the link, with header and tag, and with the padding that a link adds to a short frame: its
+    /// receiver cannot tell padding from the frame.
+    pub link_bytes: u32,
 }
 
 /// A header with a tag.
@@ -285,7 +286,7 @@ impl Tagged<'_> {
         let mut message = [0; 40];
         message[..12].copy_from_slice(self.addresses);
         message[12..14].copy_from_slice(&self.ethertype.to_be_bytes());
-        message[14..18].copy_from_slice(&self.bytes.to_be_bytes());
+        message[14..18].copy_from_slice(&self.link_bytes.to_be_bytes());
         message[18..22].copy_from_slice(&self.session.0.to_be_bytes());
         message[22..30].copy_from_slice(&self.number.to_be_bytes());
         message[30] = kind;

@@ -173,7 +173,7 @@ proptest! {
     fn a_tag_covers_number_session_header_addresses_ethertype_and_length(
         header in header(),
         ethertype in any::<u16>(),
-        (session, number, bytes) in any::<(u32, u64, u32)>(),
+        (session, number, link_bytes) in any::<(u32, u64, u32)>(),
         addresses in any::<[u8; 12]>(),
     ) {
         let [a, b] = met();
@@ -183,7 +183,7 @@ proptest! {
             header: TaggedHeader::Data(header),
             addresses: &addresses,
             ethertype,
-            bytes,
+            link_bytes,
         };
         let frame = [&addresses[..], &ethertype.to_be_bytes(), &[9; 50]].concat();
         let mut encapsulation = encapsulate(Format::Transparent, &header, &frame).expect("it can be wrapped");
@@ -209,7 +209,7 @@ proptest! {
                 // A number that looks the same in the header.
                 Tagged { number: number ^ 1 << 17, ..tagged(parsed) },
                 Tagged { ethertype: ethertype ^ 1, ..tagged(parsed) },
-                Tagged { bytes: bytes ^ 1, ..tagged(parsed) },
+                Tagged { link_bytes: link_bytes ^ 1, ..tagged(parsed) },
                 Tagged { addresses: &other, ..tagged(parsed) },
                 tagged(DataHeader { mode, ..parsed }),
                 Tagged { header: TaggedHeader::Ack(ack), ..tagged(parsed) },
