@@ -30,9 +30,8 @@
 //!
 //! # Modules
 //!
-<<<<<<< HEAD
-//! [`paths`] decides which of two links between the same ends is in use. [`schedule`] is the policy around the state
-//! machines: queues by class, dropping and marking, and the order of sending. [`wire`] (headers) and [`classify`] (the mode
+//! [`daemon_profile`] derives a link end's parameters as the Linux daemon does. [`paths`] decides which of two links between
+//! the same ends is in use. [`schedule`] is the policy around the state machines: queues by class, dropping and marking, and the order of sending. [`wire`] (headers) and [`classify`] (the mode
 //! of a frame) are the only modules that read bytes. [`trace`] records what a driver does with a link end, to repeat it or
 //! to describe it in protocol terms.
 //!
@@ -60,11 +59,6 @@
     rustdoc::private_intra_doc_links,
     reason = "the walk through the code names private functions, so that rustdoc finds it outdated"
 )]
-=======
-//! [`daemon_profile`] derives a link end's parameters as the Linux daemon does. [`paths`] decides which of two links between the same ends is in use. [`schedule`] is the policy around the state machines: queues by class, dropping and marking, and the order of
-//! sending. [`wire`] (headers) and [`classify`] (the mode of a frame) are the only modules that read bytes. [`trace`]
-//! records what a driver does with a link end, to repeat it or to describe it in protocol terms.
->>>>>>> 15774707 (sim: simulate links with the daemon's parameters)
 #![no_std]
 #![forbid(unsafe_code)]
 
