@@ -54,7 +54,7 @@ fn the_constraint_is_never_violated() {
     let mut at_the_limit = 0;
     each_run(|topology, trace, settings| {
         let all = linkmend_topology::paths::Paths::new(topology).count(topology.tors()[0]);
-        let least = (all as f64 * settings.constraint).ceil() as u64;
+        let least = (all as f64 * settings.constraint.paths).ceil() as u64;
         let (steps, _) = run(topology, trace, settings);
         assert!(steps.iter().all(|step| step.after.min_paths_per_tor >= least), "{settings:?}");
         at_the_limit += steps.iter().filter(|step| step.after.min_paths_per_tor == least).count();
