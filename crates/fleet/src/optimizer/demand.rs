@@ -66,7 +66,10 @@ impl Tracker {
         let topology = network.topology();
         let installed = topology.installed();
         let members = installed.switches_of(zone);
-        let is_in = members.iter().map(|switch| demand.contains(topology, installed, *switch)).collect();
+        // Bits of a set behind those of the switches above the ToRs have no meaning.
+        let is_above = |switch: &SwitchId| topology.switch(*switch).layer > 0;
+        let is_in = |switch: &SwitchId| is_above(switch) && demand.contains(topology, installed, *switch);
+        let is_in = members.iter().map(is_in).collect();
         // A ToR without any link up reaches nobody, so nobody can lose it.
         let has_way = |tor: SwitchId| topology.up(tor).iter().any(|hop| network.paths().is_active(hop.link));
         let is_asked = |tor: &SwitchId| {
