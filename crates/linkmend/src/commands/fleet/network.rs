@@ -21,8 +21,9 @@ pub struct NetworkArgs {
     /// Network: a kind with parameters, or a file of your own
     ///
     /// facebook-fabric[:pods=261,tors=48,fabric-switches=4,spines=48,speed=100G] (the paper's, 100,224 links);
-    /// fat-tree[:k=48,speed=100G]; leaf-spine[:leaves=64,spines=16,speed=100G]; a YAML or JSON file with switches and
-    /// links, a containerlab topology, or a folder of `lldpctl -f json` dumps. `fleet show` shows what is read.
+    /// fat-tree[:k=48,speed=100G]; leaf-spine[:leaves=64,spines=16,speed=100G]; or a file or
+    /// folder of your own: Linkmend's YAML, containerlab, netlab, LLDP dumps, SONiC, GraphML,
+    /// GML, DOT, NetBox, or a table of cables; `fleet show --help` lists the formats.
     #[arg(long, value_name = "KIND[:NAME=VALUE,...]|FILE", verbatim_doc_comment)]
     topology: Option<String>,
     #[command(flatten)]
@@ -91,7 +92,7 @@ impl ReadingArgs {
         let options = TopologyFileOptions { default_speed, layers: self.layers.clone() };
         let mut loaded = read_topology(path, &options).map_err(|error| match FileKind::detect(path) {
             FileKind::List => {
-                let hint = "this is a list of links or events, and --topology takes a network: YAML or JSON";
+                let hint = "this is a list of links or events, and --topology takes a network; `linkmend fleet show --help` lists the formats";
                 UsageError::hinted(error.to_string(), hint.to_owned()).into()
             }
             _ => Error::from(error),

@@ -20,16 +20,9 @@ const MAX_ROWS_ON_TERMINAL: usize = 60;
 
 /// Arguments of `linkmend fleet show`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  linkmend fleet show lab.clab.yml                         what a plan would be made for, and what is in doubt
-  linkmend fleet show dumps/ --html network.html           the same as a page with a drawing
-  linkmend fleet show lab.clab.yml --layers 'l*=0,s*=1'    with layers that the file does not say
-
-Layers come from --layers, labels, groups, roles or names; the table says which. Where the top layer is a guess, `fleet \
-plan` refuses the network and shows the option that says it.")]
+#[command(after_help = after_help())]
 pub struct ShowArgs {
-    /// Network: a YAML or JSON file with switches and links, a containerlab topology, or a folder of LLDP dumps
+    /// Network: a file or folder of any format listed below
     file: PathBuf,
     #[command(flatten)]
     reading: ReadingArgs,
@@ -39,6 +32,23 @@ pub struct ShowArgs {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
+}
+
+fn after_help() -> String {
+    format!(
+        "\
+Examples:
+  linkmend fleet show lab.clab.yml                         what a plan would be made for, and what is in doubt
+  linkmend fleet show dumps/ --html network.html           the same as a page with a drawing
+  linkmend fleet show cables.csv --layers 'l*=0,s*=1'      with layers that the file does not say
+
+Formats, told apart by their content (docs/network-formats.md has an example of each):
+{}
+
+Layers come from --layers, labels, groups, roles or names; the table says which. Where the top layer is a guess, `fleet \
+plan` refuses the network and shows the option that says it.",
+        linkmend_topology::file::known_formats()
+    )
 }
 
 /// Executes the command.
