@@ -1,5 +1,6 @@
 //! A configuration with everything filled in and checked.
 
+use super::plan::network;
 use super::{
     BusChoice, CONTROL_DEFAULT, ConfigError, DetectionConfig, MonitorConfig, PlanChoice, SourceChoice,
     read_bounded,
@@ -9,10 +10,7 @@ use crate::detection::Settings;
 use crate::{Cabling, HeardCable, PortName};
 use linkmend_dataplane::config::ProtectMode;
 use linkmend_diagnose::ParameterError;
-use linkmend_quantity::BitRate;
-use linkmend_topology::file::{
-    FarPort, LldpNeighbour, NamedCable, TopologyFileOptions, lldp_neighbours, read_topology,
-};
+use linkmend_topology::file::{FarPort, LldpNeighbour, lldp_neighbours, read_cables};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -134,11 +132,7 @@ impl MonitorConfig {
             contradictions,
             control: self.control.clone().unwrap_or_else(|| CONTROL_DEFAULT.into()),
             plan,
-            topology: self
-                .plan
-                .plan_topology
-                .clone()
-                .or_else(|| self.cables_from.as_ref().map(|path| path.display().to_string())),
+            topology: self.plan.plan_topology.clone().or_else(|| self.network_of_cables()),
             bus,
             audit: self.audit.clone(),
             metrics: self.metrics,
@@ -166,23 +160,35 @@ impl MonitorConfig {
 
     fn cables_of_network(&self) -> Result<Vec<[PortName; 2]>, ConfigError> {
         let Some(path) = &self.cables_from else { return Ok(Vec::new()) };
-        // Nobody asks for speeds here, so that a file need not have them.
-        let options = TopologyFileOptions { default_speed: Some(BitRate(1)), layers: None };
-        let network = read_topology(path, &options)?;
-        if network.cables.is_empty() {
+        let cables = read_cables(path)?;
+        if cables.is_empty() {
             let rule = "must name the ports of links, as `from_port` and `to_port`";
             return Err(ParameterError::new("cables-from", path.display(), rule).into());
         }
-        let mut seen = Vec::with_capacity(network.cables.len());
-        for NamedCable { ends, .. } in network.cables {
-            let [one, other] =
-                ends.map(|(switch, port)| PortName::new(&network.topology.names().switch(switch), &port));
+        let mut seen = Vec::with_capacity(cables.len());
+        for ends in cables {
+            let [one, other] = ends.map(|(node, port)| PortName::new(&node, &port));
             let wrong = |error: crate::PortNameError| {
                 ParameterError::new("cables-from", path.display(), error.to_string())
             };
             seen.push([one.map_err(wrong)?, other.map_err(wrong)?]);
         }
         Ok(seen)
+    }
+
+    /// The network of the cables, if its layers are known. Cables alone do not need them.
+    fn network_of_cables(&self) -> Option<String> {
+        let path = self.cables_from.as_ref()?.display().to_string();
+        match network(&path) {
+            Ok(_) => Some(path),
+            Err(error) => {
+                tracing::warn!(
+                    "cables-from has cables but no layers, so links that only pass on corrupted frames are not told apart: \
+                     {error}"
+                );
+                None
+            }
+        }
     }
 
     fn cables_of_neighbours(&self, agent: &str) -> Result<Vec<HeardCable>, ConfigError> {
@@ -326,6 +332,42 @@ mod tests {
         let error = resolve(&config).expect_err("refused");
         assert!(error.contains("neighbours.json"), "{error}");
         assert!(resolve("lldp = \"/nowhere/at-all\"").expect_err("refused").contains("/nowhere/at-all"));
+    }
+
+    /// A network file needed layers, although cables do not.
+    #[test]
+    fn cables_come_from_a_network_without_layers() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let resolved = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).expect("written");
+            let config: MonitorConfig =
+                toml::from_str(&format!("cables-from = \"{}\"", path.display())).expect("a configuration");
+            config.resolve("r1").expect("usable")
+        };
+        for (name, text) in [
+            ("ring.csv", "a,a_port,b,b_port\nr1,e1,r2,e1\nr2,e2,r3,e1\nr3,e2,r1,e2\n"),
+            ("ring.dot", "graph ring { \"r1\":\"e1\" -- \"r2\":\"e1\"; r2:e2 -- r3:e1; r3:e2 -- r1:e2 }"),
+            (
+                "ring.clab.yml",
+                "topology:\n  nodes: {r1: {kind: ceos}, r2: {kind: ceos}, r3: {kind: linux}}\n  links:\n  \
+                 - endpoints: [r1:e1, r2:e1]\n  - endpoints: [r2:e2, r3:e1]\n  - endpoints: [r3:e2, r1:e2]\n",
+            ),
+            (
+                "ring.yaml",
+                "links:\n- {from: r1, to: r2, from_port: e1, to_port: e1}\n- {from: r2, to: r3, from_port: e2, to_port: e1}\n\
+                 - {from: r3, to: r1, from_port: e2, to_port: e2}\n",
+            ),
+        ] {
+            let Resolved { cabling, topology, .. } = resolved(name, text);
+            let ports: Vec<String> = cabling.ports().map(ToString::to_string).collect();
+            assert_eq!(ports, ["r1/e1", "r1/e2", "r2/e1", "r2/e2", "r3/e1", "r3/e2"], "{name}");
+            let peer = |port: &str| cabling.peer(&port.parse().expect("a port")).map(ToString::to_string);
+            assert_eq!(peer("r1/e2").as_deref(), Some("r3/e2"), "{name}");
+            assert_eq!(topology, None, "{name} has no layers");
+        }
+        let leaves = "a,a_port,b,b_port\nleaf1,e1,spine1,e1\nleaf2,e1,spine1,e2\n";
+        assert!(resolved("leaves.csv", leaves).topology.is_some(), "names say the layers");
     }
 
     #[test]
