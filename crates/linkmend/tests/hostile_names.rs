@@ -3,8 +3,11 @@
 
 use linkmend_diagnose::is_printable;
 use std::fs;
+use std::io::Write as _;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// Colours, a window title, a cleared screen by an 8-bit control, a reversed name, and one that is invisible.
 const HOSTILE: &str = "leaf\u{1b}[31m\u{1b}]0;T\u{7}\u{9b}2J\u{202e}1\u{2066}\u{200b}\u{7f}";
@@ -130,4 +133,136 @@ fn ports_that_a_recording_or_an_argument_names_are_shown_escaped() {
     demand(folder, r"\u202e", &["run", "--inner", HOSTILE, "--link", "lo", "--check"]);
     fs::write(folder.join("bad.toml"), format!("[[link]]\nname = {:?}\n", "leaf\u{202e}1")).expect("written");
     demand(folder, "bad.toml", &["run", "--config", "bad.toml", "--check"]);
+}
+
+/// A process that ends with this.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A Redis of the test's own; `None` if there is none to be started, which is said.
+fn redis(folder: &Path) -> Option<(Process, u16)> {
+    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("its address").port();
+    let mut command = Command::new("redis-server");
+    command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""]).current_dir(folder);
+    let Ok(child) = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn() else {
+        // Written past the harness, which keeps what passing tests print to itself.
+        let text = "\n######## SKIPPED: what a bus says is shown escaped, needs redis-server ########\n";
+        std::io::stderr().write_all(text.as_bytes()).expect("stderr");
+        return None;
+    };
+    let process = Process(child);
+    wait_for("the Redis", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+    Some((process, port))
+}
+
+fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what} took too long");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Writes names and texts that deceive wherever there is room for one.
+fn deceive(connection: &mut redis::Connection) {
+    let protection = r#"{"mode":"ordered","loss-rate":0.5,"target":1e-8,"copies":2}"#;
+    let text = serde_json::to_string(HOSTILE).expect("a text");
+    let request = |generation: u64, sender: &str| {
+        format!(
+            r#"{{"generation":{generation},"protection":{protection},"sender":"{sender}","alias":{text},"disable":true,"downstream-of":{text},"reason":{text}}}"#
+        )
+    };
+    let done = format!(r#"{{"generation":7,"effect":"failed","error":{text},"boot":{text}}}"#);
+    let mut calls = redis::pipe();
+    let mut direction = |port: &str, version: &str, request: &str| {
+        let key = format!("{{linkmend}}:direction:{port}");
+        let fields = ["version", version, "request", request, "request-generation", "7"];
+        calls.cmd("HSET").arg(&key).arg(&fields).ignore();
+        let fields = ["acknowledgement", &done, "acknowledgement-generation", "7", "request-seal", HOSTILE];
+        calls.cmd("HSET").arg(&key).arg(&fields).ignore();
+        calls.cmd("SADD").arg("{linkmend}:directions").arg(port).ignore();
+    };
+    direction("leaf1/eth0", "1", &request(7, "spine1/eth0"));
+    direction("spine1/eth0", "1", &request(7, "leaf1/eth0"));
+    direction("spine2/eth0", "1", &request(7, "leaf1/eth9"));
+    direction("spine3/eth0", HOSTILE, "{}");
+    direction("spine4/eth0", "1", HOSTILE);
+    direction(HOSTILE, "1", &request(7, "leaf1/eth0"));
+    for name in [HOSTILE, "leaf2"] {
+        calls.cmd("SADD").arg("{linkmend}:speakers").arg(name).ignore();
+        calls.cmd("SET").arg(format!("{{linkmend}}:findings:{name}")).arg(HOSTILE).ignore();
+        calls.cmd("XADD").arg("{linkmend}:events").arg("*").arg("port").arg(name).ignore();
+    }
+    calls.cmd("SET").arg("{linkmend}:agent:leaf2").arg(format!("{HOSTILE} 1 {HOSTILE} {HOSTILE}")).ignore();
+    calls.exec(connection).expect("written");
+}
+
+#[test]
+fn what_anyone_writes_to_a_bus_is_shown_escaped() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let Some((_redis, port)) = redis(folder.path()) else { return };
+    let url = format!("redis://127.0.0.1:{port}");
+    let mut by_hand =
+        redis::Client::open(url.as_str()).expect("an address").get_connection().expect("it listens");
+    deceive(&mut by_hand);
+    network(folder.path());
+    fs::write(path("keys"), format!("* {}\n", "5a".repeat(32))).expect("written");
+    fs::set_permissions(path("keys"), std::os::unix::fs::PermissionsExt::from_mode(0o600))
+        .expect("it is ours");
+    // Nobody listens at port 1, so that nothing is counted.
+    let usual = ["corruptd", "--source", "prometheus", "--prometheus", "http://127.0.0.1:1", "--redis", &url];
+    let keys = path("keys");
+    // With keys last, which takes out what nobody has sealed.
+    for (agent, with_keys) in [("leaf1", false), ("leaf2", false), ("leaf1", true)] {
+        let (control, audit, plan) = (path("socket"), path("audit"), path("plan"));
+        let _ = fs::remove_file(&control);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_linkmend"));
+        command.args(usual).args(["--agent", agent, "--cable", "eth0=spine1/eth0"]);
+        command.args([
+            "--control",
+            &control,
+            "--audit",
+            &audit,
+            "--plan-topology",
+            "network.yaml",
+            "--plan-state",
+            &plan,
+        ]);
+        if with_keys {
+            command.args(["--redis-keys", &keys]);
+        }
+        let log = fs::File::create(path("log")).expect("a log");
+        command.current_dir(folder.path()).env("RUST_LOG", "debug").stdout(Stdio::null()).stderr(log);
+        let daemon = Process(command.spawn().expect("it starts"));
+        let status = || linkmend(folder.path(), &["corruptd", "status", "--all", "--control", &control]);
+        // What it has read, it shows; and with keys, that somebody wrote there.
+        let word = if with_keys { "is ignored" } else { r"\u202e" };
+        let shown = |word: &str| {
+            let text = String::from_utf8(status().stdout).expect("UTF-8")
+                + &fs::read_to_string(path("log")).expect("a log");
+            text.contains(word)
+        };
+        wait_for("showing what the bus says", || shown(word));
+        demand_harmless("the status", &status().stdout);
+        for more in ["--json", "--all"] {
+            let Output { stdout, stderr, .. } =
+                linkmend(folder.path(), &["corruptd", "status", more, "--control", &control]);
+            demand_harmless("the status", &stdout);
+            demand_harmless("its errors", &stderr);
+        }
+        let plan = ["fleet", "plan", "--topology", "network.yaml", "--corruptd", &control];
+        let Output { stdout, stderr, .. } = linkmend(folder.path(), &plan);
+        demand_harmless("the plan", &stdout);
+        demand_harmless("its errors", &stderr);
+        drop(daemon);
+        demand_harmless("the log", &fs::read(path("log")).expect("a log"));
+        demand_harmless("the audit", &fs::read(&audit).unwrap_or_default());
+    }
 }
