@@ -2,8 +2,9 @@
 
 use linkmend_protocol::paths::{Decision, Path, PathReport, Preference, Probe};
 use linkmend_protocol::wire::{
-    ADDRESSES_BYTES, CONTROL_FRAME_MAX, Encapsulation, LinkFrame, LinkKey, Seal, Tagged, TaggedHeader,
-    emit_control, emit_sealed, encapsulate, encapsulate_ack, escape, parse, parse_priority_pause,
+    ADDRESSES_BYTES, CONTROL_FRAME_MAX, Encapsulation, FRAME_BYTES_MIN_IN_MEMORY, LinkFrame, LinkKey, Seal,
+    Tagged, TaggedHeader, emit_control, emit_sealed, encapsulate, encapsulate_ack, escape, parse,
+    parse_priority_pause,
 };
 use linkmend_protocol::{
     Control, DataHeader, Feedback, Format, LaneFeedback, LongSequenceNumber, Mode, PerMode, PiggybackAck,
@@ -243,7 +244,8 @@ fn sealed() -> Vec<Vector> {
         header: TaggedHeader::Data(header),
         addresses: &ADDRESSES,
         ethertype: 0x0800,
-        bytes: frame.len() as u32,
+        // The frame is shorter than what a link carries, and padded there.
+        link_bytes: FRAME_BYTES_MIN_IN_MEMORY as u32,
     };
     seal.close(&tagged, &mut encapsulation).expect("the peer is known");
     let says = "with the key: the first data frame above, whole number 0x21234";
