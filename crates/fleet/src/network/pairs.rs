@@ -50,6 +50,10 @@ fn two_largest(values: impl Iterator<Item = u64>) -> [u64; 2] {
     )
 }
 
+/// What ToRs of a zone have in common: how many switches of the top layer they reach, their zone, all that they reach, and
+/// all that they would reach with all links in operation.
+type Alike = (u32, ZoneId, Box<[u64]>, Box<[u64]>);
+
 /// A ToR that a link's removal takes switches from.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Affected {
@@ -163,7 +167,7 @@ impl Network<'_> {
             return 0;
         }
         // How many ToRs of one zone reach the same now, and with all links in operation.
-        let mut alike: BTreeMap<(u32, ZoneId, Box<[u64]>, Box<[u64]>), u64> = BTreeMap::new();
+        let mut alike: BTreeMap<Alike, u64> = BTreeMap::new();
         let tops =
             |set: &[u64]| set[..installed.top_words()].iter().map(|word| word.count_ones()).sum::<u32>();
         for zone in topology.zones() {

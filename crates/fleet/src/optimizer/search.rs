@@ -163,11 +163,14 @@ impl<'n, 't> Search<'n, 't> {
     }
 }
 
+/// The lower switch of a link to the top layer, and in which demands' sets its upper switch is.
+type ClassKey = (SwitchId, Vec<bool>);
+
 /// Groups the candidates above the ToRs. Those that connect one switch to the top layer, where they lead to switches of the
 /// same sets, form one class; every other candidate is a class of its own.
 fn classes(network: &Network, trackers: &Trackers, upper: &[Candidate]) -> Vec<Class> {
     let topology = network.topology();
-    let mut classes: Vec<(Option<(SwitchId, Vec<bool>)>, Class)> = Vec::new();
+    let mut classes: Vec<(Option<ClassKey>, Class)> = Vec::new();
     for &candidate in upper {
         let above = topology.link(candidate.link).upper;
         let into_top = topology.switch(above).zone.is_none();

@@ -58,7 +58,9 @@ pub fn pod(plan: &Plan, zone: &ZoneAfterPlan) -> LayeredGraph {
     for (layer, switches) in drawn.layers.iter().enumerate() {
         graph = graph.layer(drawn.label(layer));
         let names: Vec<String> = switches.iter().map(|&switch| topology.names().switch(switch)).collect();
-        let prefix = common_prefix(&names);
+        // Below the title of a pod the rest of a name is enough, but switches of the top layer are in no pod.
+        let is_top = drawn.has_top && layer + 1 == drawn.layers.len();
+        let prefix = if is_top { 0 } else { common_prefix(&names) };
         for (&switch, name) in switches.iter().zip(&names) {
             let (tooltip, mark) = describe_switch(plan, switch, name);
             graph.push_node(layer, &name[prefix..], tooltip, mark);
