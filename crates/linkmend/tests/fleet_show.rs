@@ -224,7 +224,10 @@ fn what_is_no_network_is_refused_with_place_and_way_out() {
             &["links.csv"],
             "hint: this is a list of links or events, and --topology takes a network; `linkmend fleet show --help`",
         ),
-        (&["other.yaml"], "error: other.yaml: of no known format: this is YAML or JSON with `a`; networks are read from"),
+        (
+            &["other.yaml"],
+            "error: other.yaml: of no known format: this is YAML or JSON with `a`; networks are read from",
+        ),
         (&["half.yaml"], "error: half.yaml:7: a link has both `from_port` and `to_port`, or neither"),
         (
             &["twice.yaml"],

@@ -1,8 +1,8 @@
 //! Builds checked topologies from lists of switches and links.
 
+use crate::layered::PortNames;
 use crate::layered::{Adjacency, Hop, Link, Switch, Topology};
 use crate::paths::check_paths;
-use crate::ports::PortNames;
 use crate::{LinkId, Names, SwitchId, TopologyError, ZoneId};
 use std::sync::OnceLock;
 

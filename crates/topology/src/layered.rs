@@ -9,8 +9,12 @@
 //! [`Topology::up`] or [`Topology::down`], but it can corrupt frames and be protected. Those of the top layer are in a
 //! zone of their own.
 
-use crate::installed::Installed;
-use crate::ports::PortNames;
+mod installed;
+mod ports;
+
+pub use installed::{Installed, ZoneReach};
+pub(crate) use ports::PortNames;
+
 use crate::{FabricParameters, LinkId, Names, SwitchId, ZoneId};
 use std::fmt;
 use std::sync::OnceLock;

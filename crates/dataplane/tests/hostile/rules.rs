@@ -3,7 +3,7 @@
 /// Who is on the link between the ends, besides the hosts behind them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stranger {
-    /// Nobody.
+    /// The link is a cable of the two ends alone.
     None,
     /// Somebody who does not hear the link, and sends control frames, frames for the hosts and the authors' headers.
     Speaks,
@@ -13,7 +13,7 @@ pub enum Stranger {
     Hears,
 }
 
-/// A run.
+/// Who attacks a link, and how it is configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Case {
     pub has_key: bool,

@@ -3,10 +3,13 @@
 //! Every change updates all metrics, at a cost that does not depend on the size of the network: a change of a link
 //! affects the ToRs below it, and its own zone, switches and pipes.
 
+mod below;
 mod capacity;
 mod extremes;
 mod pairs;
 mod pipes;
+
+pub(crate) use below::tors_below;
 
 use crate::constraint::Constraint;
 use crate::exact_sum::ExactSum;

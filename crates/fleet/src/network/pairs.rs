@@ -4,8 +4,8 @@
 //! of these at least. Path counts, which are known anyway, bound what a ToR has lost, so that in most cases nothing needs to
 //! be searched: in a fabric whose ToRs keep more than half of their paths, never.
 
+use super::below::tors_below;
 use super::{Network, Trial};
-use crate::repair::tors_below;
 use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
 use std::collections::{BTreeMap, BTreeSet};
 

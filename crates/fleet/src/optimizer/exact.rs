@@ -1,18 +1,12 @@
 //! The exact optimizer: each zone alone first, and then all of them together where ToRs would lose each other.
 
 use super::joint::Joint;
+use super::problem::{Problem, together, with_removed};
 use super::search::{ZoneChoice, search};
-use super::{Candidate, Decision, Objective, candidates, greedy};
+use super::{Decision, Objective, candidates, greedy};
 use crate::network::Network;
 use linkmend_topology::{LinkId, ZoneId};
 use std::rc::Rc;
-
-/// A zone about which is decided.
-pub(super) struct Problem {
-    pub(super) zone: ZoneId,
-    /// The worst first.
-    pub(super) candidates: Vec<Candidate>,
-}
 
 /// Returns the links of one zone to disable so that the objective becomes as small as possible. Leaves the network as
 /// it was.
@@ -44,33 +38,10 @@ pub fn exact_together(network: &mut Network, zones: &[ZoneId], objective: Object
     Decision { limited: limited || found.disable != alone.disable, ..found }
 }
 
-/// The choices of all zones as one decision.
-pub(super) fn together(choices: &[Rc<ZoneChoice>]) -> Decision {
-    let mut disable: Vec<LinkId> = choices.iter().flat_map(|choice| choice.disable.clone()).collect();
-    disable.sort_unstable();
-    Decision { disable, proven: choices.iter().all(|choice| choice.proven), limited: false }
-}
-
 /// Whether paths alone show that the choices leave ToRs connected.
 fn meet_by_paths(network: &mut Network, zones: &[ZoneId], choices: &[Rc<ZoneChoice>]) -> bool {
     let links: Vec<LinkId> = choices.iter().flat_map(|choice| choice.disable.clone()).collect();
     with_removed(network, &links, |network| network.meet_by_paths(zones))
-}
-
-/// Evaluates something while links are removed for a trial.
-pub(super) fn with_removed<T>(
-    network: &mut Network,
-    links: &[LinkId],
-    evaluate: impl FnOnce(&mut Network) -> T,
-) -> T {
-    for &link in links {
-        network.remove_paths(link);
-    }
-    let value = evaluate(network);
-    for &link in links.iter().rev() {
-        network.restore_paths(link);
-    }
-    value
 }
 
 /// Decides zone by zone, where the search for the best of all together was cut short. What one zone gives up, the next ones

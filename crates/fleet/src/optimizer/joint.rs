@@ -8,7 +8,7 @@
 
 use super::Decision;
 use super::demand::{Demand, Who};
-use super::exact::{Problem, together, with_removed};
+use super::problem::{Problem, together, with_removed};
 use super::search::{ZoneChoice, search};
 use crate::network::Network;
 use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId, ZoneReach};

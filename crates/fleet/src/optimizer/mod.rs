@@ -11,6 +11,7 @@ mod exact;
 mod gains;
 mod joint;
 mod keeping;
+mod problem;
 mod search;
 mod subset;
 

@@ -3,9 +3,9 @@
 
 use super::suspects::Suspect;
 use super::{Action, Plan, as_number, decide, objective_of, objective_of_zone};
+use crate::network::tors_below;
 use crate::network::{Network, Refusal};
 use crate::optimizer;
-use crate::repair::tors_below;
 use linkmend_topology::{LinkId, SwitchId, ZoneId};
 use std::collections::BTreeSet;
 

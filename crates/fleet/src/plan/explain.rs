@@ -3,8 +3,8 @@
 use super::counterfactual::{Alternative, Blocking, BlockingTor};
 use super::{Action, Mode, Plan, PlannedLink, Protection, ProtectionObstacle, culprit_name};
 use crate::attribution::Culprit;
+use crate::network::tors_below;
 use crate::optimizer::Objective;
-use crate::repair::tors_below;
 use linkmend_quantity::LossRate;
 use linkmend_topology::LinkId;
 

@@ -1,9 +1,9 @@
 //! The benefit of repairing a disabled link.
 
-use crate::network::{CLEAN_LOSS_RATE, Network};
+use crate::network::{CLEAN_LOSS_RATE, Network, tors_below};
 use crate::optimizer::{Decision, Objective};
 use linkmend_topology::paths::Paths;
-use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId};
+use linkmend_topology::{LinkId, SwitchId, ZoneId};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
@@ -75,24 +75,6 @@ pub(crate) fn take_down(network: &mut Network, link: LinkId) {
     // Only links that corrupt can be disabled. The rate is discarded when the link is enabled again.
     network.corrupt(link, CLEAN_LOSS_RATE);
     network.disable(link);
-}
-
-/// The ToRs whose active links lead up to a link.
-pub(crate) fn tors_below(topology: &Topology, network: &Network, link: LinkId) -> BTreeSet<SwitchId> {
-    if topology.is_peer(link) {
-        return BTreeSet::new();
-    }
-    let mut seen = BTreeSet::from([topology.link(link).lower]);
-    let mut to_visit = vec![topology.link(link).lower];
-    while let Some(switch) = to_visit.pop() {
-        for hop in topology.down(switch) {
-            if network.paths().is_active(hop.link) && seen.insert(hop.switch) {
-                to_visit.push(hop.switch);
-            }
-        }
-    }
-    seen.retain(|&switch| topology.switch(switch).layer == 0);
-    seen
 }
 
 /// How many paths these ToRs lack, in total, of the minimum that they must keep.

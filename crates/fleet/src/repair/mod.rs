@@ -5,7 +5,7 @@ mod crew;
 mod delays;
 mod queue;
 
-pub(crate) use benefit::{Optimize, RepairBenefit, take_down, tors_below};
+pub(crate) use benefit::{Optimize, RepairBenefit, take_down};
 pub use crew::{Crew, RepairOrder, TakeDown};
 pub use delays::{RepairDelays, RepairError};
 pub(crate) use queue::RepairQueue;

@@ -53,7 +53,7 @@ enum Names {
     Whole,
     /// A link's ends have a line each.
     InHalves,
-    /// Broken anywhere.
+    /// A name continues on the next line wherever its column ends.
     InPieces,
 }
 

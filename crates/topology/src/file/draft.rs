@@ -1,11 +1,12 @@
 //! The common part of all formats: named switches and links with the lines that they come from, checked and built.
 
+use super::some_of::some_of;
 use super::{
     HostLink, Loaded, MAX_HOST_LINKS, MAX_LAYER, MAX_LINKS, MAX_PIPES, MAX_SPEED, MAX_SWITCHES, NamedCable,
     Place, PortCable, TopologyFault, TopologyFileError, Understood, link_names,
 };
+use crate::layered::PortNames;
 use crate::link_name::BETWEEN;
-use crate::ports::PortNames;
 use crate::{LinkId, Names, SwitchId, Topology, TopologyBuilder, TopologyError};
 use linkmend_diagnose::printable;
 use linkmend_quantity::{BitRate, Distance};
@@ -363,14 +364,4 @@ fn unreached(topology: &Topology) -> Vec<SwitchId> {
 /// `1 host`, `2 hosts`.
 pub(super) fn counted(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
-}
-
-/// The first few names of a list that may be long.
-pub(super) fn some_of(names: &[String]) -> String {
-    const SHOWN: usize = 8;
-    let shown = names[..names.len().min(SHOWN)].join(", ");
-    match names.len().saturating_sub(SHOWN) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
 }

@@ -1,7 +1,7 @@
 //! Names of links: derived where a file gives none, and checked so that each means one link.
 
-use super::draft::some_of;
 use super::error::TopologyFault;
+use super::some_of::some_of;
 use crate::link_name::{BETWEEN, Closeness, Reader};
 use crate::{LinkId, Names, SwitchId, Topology};
 use std::collections::BTreeMap;

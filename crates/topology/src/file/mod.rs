@@ -107,6 +107,7 @@ mod netlab;
 mod roles;
 mod rules;
 mod sketch;
+mod some_of;
 mod sonic;
 mod source;
 mod speed;

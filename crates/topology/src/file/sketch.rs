@@ -1,9 +1,10 @@
 //! What a file says of a network before layers are known, and the network that this makes.
 
-use super::draft::{Draft, DraftSwitch, Location, counted, some_of};
+use super::draft::{Draft, DraftSwitch, Location, counted};
 use super::infer::{self, Basis, Hints, Inferred, Place};
 use super::loaded::{Outside, Understood};
 use super::rules::Rules;
+use super::some_of::some_of;
 use super::{
     HostLink, Loaded, Place as FilePlace, PortCable, TopologyFault, TopologyFileError, TopologyFileOptions,
 };

@@ -1,8 +1,8 @@
 //! From a path to a network or its cables, whatever the format.
 
-use super::draft::some_of;
 use super::formats::{Format, recognise};
 use super::sketch::Sketch;
+use super::some_of::some_of;
 use super::yaml::{self, Text};
 use super::{
     Loaded, PortCable, TopologyFault, TopologyFileError, TopologyFileOptions, containerlab, dot, gml,

@@ -46,7 +46,10 @@ fn a_cable_that_is_listed_from_both_ends_is_one() {
     );
     let parallel = "a,b\nleaf1,spine1\nleaf1,spine1\nleaf2,spine1\n";
     let loaded = read_text("cables.csv", parallel.as_bytes(), &AT_100G).unwrap();
-    assert_eq!(links(&loaded.topology), ["leaf1--spine1 100G", "leaf1--spine1#2 100G", "leaf2--spine1 100G"]);
+    assert_eq!(
+        links(&loaded.topology),
+        ["leaf1--spine1#1 100G", "leaf1--spine1#2 100G", "leaf2--spine1 100G"]
+    );
 }
 
 #[test]

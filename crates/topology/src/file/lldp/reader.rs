@@ -1,7 +1,8 @@
 //! Makes a network from dumps: one switch for each system, one link for its one or two views.
 
-use super::super::draft::{Draft, DraftSwitch, Location, counted, some_of};
+use super::super::draft::{Draft, DraftSwitch, Location, counted};
 use super::super::rules::Rules;
+use super::super::some_of::some_of;
 use super::super::yaml::Text;
 use super::super::{HostLink, Loaded, PortCable, TopologyFault, TopologyFileError, TopologyFileOptions};
 use super::config_db::ConfigDb;

@@ -1,11 +1,12 @@
 //! One network of what several switches say.
 
 use super::super::TopologyFileError;
-use super::super::draft::{Location, some_of};
+use super::super::draft::Location;
 use super::super::formats::Format;
 use super::super::gather::{End, Entry, Gathering, Order};
 use super::super::roles::{self, Word};
 use super::super::sketch::Sketch;
+use super::super::some_of::some_of;
 use super::super::yaml::Text;
 use super::{Cable, DevicePort, Facts, config_db, minigraph};
 use std::collections::{BTreeMap, BTreeSet};

@@ -64,12 +64,11 @@ impl Installed {
             |list: &Vec<SwitchId>| list.iter().filter(|switch| topology.switch(**switch).layer > 0).count();
         let zones =
             members.into_iter().map(|list| (above_tors(&list), list)).map(|(above, list)| (list, above));
-        let paths = crate::paths::Paths::new(topology);
         let mut installed = Installed {
             zones: zones.collect(),
             tops,
             place,
-            paths: topology.switches().map(|switch| paths.count(switch)).collect(),
+            paths: paths(topology),
             to_each_top: vec![1; topology.switch_count()],
             class: vec![0; topology.switch_count()],
             classes: Vec::new(),
@@ -239,4 +238,18 @@ impl Installed {
 
 fn common(one: &[u64], other: &[u64]) -> u64 {
     one.iter().zip(other).map(|(one, other)| u64::from((one & other).count_ones())).sum()
+}
+
+/// Paths of each switch to the top layer. That they fit is checked when a network is built.
+fn paths(topology: &Topology) -> Vec<u64> {
+    let mut paths = vec![0; topology.switch_count()];
+    let mut from_the_top: Vec<SwitchId> = topology.switches().collect();
+    from_the_top.sort_by_key(|switch| std::cmp::Reverse(topology.switch(*switch).layer));
+    for switch in from_the_top {
+        paths[switch.index()] = match topology.switch(switch).zone {
+            None => 1,
+            Some(_) => topology.up(switch).iter().map(|hop| paths[hop.switch.index()]).sum(),
+        };
+    }
+    paths
 }
