@@ -22,7 +22,7 @@ pub fn create(path: &Path) -> Result<File, WriteError> {
     File::create(path).map_err(cannot_write(path))
 }
 
-/// The same for what not everybody should read, such as traffic or who faces whom: a new file is its owner's alone, and a
+/// The same for traffic, cabling and other confidential content: only its owner can read a new file, and a
 /// symbolic link is not followed ([`private_file`]).
 ///
 /// # Errors
@@ -72,7 +72,7 @@ pub fn write(path: &Path, content: impl AsRef<str>) -> Result<(), WriteError> {
     std::fs::write(path, printable_lines(content.as_ref()).as_bytes()).map_err(cannot_write(path))
 }
 
-/// The same for what not everybody should read: see [`create_private`].
+/// The same for confidential content: see [`create_private`].
 ///
 /// # Errors
 /// [`WriteError`].

@@ -1,4 +1,4 @@
-//! Files in which it stands who faces whom, or what passed: they are their owner's alone, and no link leads them astray.
+//! Files with cabling or traffic: only their owner can read them, and symbolic links are not followed.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

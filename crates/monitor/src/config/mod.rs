@@ -48,8 +48,8 @@ pub struct MonitorConfig {
     #[cfg_attr(feature = "clap", arg(long = "cable", value_name = "PORT=PORT"))]
     #[serde(rename = "cable", skip_serializing_if = "Vec::is_empty")]
     pub cables: Vec<Cable>,
-    /// Network whose links name their ports, a file or folder of any format that `linkmend fleet show` reads: who faces
-    /// whom; layers are not needed
+    /// Network whose links name their ports, a file or folder of any format that `linkmend fleet show` reads: the cabling;
+    /// layers are not needed
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cables_from: Option<PathBuf>,

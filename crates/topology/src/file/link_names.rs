@@ -31,7 +31,7 @@ pub(super) fn twice(topology: &Topology) -> Option<[LinkId; 2]> {
     })
 }
 
-/// A link whose name is also that of the ends of others: whoever writes it may mean those.
+/// A link whose name also describes the ends of others. A file that uses it may mean either.
 pub(super) fn misleading(topology: &Topology) -> Option<(LinkId, TopologyFault)> {
     let reader = Reader::new(topology);
     let plain = topology.switches().all(|switch| {

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 /// The time in which disabled links are counted.
 const HOUR_S: u64 = 3_600;
-/// Between two rounds further apart than this, nobody knows what happened: the machine or the program may have stood still.
+/// Two rounds further apart than this prove nothing about the time between: the machine or the program may have stalled.
 pub const BREAK_S: u64 = 20;
 
 /// How careful to be.

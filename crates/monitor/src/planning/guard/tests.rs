@@ -74,7 +74,7 @@ fn only_frames_that_were_counted_without_another_source_speak_against_a_link() {
     assert_eq!(guard.hold(2_010, &link[0].ports), None);
 }
 
-/// The program or the machine stood still, and nobody knows what happened meanwhile.
+/// The program or the machine was stalled, so nothing was observed meanwhile.
 #[test]
 fn a_pause_confirms_nothing() {
     let (mut guard, link) = (guard(), [verdict(1, 1)]);

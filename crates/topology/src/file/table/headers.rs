@@ -73,7 +73,7 @@ struct Words {
     other: bool,
 }
 
-/// What a header means; `None` if it is of no use.
+/// What a header means; `None` if its column is not used.
 pub(super) fn meaning(header: &str) -> Option<Column> {
     let mut words = Words::default();
     for word in split(header) {
