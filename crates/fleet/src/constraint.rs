@@ -2,16 +2,20 @@
 
 use linkmend_quantity::Share;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-/// What disabling links must leave of a network: a share of each ToR's paths, and that ToRs can reach each other.
+/// What disabling links must leave of a network: shares of each ToR's paths and capacity, and that ToRs can reach each other.
 ///
-/// Written `75%`, and `paper=75%` for the paper's constraint (section 2): a share of the paths, and nothing else.
+/// Written `75%`, for both shares; `paths=75%`, `capacity=50%` or `paths=75%,capacity=50%`; and `paper=75%` for the paper's
+/// constraint (section 2): a share of the paths, and nothing else.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Constraint {
     /// Share of its paths to the top layer that each ToR must keep; 0 to 1.
     pub paths: f64,
+    /// Share of its capacity to the top layer that each ToR must keep (see [`linkmend_topology::speeds`]); 0 to 1.
+    pub capacity: f64,
     /// Whether ToRs that can reach each other must still be able to.
     pub connected: bool,
 }
@@ -19,8 +23,8 @@ pub struct Constraint {
 /// Why a text is not a constraint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` {why}; write a share of paths, such as 75%, or the paper's constraint, which lets ToRs lose each other, such as \
-     paper=75%"
+    "`{text}` {why}; write a share of paths and capacity, such as 75%, or one for each, such as paths=75%,capacity=50%, or the \
+     paper's constraint, which lets ToRs lose each other, such as paper=75%"
 )]
 pub struct ConstraintError {
     text: String,
@@ -28,15 +32,33 @@ pub struct ConstraintError {
 }
 
 impl Constraint {
-    /// A share of the paths, and all ToRs stay connected.
-    pub fn connected(paths: f64) -> Constraint {
-        Constraint { paths, connected: true }
+    /// The same share of paths and of capacity, and all ToRs stay connected.
+    pub fn connected(share: f64) -> Constraint {
+        Constraint { paths: share, capacity: share, connected: true }
     }
 
     /// The paper's constraint: a share of the paths.
     pub fn paper(paths: f64) -> Constraint {
-        Constraint { paths, connected: false }
+        Constraint { paths, capacity: 0.0, connected: false }
     }
+
+    /// What every ToR keeps, as a phrase: `75 % of its paths and capacity, and none loses another`.
+    pub fn phrase(&self) -> String {
+        let kept = match (self.paths, self.capacity) {
+            (paths, capacity) if paths == capacity => format!("{} of its paths and capacity", percent(paths)),
+            (paths, 0.0) => format!("{} of its paths", percent(paths)),
+            (0.0, capacity) => format!("{} of its capacity", percent(capacity)),
+            (paths, capacity) => {
+                format!("{} of its paths and {} of its capacity", percent(paths), percent(capacity))
+            }
+        };
+        kept + if self.connected { ", and none loses another" } else { "" }
+    }
+}
+
+/// A share for people, in whole percent or as many decimals as it takes, at most two.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{} %", (share * 1e4).round() / 100.0)
 }
 
 impl FromStr for Constraint {
@@ -47,18 +69,42 @@ impl FromStr for Constraint {
         let share = |text: &str| {
             text.parse().map(|Share(share)| share).map_err(|_| error("is not a share from 0% to 100%"))
         };
-        match text.split_once('=') {
-            None => share(text).map(Constraint::connected),
-            Some((name, value)) if name.trim() == "paper" => share(value).map(Constraint::paper),
-            Some(_) => Err(error("names something other than the paper's constraint")),
+        if !text.contains('=') {
+            return share(text).map(Constraint::connected);
+        }
+        let mut parts = BTreeMap::new();
+        for part in text.split(',') {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            let name = name.trim();
+            if !["paths", "capacity", "paper"].contains(&name) {
+                return Err(error("names something other than paths, capacity and the paper's constraint"));
+            }
+            if parts.insert(name, share(value)?).is_some() {
+                return Err(error("names something twice"));
+            }
+        }
+        match (parts.get("paper"), parts.get("paths"), parts.get("capacity")) {
+            (Some(&paths), None, None) => Ok(Constraint::paper(paths)),
+            (Some(_), ..) => Err(error("adds something to the paper's constraint")),
+            (None, paths, capacity) => Ok(Constraint {
+                paths: paths.copied().unwrap_or(0.0),
+                capacity: capacity.copied().unwrap_or(0.0),
+                connected: true,
+            }),
         }
     }
 }
 
 impl fmt::Display for Constraint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let share = Share(self.paths);
-        f.pad(&if self.connected { share.to_string() } else { format!("paper={share}") })
+        let (paths, capacity) = (Share(self.paths), Share(self.capacity));
+        f.pad(&match self {
+            Constraint { connected: false, .. } => format!("paper={paths}"),
+            _ if self.paths == self.capacity => paths.to_string(),
+            Constraint { capacity: 0.0, .. } => format!("paths={paths}"),
+            Constraint { paths: 0.0, .. } => format!("capacity={capacity}"),
+            _ => format!("paths={paths},capacity={capacity}"),
+        })
     }
 }
 
@@ -74,7 +120,7 @@ impl<'de> Deserialize<'de> for Constraint {
         impl de::Visitor<'_> for Visitor {
             type Value = Constraint;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a constraint, like \"75%\" or \"paper=75%\"")
+                f.write_str("a constraint, like \"75%\", \"paths=75%,capacity=50%\" or \"paper=75%\"")
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Constraint, E> {
                 text.parse().map_err(E::custom)
@@ -102,6 +148,9 @@ mod tests {
         for (text, constraint) in [
             ("75%", Constraint::connected(0.75)),
             ("0%", Constraint::connected(0.0)),
+            ("paths=75%", Constraint { paths: 0.75, capacity: 0.0, connected: true }),
+            ("capacity=75%", Constraint { paths: 0.0, capacity: 0.75, connected: true }),
+            ("paths=75%,capacity=50%", Constraint { paths: 0.75, capacity: 0.5, connected: true }),
             ("paper=75%", Constraint::paper(0.75)),
         ] {
             assert_eq!(text.parse(), Ok(constraint));
@@ -109,6 +158,7 @@ mod tests {
         }
         assert_eq!("0.5".parse(), Ok(Constraint::connected(0.5)));
         assert_eq!("paper = 0.5".parse(), Ok(Constraint::paper(0.5)));
+        assert_eq!("capacity=50%, paths=50%".parse(), Ok(Constraint::connected(0.5)));
     }
 
     #[test]
@@ -116,7 +166,11 @@ mod tests {
         for (text, why) in [
             ("150%", "not a share"),
             ("paper=x", "not a share"),
-            ("speed=50%", "other than the paper's"),
+            ("speed=50%", "other than paths, capacity"),
+            ("paths=50%,paths=60%", "twice"),
+            ("paper=50%,capacity=60%", "adds something"),
+            ("paths=50%,60%", "other than paths"),
+            ("paths=", "not a share"),
             ("", "not a share"),
         ] {
             let error = text.parse::<Constraint>().expect_err(text).to_string();

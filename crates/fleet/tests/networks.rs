@@ -2,10 +2,11 @@
 
 mod graphs;
 
-use graphs::{BITS_PER_SECOND, cases, links, topologies, walk, zones};
+use graphs::{cases, links, needs::capacity, topologies, walk, zones};
 use linkmend_fleet::Constraint;
 use linkmend_fleet::network::{Metrics, Network};
 use linkmend_topology::paths::Paths;
+use linkmend_topology::speeds::speed_weights;
 use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId, fat_tree};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,6 +47,30 @@ proptest! {
     }
 
     #[test]
+    fn shares_of_capacity_that_follow_every_change_equal_walks(
+        topology in topologies(),
+        changes in prop::collection::vec(any::<u32>(), 1..40),
+    ) {
+        let weights = speed_weights(&topology);
+        prop_assert!(weights.as_ref().is_none_or(|weights| weights.are_exact));
+        let of = weights.map_or_else(|| vec![1; topology.link_count()], |weights| weights.of);
+        let whole = Paths::weighted(&topology, of.clone());
+        let mut counts = whole.clone();
+        for change in changes {
+            let link = LinkId(change % topology.link_count() as u32);
+            if counts.is_active(link) {
+                counts.remove(&topology, link, &mut |_, _, _| {});
+            } else {
+                counts.add(&topology, link, &mut |_, _, _| {});
+            }
+            for &tor in topology.tors() {
+                let (left, all) = capacity(&topology, tor, &|link| counts.is_active(link));
+                prop_assert_eq!(u128::from(counts.count(tor)) * all, u128::from(whole.count(tor)) * left);
+            }
+        }
+    }
+
+    #[test]
     fn zones_are_what_is_connected_below_the_top(topology in topologies()) {
         let top = topology.layer_count() as u8 - 1;
         let mut found: BTreeMap<u32, BTreeSet<SwitchId>> = BTreeMap::new();
@@ -80,7 +105,7 @@ proptest! {
         changes in prop::collection::vec((any::<u32>(), 0..4_u8, 1..1000_u32), 1..40),
     ) {
         let mut network = Network::new(&topology, Constraint::paper(constraint), 1e-18);
-        let mut naive = Naive { topology: &topology, links: vec![Now::CLEAN; topology.link_count()] };
+        let mut naive = Naive { topology: &topology, links: links(&topology).map(|link| Now::clean(&topology, link)).collect() };
         for (link, what, amount) in changes {
             let link = LinkId(link % topology.link_count() as u32);
             change(&mut network, &mut naive, link, what, amount);
@@ -91,16 +116,17 @@ proptest! {
 
 /// A change to a link. Which changes are possible depends on the link.
 fn change(network: &mut Network, naive: &mut Naive, link: LinkId, what: u8, amount: u32) {
+    let topology = naive.topology;
     let now = &mut naive.links[link.index()];
     let loss_rate = f64::from(amount) / 2_f64.powi(20);
     if !now.active {
         network.enable(link);
-        *now = Now::CLEAN;
+        *now = Now::clean(topology, link);
     } else if what == 0 && now.corrupting {
         network.disable(link);
-        *now = Now { active: false, ..Now::CLEAN };
+        *now = Now { active: false, ..Now::clean(topology, link) };
     } else if what == 1 && now.corrupting {
-        let capacity = BITS_PER_SECOND / 1000 * u64::from(amount);
+        let capacity = topology.capacity(link) / 1000 * u64::from(amount);
         network.protect(link, loss_rate / 1024.0, capacity);
         *now = Now { effective: loss_rate / 1024.0, capacity, protected: true, ..*now };
     } else {
@@ -140,14 +166,16 @@ struct Now {
 }
 
 impl Now {
-    const CLEAN: Now = Now {
-        active: true,
-        corrupting: false,
-        protected: false,
-        loss_rate: 1e-18,
-        effective: 1e-18,
-        capacity: BITS_PER_SECOND,
-    };
+    fn clean(topology: &Topology, link: LinkId) -> Now {
+        Now {
+            active: true,
+            corrupting: false,
+            protected: false,
+            loss_rate: 1e-18,
+            effective: 1e-18,
+            capacity: topology.capacity(link),
+        }
+    }
 }
 
 struct Naive<'a> {

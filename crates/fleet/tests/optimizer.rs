@@ -2,7 +2,7 @@
 
 mod graphs;
 
-use graphs::{BITS_PER_SECOND, cases, links, needs::keeps, topologies, walk, zones};
+use graphs::{cases, links, needs::keeps, topologies, walk, zones};
 use linkmend_fleet::Constraint;
 use linkmend_fleet::network::Network;
 use linkmend_fleet::optimizer::{Objective, exact, exact_together, greedy};
@@ -15,7 +15,10 @@ const MOST_CORRUPTING: usize = 11;
 fn is_short(network: &Network) -> bool {
     let is_active = |link: LinkId| !network.is_disabled(link);
     let topology = network.topology();
-    topology.tors().iter().any(|tor| walk(topology, *tor, &is_active) < network.required(*tor))
+    topology
+        .tors()
+        .iter()
+        .any(|tor| network.is_short(*tor) || walk(topology, *tor, &is_active) < network.required(*tor))
 }
 
 /// What has disabled the disabled links of a network.
@@ -50,7 +53,7 @@ fn troubled<'a>(
         // Multiples of 2^-20 add up exactly, and often tie.
         network.corrupt(link, f64::from(amount) / 2_f64.powi(20));
         if what % 3 == 1 {
-            let capacity = BITS_PER_SECOND / 16 * (16 - u64::from(what % 16));
+            let capacity = topology.capacity(link) / 16 * (16 - u64::from(what % 16));
             network.protect(link, f64::from(amount % 7) / 2_f64.powi(40), capacity);
         }
         let failed = disabled == Disabled::Failed && what % 8 < 3;
@@ -62,11 +65,12 @@ fn troubled<'a>(
 }
 
 fn objective_value(network: &Network, link: LinkId, objective: Objective) -> f64 {
+    let full = network.topology().capacity(link);
     let link = network.corrupting(link).expect("the link corrupts");
     match objective {
         Objective::Penalty => link.loss_rate,
         Objective::Effective { capacity_weight } => {
-            let lost = (BITS_PER_SECOND - link.capacity) as f64 / BITS_PER_SECOND as f64;
+            let lost = (full - link.capacity) as f64 / full as f64;
             link.effective_loss_rate + capacity_weight * lost
         }
     }
@@ -235,7 +239,7 @@ proptest! {
     }
 }
 
-/// Shares of paths, with and without pairs.
+/// Shares of paths and of capacity, with and without pairs.
 fn constraints() -> impl Strategy<Value = Constraint> {
     let share = || prop_oneof![Just(0.0), Just(0.5), Just(0.75), Just(1.0), 0.0_f64..1.0];
     prop_oneof![
@@ -243,5 +247,10 @@ fn constraints() -> impl Strategy<Value = Constraint> {
         share().prop_map(Constraint::connected),
         // Low shares part ToRs.
         (0.0_f64..0.5).prop_map(Constraint::connected),
+        (share(), share(), any::<bool>()).prop_map(|(paths, capacity, connected)| Constraint {
+            paths,
+            capacity,
+            connected
+        }),
     ]
 }

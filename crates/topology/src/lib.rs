@@ -4,8 +4,8 @@
 //!   links, [`FabricParameters`], [`fat_tree`] and [`leaf_spine`] from a few numbers, [`mod@file`] from an operator's
 //!   files.
 //! - [`LinkFinder`]: links by name, by number, or by their ends with ports.
-//! - [`paths`]: valley-free paths from each ToR to the top layer, kept up to date; [`Installed`]: which switches are
-//!   above which, so where two ToRs can meet.
+//! - [`paths`]: valley-free paths from each ToR to the top layer, kept up to date; [`speeds`]: the same for shares of
+//!   capacity; [`Installed`]: which switches are above which, so where two ToRs can meet.
 //! - [`graph`]: hosts, switches and cables in any shape, for simulators and control planes: a layered network with
 //!   hosts at its ToRs, a line, a dumbbell or a star.
 //! - [`spec`]: either of them from one line, `fat-tree:k=8`.
@@ -23,6 +23,7 @@ mod link_name;
 mod names;
 pub mod paths;
 pub mod spec;
+pub mod speeds;
 
 pub use builder::TopologyBuilder;
 pub use error::TopologyError;

@@ -4,7 +4,7 @@
 //! or comes up, only switches below it change, each by as much as its active links up: the cost depends on what hangs
 //! below the link, not on the size of the network.
 
-use crate::{LinkId, SwitchId, Topology, TopologyError};
+use crate::{Hop, LinkId, SwitchId, Topology, TopologyError};
 
 /// The largest number of paths that a ToR may have. A table has a counter for each.
 pub const MAX_PATHS: u64 = 1 << 24;
@@ -14,6 +14,8 @@ pub const MAX_PATHS: u64 = 1 << 24;
 pub struct Paths {
     of: Vec<u64>,
     active: Vec<bool>,
+    /// How many links each link counts as; empty if each counts as one.
+    weights: Vec<u64>,
 }
 
 /// Refuses ToRs without a path and ToRs with too many.
@@ -38,8 +40,18 @@ impl Paths {
         Paths::with_active(topology, vec![true; topology.link_count()])
     }
 
+    /// The same where each link counts as several, as of [`speed_weights`](crate::speeds::speed_weights).
+    pub fn weighted(topology: &Topology, weights: Vec<u64>) -> Paths {
+        Paths::count_all(topology, vec![true; topology.link_count()], weights)
+    }
+
     /// Counts paths from scratch with the given links active, one entry for each link. Counts stop at 2^64 - 1.
     pub fn with_active(topology: &Topology, active: Vec<bool>) -> Paths {
+        Paths::count_all(topology, active, Vec::new())
+    }
+
+    fn count_all(topology: &Topology, active: Vec<bool>, weights: Vec<u64>) -> Paths {
+        let mut paths = Paths { of: Vec::new(), active, weights };
         let mut of = vec![0_u64; topology.switch_count()];
         let top = topology.layers - 1;
         let mut by_layer: Vec<Vec<u32>> = vec![Vec::new(); topology.layer_count()];
@@ -51,11 +63,18 @@ impl Paths {
         }
         for layer in by_layer[..usize::from(top)].iter().rev() {
             for &switch in layer {
-                let up = topology.up(SwitchId(switch)).iter().filter(|hop| active[hop.link.index()]);
-                of[switch as usize] = up.fold(0_u64, |sum, hop| sum.saturating_add(of[hop.switch.index()]));
+                let up = topology.up(SwitchId(switch)).iter().filter(|hop| paths.is_active(hop.link));
+                let through = |hop: &Hop| of[hop.switch.index()].saturating_mul(paths.weight(hop.link));
+                of[switch as usize] = up.fold(0_u64, |sum, hop| sum.saturating_add(through(hop)));
             }
         }
-        Paths { of, active }
+        paths.of = of;
+        paths
+    }
+
+    /// How many links a link counts as.
+    pub fn weight(&self, link: LinkId) -> u64 {
+        self.weights.get(link.index()).copied().unwrap_or(1)
     }
 
     /// Number of paths from a switch to the top layer.
@@ -90,7 +109,7 @@ impl Paths {
             return None;
         }
         let mut below = topology.down(ends.lower).iter().filter(|hop| self.active[hop.link.index()]);
-        Some(below.all(|hop| keeps(hop.switch, self.of[hop.switch.index()] - lost)))
+        Some(below.all(|hop| keeps(hop.switch, self.of[hop.switch.index()] - lost * self.weight(hop.link))))
     }
 
     /// Removes an active link. Reports every ToR whose count changed, with its count before and after.
@@ -116,9 +135,12 @@ impl Paths {
         self.change(topology, ends.lower, won, changed);
     }
 
-    /// The paths that lead on from a link's upper end, for its lower one. No path climbs over a peer link.
-    fn over(&self, topology: &Topology, link: LinkId) -> u64 {
-        if topology.is_peer(link) { 0 } else { self.of[topology.link(link).upper.index()] }
+    /// The paths of a link's lower end that lead over it while it is active. No path climbs over a peer link.
+    pub fn over(&self, topology: &Topology, link: LinkId) -> u64 {
+        if topology.is_peer(link) {
+            return 0;
+        }
+        self.of[topology.link(link).upper.index()].wrapping_mul(self.weight(link))
     }
 
     /// Adds `by`, modulo 2^64, to the paths of a switch and of everything below it. A switch that is reached in several
@@ -144,6 +166,7 @@ impl Paths {
             if !self.active[hop.link.index()] {
                 continue;
             }
+            let by = by.wrapping_mul(self.weight(hop.link));
             if above_tors {
                 let before = self.of[hop.switch.index()];
                 self.of[hop.switch.index()] = before.wrapping_add(by);

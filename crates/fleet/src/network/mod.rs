@@ -8,8 +8,10 @@ mod capacity;
 mod extremes;
 mod pairs;
 mod pipes;
+mod shares;
 
 pub(crate) use below::tors_below;
+pub use shares::Shares;
 
 use crate::constraint::Constraint;
 use crate::exact_sum::ExactSum;
@@ -86,9 +88,9 @@ pub(crate) enum Refusal {
 /// What a link's removal would do to ToRs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Trial {
-    /// Whether a ToR that loses paths has fewer than it must keep.
+    /// Whether a ToR that loses paths has less than it must keep.
     pub is_short: bool,
-    /// How many ToRs had as many paths as they must keep, and no longer have.
+    /// How often a ToR had as much as it must keep of something, and no longer has.
     pub crossed: u32,
     /// The most switches of the top layer that one of the ToRs that lose paths can have lost in all.
     pub lost_tops: u64,
@@ -101,6 +103,8 @@ pub struct Network<'a> {
     paths: Paths,
     /// The fewest paths that each switch may keep; 0 above the ToRs.
     required: Vec<u64>,
+    /// Capacity by speeds, if ToRs must keep some and it is not told by their paths.
+    shares: Option<Shares>,
     /// `None` if ToRs may lose each other.
     pairs: Option<Pairs>,
     /// Links removed for a trial.
@@ -127,10 +131,15 @@ impl<'a> Network<'a> {
     /// A network in which all links are active and clean. Each ToR must keep the shares of the constraint, rounded up.
     pub fn new(topology: &'a Topology, constraint: Constraint, clean_loss_rate: f64) -> Network<'a> {
         let paths = Paths::new(topology);
+        let shares =
+            (constraint.capacity > 0.0).then(|| Shares::new(topology, constraint.capacity)).flatten();
+        // Otherwise a share of the capacity is the same share of the paths.
+        let share =
+            if shares.is_some() { constraint.paths } else { constraint.paths.max(constraint.capacity) };
         let mut required = vec![0; topology.switch_count()];
         let mut tor_paths = CountTable::default();
         for &tor in topology.tors() {
-            required[tor.index()] = share_of(paths.count(tor), constraint.paths);
+            required[tor.index()] = share_of(paths.count(tor), share);
             tor_paths.insert(paths.count(tor));
         }
         let mut penalty = ExactSum::default();
@@ -140,6 +149,7 @@ impl<'a> Network<'a> {
             topology,
             paths,
             required,
+            shares,
             on_trial: 0,
             state: vec![CLEAN; topology.link_count()],
             corrupting: Vec::new(),
@@ -170,6 +180,44 @@ impl<'a> Network<'a> {
     /// The fewest paths that a ToR must keep.
     pub fn required(&self, tor: SwitchId) -> u64 {
         self.required[tor.index()]
+    }
+
+    /// The capacity of ToRs by speeds, if they must keep some and it is not told by their paths.
+    pub fn shares(&self) -> Option<&Shares> {
+        self.shares.as_ref()
+    }
+
+    /// What a ToR must keep of paths and of capacity.
+    pub(crate) fn must_keep(&self, tor: SwitchId) -> [u64; 2] {
+        [self.required(tor), self.shares.as_ref().map_or(0, |shares| shares.required(tor))]
+    }
+
+    /// What a ToR has above what it must keep, in paths and in capacity; 0 if it has less.
+    pub(crate) fn slack(&self, tor: SwitchId) -> [u64; 2] {
+        let (has, must_keep) = (self.has(tor), self.must_keep(tor));
+        [0, 1].map(|of| has[of].saturating_sub(must_keep[of]))
+    }
+
+    /// What a ToR lacks of what it must keep, in paths and in capacity.
+    pub(crate) fn lacks(&self, tor: SwitchId) -> [u64; 2] {
+        let (has, must_keep) = (self.has(tor), self.must_keep(tor));
+        [0, 1].map(|of| must_keep[of].saturating_sub(has[of]))
+    }
+
+    /// What a ToR has, in paths and in capacity.
+    fn has(&self, tor: SwitchId) -> [u64; 2] {
+        [self.paths.count(tor), self.shares.as_ref().map_or(0, |shares| shares.count(tor))]
+    }
+
+    /// What an active link brings its lower end, in paths and in capacity.
+    pub(crate) fn brings(&self, link: LinkId) -> [u64; 2] {
+        let shares = self.shares.as_ref().map_or(0, |shares| shares.over(self.topology, link));
+        [self.paths.over(self.topology, link), shares]
+    }
+
+    /// Whether a ToR has less than it must keep.
+    pub fn is_short(&self, tor: SwitchId) -> bool {
+        self.lacks(tor) != [0; 2]
     }
 
     /// Whether a link is disabled.
@@ -257,8 +305,12 @@ impl<'a> Network<'a> {
         if self.held.contains(&link) {
             return Some(Refusal::Held);
         }
-        let Network { topology, paths, required, .. } = self;
+        let Network { topology, paths, required, .. } = &*self;
         let known = paths.all_below(topology, link, |tor, left| left >= required[tor.index()]);
+        let known = match (known, self.shares.as_ref()) {
+            (Some(true), Some(shares)) => shares.all_keep(topology, link),
+            (known, _) => known,
+        };
         let meet = self.meet_for_certain();
         match known {
             Some(false) => return Some(Refusal::Short),
@@ -290,10 +342,15 @@ impl<'a> Network<'a> {
                 trial.lost_tops = trial.lost_tops.max(topology.installed().lost_tops(tor, after));
             }
         });
+        if let Some(shares) = &mut self.shares {
+            let (is_short, crossed) = shares.remove(self.topology, link);
+            trial.is_short |= is_short;
+            trial.crossed += crossed;
+        }
         trial
     }
 
-    /// Ends the trial of [`Network::remove_paths`]. Returns how many ToRs have as many paths again as they must keep.
+    /// Ends the trial of [`Network::remove_paths`]. Returns how often a ToR has as much again as it must keep of something.
     pub(crate) fn restore_paths(&mut self, link: LinkId) -> u32 {
         self.on_trial -= 1;
         let Network { topology, paths, required, .. } = self;
@@ -302,7 +359,7 @@ impl<'a> Network<'a> {
             let required = required[tor.index()];
             crossed += u32::from(before < required && after >= required);
         });
-        crossed
+        crossed + self.shares.as_mut().map_or(0, |shares| shares.add(self.topology, link))
     }
 
     /// Disables a corrupting link, whatever the effect on paths.
@@ -320,7 +377,8 @@ impl<'a> Network<'a> {
         }
         self.state[link.index()] = DISABLED;
         self.disabled += 1;
-        let Network { topology, paths, tor_paths, required, pairs, .. } = self;
+        let Network { topology, paths, tor_paths, required, pairs, shares, .. } = self;
+        shares.iter_mut().for_each(|shares| _ = shares.remove(topology, link));
         paths.remove(topology, link, &mut |tor, before, after| {
             tor_paths.change(before, after);
             pairs.iter_mut().for_each(|pairs| pairs.change(required[tor.index()], before, after));
@@ -338,7 +396,8 @@ impl<'a> Network<'a> {
         self.penalty.add(self.clean_loss_rate);
         self.effective_penalty.add(self.clean_loss_rate);
         self.capacity.change(self.topology, link, 0, self.topology.capacity(link));
-        let Network { topology, paths, tor_paths, required, pairs, .. } = self;
+        let Network { topology, paths, tor_paths, required, pairs, shares, .. } = self;
+        shares.iter_mut().for_each(|shares| _ = shares.add(topology, link));
         paths.add(topology, link, &mut |tor, before, after| {
             tor_paths.change(before, after);
             pairs.iter_mut().for_each(|pairs| pairs.change(required[tor.index()], before, after));

@@ -6,7 +6,7 @@
 
 use super::demand::Trackers;
 use super::keeping::heaviest_keeping;
-use super::subset::{Item, Subset};
+use super::subset::{Cost, Item, Subset, fits, sum};
 use super::{Candidate, lower_switch};
 use crate::network::Network;
 use linkmend_topology::{LinkId, SwitchId};
@@ -24,17 +24,19 @@ struct Tor {
 }
 
 /// What ToRs have in common that can give up the same sets of links.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Kind {
-    /// The upper ends of their active links, one entry for each link.
-    uppers: Vec<SwitchId>,
-    required: u64,
+    /// The upper ends of their active links, one entry for each link, and how fast it is.
+    uppers: Vec<(SwitchId, u64)>,
+    required: [u64; 2],
     demands: Vec<usize>,
 }
 
 /// ToRs of one kind.
 struct Group {
     kind: Kind,
+    /// The active links up of one of them, in the order of its kind.
+    links: Vec<LinkId>,
     /// For each ToR and each set of uplinks: the weight gained by disabling the candidates among them.
     benefit: Vec<Vec<i128>>,
     /// What the group gains, by the family of sets that fit.
@@ -55,7 +57,7 @@ impl Gains {
     /// Takes the candidates that are ToRs' own links, those of each ToR in descending order of weight.
     pub(super) fn new(network: &Network, trackers: &Trackers, lower: &[Candidate]) -> Gains {
         let tors = tors(network, trackers, lower);
-        let mut groups: BTreeMap<Kind, Vec<Vec<i128>>> = BTreeMap::new();
+        let mut groups: BTreeMap<Kind, Group> = BTreeMap::new();
         let mut single = Vec::new();
         for (index, tor) in tors.iter().enumerate() {
             let mut uplinks = uplinks(network, tor);
@@ -65,14 +67,15 @@ impl Gains {
             }
             uplinks.sort_unstable();
             let kind = Kind {
-                uppers: uplinks.iter().map(|(upper, _)| *upper).collect(),
-                required: network.required(tor.switch),
+                uppers: uplinks.iter().map(|uplink| (uplink.upper, uplink.weight)).collect(),
+                required: network.must_keep(tor.switch),
                 demands: tor.demands.clone(),
             };
-            groups.entry(kind).or_default().push(benefit(tor, &uplinks));
+            let links = uplinks.iter().map(|uplink| uplink.link).collect();
+            let new = || Group { kind: kind.clone(), links, benefit: Vec::new(), known: BTreeMap::new() };
+            groups.entry(kind.clone()).or_insert_with(new).benefit.push(benefit(tor, &uplinks));
         }
-        let group = |(kind, benefit)| Group { kind, benefit, known: BTreeMap::new() };
-        Gains { groups: groups.into_iter().map(group).collect(), tors, single, is_certain: true }
+        Gains { groups: groups.into_values().collect(), tors, single, is_certain: true }
     }
 
     /// What all ToRs gain. A ToR that already has too few paths can spare only links that are not on any path.
@@ -99,19 +102,21 @@ impl Gains {
 impl Group {
     fn gain(&mut self, network: &Network, trackers: &Trackers) -> i128 {
         let Kind { uppers, required, demands } = &self.kind;
-        let paths: Vec<u64> = uppers.iter().map(|&upper| network.paths().count(upper)).collect();
-        let slack = paths.iter().sum::<u64>().saturating_sub(*required);
+        let costs: Vec<Cost> = self.links.iter().map(|&link| network.brings(link)).collect();
+        let all = costs.iter().fold([0; 2], |all, cost| sum(all, *cost));
+        let slack = [0, 1].map(|of| all[of].saturating_sub(required[of]));
         // For each demand, the uplinks that meet it.
         let topology = network.topology();
         let meeting = |demand: &usize| {
-            let meets = |place: &usize| trackers.reaches(topology, *demand, uppers[*place]);
+            let meets = |place: &usize| trackers.reaches(topology, *demand, uppers[*place].0);
             (0..uppers.len()).filter(meets).fold(0_usize, |set, place| set | 1 << place)
         };
         let meeting: Vec<usize> = demands.iter().map(meeting).collect();
         let mut fitting = 0_u64;
-        for set in 0..1_usize << paths.len() {
-            let cost: u64 = (0..paths.len()).filter(|bit| set >> bit & 1 == 1).map(|bit| paths[bit]).sum();
-            let fits = cost <= slack && meeting.iter().all(|meeting| meeting & !set != 0);
+        for set in 0..1_usize << costs.len() {
+            let members = (0..costs.len()).filter(|bit| set >> bit & 1 == 1);
+            let cost = members.fold([0; 2], |cost, bit| sum(cost, costs[bit]));
+            let fits = fits(cost, slack) && meeting.iter().all(|meeting| meeting & !set != 0);
             fitting |= u64::from(fits) << set;
         }
         let benefit = &self.benefit;
@@ -125,19 +130,30 @@ impl Group {
     }
 }
 
-/// The active links up of a ToR, each with its upper end.
-fn uplinks(network: &Network, tor: &Tor) -> Vec<(SwitchId, LinkId)> {
+/// An active link up of a ToR.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Uplink {
+    upper: SwitchId,
+    /// How many links it counts as where capacity counts.
+    weight: u64,
+    link: LinkId,
+}
+
+fn uplinks(network: &Network, tor: &Tor) -> Vec<Uplink> {
     let up = network.topology().up(tor.switch).iter();
-    up.filter(|hop| network.paths().is_active(hop.link)).map(|hop| (hop.switch, hop.link)).collect()
+    let weight = |link| network.shares().map_or(1, |shares| shares.weight(link));
+    up.filter(|hop| network.paths().is_active(hop.link))
+        .map(|hop| Uplink { upper: hop.switch, weight: weight(hop.link), link: hop.link })
+        .collect()
 }
 
 /// The weight gained by disabling the candidates of each set of uplinks.
-fn benefit(tor: &Tor, uplinks: &[(SwitchId, LinkId)]) -> Vec<i128> {
-    let weight = |link: LinkId| {
-        let candidate = tor.candidates.iter().find(|candidate| candidate.link == link);
+fn benefit(tor: &Tor, uplinks: &[Uplink]) -> Vec<i128> {
+    let weight = |uplink: &Uplink| {
+        let candidate = tor.candidates.iter().find(|candidate| candidate.link == uplink.link);
         candidate.map_or(0, |candidate| candidate.weight)
     };
-    let weights: Vec<i128> = uplinks.iter().map(|(_, link)| weight(*link)).collect();
+    let weights: Vec<i128> = uplinks.iter().map(weight).collect();
     (0..1_usize << weights.len())
         .map(|set| (0..weights.len()).filter(|bit| set >> bit & 1 == 1).map(|bit| weights[bit]).sum())
         .collect()
@@ -145,11 +161,11 @@ fn benefit(tor: &Tor, uplinks: &[(SwitchId, LinkId)]) -> Vec<i128> {
 
 /// The largest gain of a ToR from its own links under the current choice, and whether it is certainly the largest.
 fn gain_of(network: &Network, trackers: &Trackers, tor: &Tor) -> (Subset, bool) {
-    let (topology, paths) = (network.topology(), network.paths());
-    let slack = paths.count(tor.switch).saturating_sub(network.required(tor.switch));
+    let topology = network.topology();
+    let slack = network.slack(tor.switch);
     let upper = |candidate: &Candidate| topology.link(candidate.link).upper;
     let item =
-        |candidate: &Candidate| Item { weight: candidate.weight, paths: paths.count(upper(candidate)) };
+        |candidate: &Candidate| Item { weight: candidate.weight, cost: network.brings(candidate.link) };
     let items: Vec<Item> = tor.candidates.iter().map(item).collect();
     if tor.demands.is_empty() {
         return heaviest_keeping(&items, slack, &[]);
@@ -157,8 +173,8 @@ fn gain_of(network: &Network, trackers: &Trackers, tor: &Tor) -> (Subset, bool) 
     let candidates: BTreeSet<LinkId> = tor.candidates.iter().map(|candidate| candidate.link).collect();
     let staying: Vec<SwitchId> = uplinks(network, tor)
         .into_iter()
-        .filter(|(_, link)| !candidates.contains(link))
-        .map(|(upper, _)| upper)
+        .filter(|uplink| !candidates.contains(&uplink.link))
+        .map(|uplink| uplink.upper)
         .collect();
     // The demands that depend on candidates, each as the candidates that meet it.
     let open = tor

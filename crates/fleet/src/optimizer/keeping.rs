@@ -1,6 +1,6 @@
 //! The heaviest set of a ToR's links that leaves one of each of several sets in operation.
 
-use super::subset::{Item, Subset, heaviest};
+use super::subset::{Cost, Item, Subset, heaviest};
 use std::collections::BTreeSet;
 
 /// Choices of links to keep after which the search settles for the next best one.
@@ -8,7 +8,7 @@ const MAX_TRIALS: u32 = 10_000;
 
 /// The heaviest subset of `items` that fits and does not contain any of the sets `keep` as a whole, and whether it is
 /// certain that none is heavier. Items must come in descending order of weight.
-pub(super) fn heaviest_keeping(items: &[Item], slack: u64, keep: &[Vec<usize>]) -> (Subset, bool) {
+pub(super) fn heaviest_keeping(items: &[Item], slack: Cost, keep: &[Vec<usize>]) -> (Subset, bool) {
     if keep.is_empty() {
         return (heaviest(items, slack), true);
     }
@@ -21,7 +21,7 @@ pub(super) fn heaviest_keeping(items: &[Item], slack: u64, keep: &[Vec<usize>]) 
 
 struct Search<'a> {
     items: &'a [Item],
-    slack: u64,
+    slack: Cost,
     keep: &'a [Vec<usize>],
     kept: BTreeSet<usize>,
     /// What was kept in the choices that were tried already.
@@ -65,7 +65,7 @@ impl Search<'_> {
         cheapest.sort_by_key(|&index| (self.items[index].weight, index));
         cheapest.retain(|index| {
             let sets: Vec<bool> = self.keep.iter().map(|set| set.contains(index)).collect();
-            kinds.insert((self.items[*index].paths, sets))
+            kinds.insert((self.items[*index].cost, sets))
         });
         cheapest
     }

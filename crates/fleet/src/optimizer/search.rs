@@ -9,6 +9,7 @@
 
 use super::demand::{Demand, Trackers};
 use super::gains::Gains;
+use super::subset::Cost;
 use super::{Candidate, lower_switch};
 use crate::network::Network;
 use linkmend_topology::{LinkId, SwitchId, ZoneId};
@@ -163,19 +164,21 @@ impl<'n, 't> Search<'n, 't> {
     }
 }
 
-/// The lower switch of a link to the top layer, and in which demands' sets its upper switch is.
-type ClassKey = (SwitchId, Vec<bool>);
+/// The lower switch of a link to the top layer, what the link brings it, and in which demands' sets its upper switch is.
+type ClassKey = (SwitchId, Cost, Vec<bool>);
 
-/// Groups the candidates above the ToRs. Those that connect one switch to the top layer, where they lead to switches of the
-/// same sets, form one class; every other candidate is a class of its own.
+/// Groups the candidates above the ToRs. Those that connect one switch to the top layer, equally fast where speeds count, to
+/// switches of the same sets, form one class; every other candidate is a class of its own.
 fn classes(network: &Network, trackers: &Trackers, upper: &[Candidate]) -> Vec<Class> {
     let topology = network.topology();
     let mut classes: Vec<(Option<ClassKey>, Class)> = Vec::new();
     for &candidate in upper {
         let above = topology.link(candidate.link).upper;
         let into_top = topology.switch(above).zone.is_none();
-        let alike =
-            into_top.then(|| (lower_switch(network, candidate.link), trackers.membership(topology, above)));
+        let alike = into_top.then(|| {
+            let lower = lower_switch(network, candidate.link);
+            (lower, network.brings(candidate.link), trackers.membership(topology, above))
+        });
         match classes.iter_mut().find(|(of, _)| of.is_some() && *of == alike) {
             Some((_, class)) => {
                 class.weight += candidate.weight;

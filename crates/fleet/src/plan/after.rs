@@ -1,6 +1,7 @@
 //! The capacity and the paths that remain to pods and ToRs after the plan.
 
 use super::Plan;
+use crate::constraint::percent;
 use linkmend_topology::{SwitchId, ZoneId};
 
 /// The capacity and the paths that remain to a pod.
@@ -21,8 +22,18 @@ pub struct ZoneAfterPlan {
     pub reported: u64,
 }
 
-/// The paths that remain to a ToR.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The capacity that remains to a ToR, as shares.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TorCapacity {
+    pub before: f64,
+    /// After the plan.
+    pub left: f64,
+    /// The minimum that it must keep.
+    pub required: f64,
+}
+
+/// The paths and the capacity that remain to a ToR.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TorAfterPlan {
     pub tor: SwitchId,
     /// Paths to the top layer with all links in operation.
@@ -32,6 +43,10 @@ pub struct TorAfterPlan {
     pub paths: u64,
     /// The minimum that it must keep.
     pub required: u64,
+    /// `None` if it must keep none, or its share is that of its paths.
+    pub capacity: Option<TorCapacity>,
+    /// Whether it has less than it must keep.
+    pub is_short: bool,
 }
 
 impl ZoneAfterPlan {
@@ -57,18 +72,38 @@ impl TorAfterPlan {
         self.paths < self.installed
     }
 
-    /// Whether it has fewer paths than it must keep.
-    pub fn is_short(&self) -> bool {
-        self.paths < self.required
+    /// What it has left, in words.
+    pub fn left(&self) -> String {
+        let paths = format!("{} of {} paths", self.paths, self.installed);
+        self.capacity.map_or(paths.clone(), |capacity| {
+            format!("{paths} and {} of its capacity", percent(capacity.left))
+        })
     }
 
-    /// Paths above the minimum; negative if there are too few.
-    fn spare(&self) -> i128 {
-        i128::from(self.paths) - i128::from(self.required)
+    /// What it must keep, in words.
+    pub fn must_keep(&self) -> String {
+        match self.capacity {
+            None => self.required.to_string(),
+            Some(capacity) if self.required == 0 => format!("{} of its capacity", percent(capacity.required)),
+            Some(capacity) => format!("{} and {}", self.required, percent(capacity.required)),
+        }
+    }
+
+    /// Paths above the minimum; negative if there are too few. Where capacity counts, the same share of it in paths, if that
+    /// is less.
+    pub fn spare(&self) -> f64 {
+        let paths = self.paths as f64 - self.required as f64;
+        let by_capacity = |capacity: TorCapacity| (capacity.left - capacity.required) * self.installed as f64;
+        self.capacity.map_or(paths, |capacity| paths.min(by_capacity(capacity)))
     }
 }
 
 impl Plan<'_> {
+    /// Whether ToRs must keep a share of their capacity that is not told by their paths.
+    pub fn counts_capacity(&self) -> bool {
+        self.after.shares().is_some()
+    }
+
     /// What remains to each ToR, in ascending order of switches.
     pub fn tors(&self) -> impl Iterator<Item = TorAfterPlan> {
         self.topology.tors().iter().map(|&tor| self.tor(tor))
@@ -82,19 +117,25 @@ impl Plan<'_> {
             before: self.before.paths().count(tor),
             paths: self.after.paths().count(tor),
             required: self.after.required(tor),
+            capacity: self.after.shares().map(|shares| TorCapacity {
+                before: self.before.shares().map_or(1.0, |shares| shares.left(tor)),
+                left: shares.left(tor),
+                required: self.settings.constraint.capacity,
+            }),
+            is_short: self.after.is_short(tor),
         }
     }
 
     /// The pods with reported links or missing capacity, the worst first: those with ToRs below their minimum, then
-    /// those whose ToRs have the fewest paths to spare, then those with the smallest share of their capacity.
+    /// those whose ToRs have the least to spare, then those with the smallest share of their capacity.
     pub fn affected_zones(&self) -> Vec<ZoneAfterPlan> {
         let mut zones = self.zones();
         zones.retain(|zone| zone.is_pod() && zone.is_affected());
         // The spare of a ToR with too few paths is negative, so this order puts it first.
-        let spare = |zone: &ZoneAfterPlan| zone.worst.map_or(i128::MAX, |tor| tor.spare());
+        let spare = |zone: &ZoneAfterPlan| zone.worst.map_or(f64::INFINITY, |tor| tor.spare());
         zones.sort_by(|one, other| {
             spare(one)
-                .cmp(&spare(other))
+                .total_cmp(&spare(other))
                 .then(one.share().total_cmp(&other.share()))
                 .then(one.zone.cmp(&other.zone))
         });

@@ -19,21 +19,27 @@ pub(super) struct Alternative {
 }
 
 /// What stands against disabling a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Blocking {
     Tor(BlockingTor),
     /// Two ToRs that would lose each other.
     Pair(SwitchId, SwitchId),
 }
 
-/// A ToR that would have too few paths without a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A ToR that would have too little without a link.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct BlockingTor {
     pub tor: SwitchId,
-    /// The number of its paths, and the number without the link.
-    pub paths: u64,
-    pub without: u64,
-    pub required: u64,
+    pub lacks: Lacks,
+}
+
+/// What a ToR would have too little of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Lacks {
+    /// The number of its paths, the number without the link, and how many it must keep.
+    Paths { paths: u64, without: u64, required: u64 },
+    /// The share of its capacity without the link, and the share that it must keep.
+    Capacity { without: f64, required: f64 },
 }
 
 impl Plan<'_> {
@@ -124,23 +130,28 @@ impl Plan<'_> {
         parted.or_else(|| self.shortest_of(network, link).map(Blocking::Tor))
     }
 
-    /// The ToR that would lack the most paths without an active link.
+    /// The ToR that would lack the most paths without an active link or, if none would, the most capacity.
     fn shortest_of(&self, mut network: Network, link: LinkId) -> Option<BlockingTor> {
         let tors = tors_below(self.topology, &network, link);
         let paths: Vec<u64> = tors.iter().map(|&tor| network.paths().count(tor)).collect();
         network.remove_paths(link);
-        tors.iter()
+        let by_paths = tors
+            .iter()
             .zip(paths)
-            .map(|(&tor, paths)| BlockingTor {
-                tor,
-                paths,
-                without: network.paths().count(tor),
-                required: network.required(tor),
-            })
-            .filter(|blocked| blocked.without < blocked.required.min(blocked.paths))
+            .map(|(&tor, paths)| (tor, paths, network.paths().count(tor), network.required(tor)))
+            .filter(|&(_, paths, without, required)| without < required.min(paths))
             // The first of those that lack equally many.
             .rev()
-            .max_by_key(|blocked| blocked.required - blocked.without)
+            .max_by_key(|&(_, _, without, required)| required - without);
+        if let Some((tor, paths, without, required)) = by_paths {
+            return Some(BlockingTor { tor, lacks: Lacks::Paths { paths, without, required } });
+        }
+        let shares = network.shares()?;
+        let short = tors.iter().copied().filter(|&tor| shares.count(tor) < shares.required(tor));
+        let worst = short.min_by(|&one, &other| shares.left(one).total_cmp(&shares.left(other)))?;
+        let lacks =
+            Lacks::Capacity { without: shares.left(worst), required: self.settings.constraint.capacity };
+        Some(BlockingTor { tor: worst, lacks })
     }
 
     /// The disabled links on paths of the ToRs that stand against disabling a link: those disabled before, and those that

@@ -1,8 +1,9 @@
 //! Why the plan treats a link as it does, in words and numbers.
 
-use super::counterfactual::{Alternative, Blocking, BlockingTor};
+use super::counterfactual::{Alternative, Blocking, BlockingTor, Lacks};
 use super::{Action, Mode, Plan, PlannedLink, Protection, ProtectionObstacle, culprit_name};
 use crate::attribution::Culprit;
+use crate::constraint::percent;
 use crate::network::tors_below;
 use crate::optimizer::Objective;
 use linkmend_quantity::LossRate;
@@ -76,19 +77,18 @@ impl Plan<'_> {
         let zone = self.topology.zone_of(link);
         let (clean, after) = (&self.clean, &self.carried_out);
         let below = tors_below(self.topology, clean, link);
-        let spare = |tor: &super::TorAfterPlan| i128::from(tor.paths) - i128::from(tor.required);
-        let worst = below.iter().map(|&tor| self.tor(tor)).min_by_key(spare);
+        let worst = below.iter().map(|&tor| self.tor(tor));
+        let worst = worst.min_by(|one, other| one.spare().total_cmp(&other.spare()));
         let paths = worst.map_or_else(String::new, |tor| {
             let whose = match below.len() {
                 1 => String::new(),
                 many => format!(", the nearest to its limit of the {many} ToRs below the link,"),
             };
             format!(
-                "With the whole plan {}{whose} has {} of {} paths and must keep {}; ",
+                "With the whole plan {}{whose} has {} and must keep {}; ",
                 self.topology.names().switch(tor.tor),
-                tor.paths,
-                tor.installed,
-                tor.required
+                tor.left(),
+                tor.must_keep()
             )
         });
         format!(
@@ -203,7 +203,7 @@ impl Plan<'_> {
     }
 
     fn limit(&self, blocked: &Blocking) -> String {
-        let BlockingTor { tor, paths, without, required } = match *blocked {
+        let BlockingTor { tor, lacks } = match *blocked {
             Blocking::Tor(tor) => tor,
             Blocking::Pair(one, other) => {
                 let [one, other] = [one, other].map(|tor| self.topology.names().switch(tor));
@@ -212,12 +212,18 @@ impl Plan<'_> {
         };
         let name = self.topology.names().switch(tor);
         let installed = self.clean.paths().count(tor);
-        if paths < required {
-            return format!(
+        match lacks {
+            Lacks::Paths { paths, without, required } if paths < required => format!(
                 "{name} has {paths} of {installed} paths, fewer than the {required} it must keep, and would have {without}"
-            );
+            ),
+            Lacks::Paths { without, required, .. } => {
+                format!("{name} would keep {without} of {installed} paths and must keep {required}")
+            }
+            Lacks::Capacity { without, required } => {
+                let [without, required] = [without, required].map(percent);
+                format!("{name} would keep {without} of its capacity and must keep {required}")
+            }
         }
-        format!("{name} would keep {without} of {installed} paths and must keep {required}")
     }
 
     fn why_held(&self, origin: Culprit) -> String {
@@ -314,6 +320,9 @@ impl Plan<'_> {
         if repair.shortage_ended > 0 {
             gains.push(format!("ends a shortage of {}", counted(repair.shortage_ended, "path", "paths")));
         }
+        if repair.ends_capacity_shortage {
+            gains.push("ends a shortage of capacity".to_owned());
+        }
         if !repair.then_disable.is_empty() {
             let others = self.listed(&repair.then_disable);
             gains.push(format!("lets {others} be disabled, which spares {}", rate(repair.objective_gain)));
@@ -381,10 +390,6 @@ fn is_or_are(links: &[LinkId]) -> &'static str {
 fn rate(value: f64) -> String {
     let rounded: f64 = format!("{value:.2e}").parse().unwrap_or(value);
     LossRate(rounded).to_string()
-}
-
-fn percent(share: f64) -> String {
-    format!("{} %", hundredths(share * 100.0))
 }
 
 /// A number with at most two decimals.

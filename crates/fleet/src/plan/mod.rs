@@ -20,7 +20,7 @@ mod suspects;
 #[cfg(test)]
 mod tests;
 
-pub use after::{TorAfterPlan, ZoneAfterPlan};
+pub use after::{TorAfterPlan, TorCapacity, ZoneAfterPlan};
 pub use explain::Explanation;
 pub use protect::{Mode, Protection};
 pub use repairs::{Origin, Repair};
@@ -296,8 +296,7 @@ impl<'a> Plan<'a> {
             totals.effective_penalty += corrupting.map_or(loss_rate, |link| link.effective_loss_rate);
             totals.protected += u64::from(corrupting.is_some_and(|link| link.protected));
         }
-        let is_short = |tor: &&SwitchId| network.paths().count(**tor) < network.required(**tor);
-        totals.short_tors = self.topology.tors().iter().filter(is_short).count() as u64;
+        totals.short_tors = self.topology.tors().iter().filter(|tor| network.is_short(**tor)).count() as u64;
         totals
     }
 

@@ -37,6 +37,8 @@ pub struct Repair {
     pub origin: Origin,
     /// Paths that ToRs with too few regain, up to what they need.
     pub shortage_ended: u64,
+    /// Whether ToRs with too little capacity regain some.
+    pub ends_capacity_shortage: bool,
     /// By how much the objective falls, because other links can be disabled in its place.
     pub objective_gain: f64,
     /// Of the ToRs that the link serves, the one with the smallest share of its paths.
@@ -91,6 +93,7 @@ impl Plan<'_> {
                 link,
                 origin: Origin::InOperation,
                 shortage_ended: 0,
+                ends_capacity_shortage: false,
                 objective_gain: self.links[&link].objective_value,
                 worst_tor: None,
                 paths_regained: 0,
@@ -140,6 +143,7 @@ impl Plan<'_> {
             link,
             origin,
             shortage_ended: benefit.shortage_ended,
+            ends_capacity_shortage: benefit.capacity_shortage_ended > 0,
             objective_gain: as_number(benefit.objective_gain),
             worst_tor: benefit.worst_tor,
             paths_regained: benefit.paths_regained,

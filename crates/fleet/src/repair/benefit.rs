@@ -12,6 +12,8 @@ use std::collections::BTreeSet;
 pub(crate) struct RepairBenefit {
     /// Paths that ToRs with too few regain, up to what they need. The constraint comes before the objective.
     pub shortage_ended: u64,
+    /// The same of capacity, as a count.
+    pub capacity_shortage_ended: u64,
     /// By how much the objective falls, in steps of 2^-94.
     pub objective_gain: i128,
     pub paths_regained: u64,
@@ -26,12 +28,12 @@ pub(crate) struct RepairBenefit {
 /// An optimizer of one zone.
 pub(crate) type Optimize = fn(&mut Network, ZoneId, Objective) -> Decision;
 
-/// The order of repairs: by missing paths regained, then by the objective gained, then by paths regained.
-pub(crate) type Key = (u64, i128, u64);
+/// The order of repairs: by missing paths and capacity regained, then by the objective gained, then by paths regained.
+pub(crate) type Key = (u64, u64, i128, u64);
 
 impl RepairBenefit {
     pub(crate) fn key(&self) -> Key {
-        (self.shortage_ended, self.objective_gain, self.paths_regained)
+        (self.shortage_ended, self.capacity_shortage_ended, self.objective_gain, self.paths_regained)
     }
 
     /// The benefit of repairing a disabled link, if `optimize` then disables others, in a network that had `installed`
@@ -47,9 +49,9 @@ impl RepairBenefit {
         let compare = |one: &SwitchId, other: &SwitchId| compare_shares(network, installed, *one, *other);
         let worst_tor = tors.iter().copied().min_by(compare);
         let paths_then = worst_tor.map_or(0, |tor| network.paths().count(tor));
-        let short_then = paths_short(network, &tors);
+        let short_then = lacking(network, &tors);
         network.enable(link);
-        let short_now = paths_short(network, &tors);
+        let short_now = lacking(network, &tors);
         let paths_now = worst_tor.map_or(0, |tor| network.paths().count(tor));
         let Decision { disable: then_disable, limited, .. } =
             optimize(network, topology.zone_of(link), objective);
@@ -60,7 +62,8 @@ impl RepairBenefit {
         let objective_gain = then_disable.iter().filter_map(weight).sum();
         take_down(network, link);
         RepairBenefit {
-            shortage_ended: short_then - short_now,
+            shortage_ended: short_then[0] - short_now[0],
+            capacity_shortage_ended: short_then[1] - short_now[1],
             objective_gain,
             paths_regained: paths_now - paths_then,
             worst_tor,
@@ -77,9 +80,10 @@ pub(crate) fn take_down(network: &mut Network, link: LinkId) {
     network.disable(link);
 }
 
-/// How many paths these ToRs lack, in total, of the minimum that they must keep.
-fn paths_short(network: &Network, tors: &BTreeSet<SwitchId>) -> u64 {
-    tors.iter().map(|&tor| network.required(tor).saturating_sub(network.paths().count(tor))).sum()
+/// How much these ToRs lack, in total, of the minimum that they must keep: paths, and counts of capacity.
+fn lacking(network: &Network, tors: &BTreeSet<SwitchId>) -> [u64; 2] {
+    let lacks = tors.iter().map(|&tor| network.lacks(tor));
+    lacks.fold([0; 2], |all, lacks| [all[0] + lacks[0], all[1] + lacks[1]])
 }
 
 /// Compares two ToRs by the share of their paths; the first is the smaller if the shares are equal.

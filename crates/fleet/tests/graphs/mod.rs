@@ -19,7 +19,7 @@ pub fn cases(cases: u32) -> ProptestConfig {
     }
 }
 
-/// Speed of a full link. Sixteenths of it are exact in floating point.
+/// Speed of the slowest links. Sixteenths of it are exact in floating point.
 pub const BITS_PER_SECOND: u64 = 1 << 37;
 
 /// Any of the networks in this file.
@@ -45,7 +45,7 @@ pub fn topologies() -> impl Strategy<Value = Topology> {
 }
 
 /// Two to four switches in each layer. Every switch has a link to the next layer and several to any higher one, so that
-/// links skip layers, run in parallel, join peers, and reach a ToR in many ways. Links come in any order, either end first.
+/// links skip layers, run in parallel, join peers, and reach a ToR in many ways. Some networks have links of several speeds. Links come in any order, either end first.
 pub fn layered(layers: u8) -> impl Strategy<Value = Topology> {
     let widths = prop::collection::vec(1_usize..4, usize::from(layers));
     let draws = prop::collection::vec((any::<u32>(), any::<u32>(), any::<bool>()), 6..22);
@@ -76,8 +76,10 @@ pub fn layered(layers: u8) -> impl Strategy<Value = Topology> {
         for place in (1..links.len()).rev() {
             links.swap(place, (random.next_u64() % (place as u64 + 1)) as usize);
         }
+        let is_mixed = random.next_u64() % 2 == 0;
         for (one, other) in links {
-            builder.link(one, other, BITS_PER_SECOND);
+            let times = if is_mixed { [1, 1, 2, 4][(random.next_u64() % 4) as usize] } else { 1 };
+            builder.link(one, other, times * BITS_PER_SECOND);
         }
         builder.build(Names::Numbers("by hand".to_owned())).expect("every switch has a way up")
     })

@@ -32,9 +32,10 @@ pub struct PlanConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "KIND|FILE"))]
     #[serde(rename = "topology", skip_serializing_if = "Option::is_none")]
     pub plan_topology: Option<String>,
-    /// Share of its paths to the top layer that every ToR must keep, while ToRs that can reach each other stay so; or the
-    /// paper's, paper=SHARE, which lets ToRs lose each other [default: 75%]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE|paper=SHARE"))]
+    /// Share of its paths and of its capacity to the top layer that every ToR must keep, while ToRs that can reach each other
+    /// stay so; a share for each, paths=75%,capacity=50%; or the paper's constraint, paper=75%, which counts only paths and lets
+    /// ToRs lose each other [default: 75%]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
     #[serde(rename = "constraint", skip_serializing_if = "Option::is_none")]
     pub plan_constraint: Option<Constraint>,
     /// Run this program to disable a link that the plan disables, to try it later and to enable it again; it is told what to do

@@ -52,7 +52,7 @@ fn tors_that_are_short_already_are_reported_and_nothing_more_is_taken_from_them(
     let plan = Plan::new(&topology, &[active(0, 1e-2), down(2), down(3)], settings());
     assert_eq!(actions(&plan), [(0, "protect"), (2, "keep disabled"), (3, "keep disabled")]);
     assert_eq!((plan.totals_before().short_tors, plan.totals_after().short_tors), (1, 1));
-    assert!(plan.tor(SwitchId(0)).is_short());
+    assert!(plan.tor(SwitchId(0)).is_short);
 }
 
 /// A ToR with `links_each` links to each of two switches, each of which has two uplinks.
@@ -87,7 +87,7 @@ fn a_link_without_paths_below_a_short_tor_is_disabled_whether_it_has_one_of_the_
             [(0, "disable"), (links_each, "protect"), (up, "keep disabled"), (up + 1, "keep disabled")],
             "{links_each} links to each switch"
         );
-        assert!(plan.tor(SwitchId(0)).is_short());
+        assert!(plan.tor(SwitchId(0)).is_short);
         assert_eq!(plan.tor(SwitchId(0)).paths, plan.tor(SwitchId(0)).before, "no path was taken from it");
         let why = plan.explain(LinkId(0)).expect("reported").reasons.join(" ");
         assert!(

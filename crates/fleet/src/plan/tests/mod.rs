@@ -1,5 +1,6 @@
 //! Plans on networks that are small enough to be decided by hand.
 
+mod capacity;
 mod decisions;
 mod explanations;
 mod files;

@@ -51,9 +51,10 @@ pub struct SimulateArgs {
     /// What is done about corrupting links
     #[arg(long, value_enum, default_value_t = StrategyName::ProtectCorropt)]
     strategy: StrategyName,
-    /// Share of its paths to the top layer that every ToR must keep, while ToRs that can reach each other stay so; or the
-    /// paper's constraint, paper=SHARE, which lets ToRs lose each other
-    #[arg(long, value_name = "SHARE|paper=SHARE", default_value = "75%")]
+    /// Share of its paths and of its capacity to the top layer that every ToR must keep, while ToRs that can reach each other
+    /// stay so; a share for each, paths=75%,capacity=50%; or the paper's constraint, paper=75%, which counts only paths and lets
+    /// ToRs lose each other
+    #[arg(long, value_name = "SHARE", default_value = "75%")]
     constraint: Constraint,
     #[command(flatten)]
     repair: RepairArgs,
@@ -221,6 +222,7 @@ impl SimulateArgs {
             "links": topology.link_count(),
             "strategy": Strategy::from(self.strategy).name(),
             "constraint": self.constraint.paths,
+            "capacity_constraint": self.constraint.capacity,
             "connected": self.constraint.connected,
             "repair": self.repair.delays()?.to_string(),
             "crew": self.repair.crew(),
@@ -235,9 +237,8 @@ impl SimulateArgs {
     fn table(&self, topology: &Topology, summary: &Summary, wall_s: f64) -> Table {
         let strategy = Strategy::from(self.strategy).name();
         let title = format!(
-            "{strategy} on {topology}, {} % of paths kept{}, seed {}",
-            self.constraint.paths * 100.0,
-            if self.constraint.connected { ", ToRs connected" } else { "" },
+            "{strategy} on {topology}, every ToR keeps {}, seed {}",
+            self.constraint.phrase(),
             self.draw.seed
         );
         let mut table = Table::new(title).column(Column::text("Over time"));

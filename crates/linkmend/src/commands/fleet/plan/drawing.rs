@@ -39,10 +39,7 @@ pub fn pod(plan: &Plan, zone: &ZoneAfterPlan) -> LayeredGraph {
     let share = quantity::percent(zone.share());
     let paths = zone.worst.map_or_else(String::new, |tor| {
         let name = topology.names().switch(tor.tor);
-        format!(
-            " {name} is nearest to its limit: {} of {} paths, {} to keep.",
-            tor.paths, tor.installed, tor.required
-        )
+        format!(" {name} is nearest to its limit: {}, {} to keep.", tor.left(), tor.must_keep())
     });
     let title = pod_name(plan, zone.zone);
     let mut graph = LayeredGraph::new(format!("{title}: {share} of its capacity left"))
@@ -74,11 +71,11 @@ pub fn pod(plan: &Plan, zone: &ZoneAfterPlan) -> LayeredGraph {
         }
     }
     let of_zone = |tor: &TorAfterPlan| topology.switch(tor.tor).zone == Some(zone.zone);
-    if plan.tors().filter(of_zone).any(|tor| tor.is_affected() && !tor.is_short()) {
+    if plan.tors().filter(of_zone).any(|tor| tor.is_affected() && !tor.is_short) {
         graph = graph.explain_node(LACKING, "ToR lacks paths");
     }
-    if zone.worst.is_some_and(|tor| tor.is_short()) {
-        graph = graph.explain_node(SHORT, "ToR has fewer than it must keep");
+    if zone.worst.is_some_and(|tor| tor.is_short) {
+        graph = graph.explain_node(SHORT, "ToR has less than it must keep");
     }
     graph
 }
@@ -95,8 +92,8 @@ fn describe_switch(plan: &Plan, switch: SwitchId, name: &str) -> (String, Option
         return (name.to_owned(), None);
     }
     let tor = plan.tor(switch);
-    let text = format!("{name}: {} of {} paths, {} to keep", tor.paths, tor.installed, tor.required);
-    let mark = if tor.is_short() {
+    let text = format!("{name}: {}, {} to keep", tor.left(), tor.must_keep());
+    let mark = if tor.is_short {
         Some(SHORT)
     } else if tor.is_affected() {
         Some(LACKING)

@@ -20,6 +20,7 @@ pub fn plan(plan: &Plan) -> Value {
         "version": env!("CARGO_PKG_VERSION"),
         "topology": plan.topology().to_string(),
         "constraint": settings.constraint.paths,
+        "capacity_constraint": settings.constraint.capacity,
         "connected": settings.constraint.connected,
         "target_loss_rate": settings.target_loss,
         "objective": objective,
@@ -121,6 +122,7 @@ fn repair(plan: &Plan, repair: &Repair) -> Value {
             Origin::InOperation => "in operation",
         },
         "shortage_ended_paths": repair.shortage_ended,
+        "ends_capacity_shortage": repair.ends_capacity_shortage,
         "objective_gain": repair.objective_gain,
         "worst_tor": repair.worst_tor.map(|tor| names.switch(tor)),
         "paths_regained": repair.paths_regained,
@@ -152,6 +154,8 @@ fn tor(plan: &Plan, tor: &TorAfterPlan) -> Value {
         "today_paths": tor.before,
         "paths": tor.paths,
         "required_paths": tor.required,
-        "short": tor.is_short(),
+        "today_capacity_share": tor.capacity.map(|capacity| capacity.before),
+        "capacity_share": tor.capacity.map(|capacity| capacity.left),
+        "short": tor.is_short,
     })
 }

@@ -78,9 +78,10 @@ pub struct PlanArgs {
     /// must have the names of the network's switches
     #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = CONTROL_DEFAULT, conflicts_with = "links")]
     corruptd: Option<PathBuf>,
-    /// Share of its paths to the top layer that every ToR must keep, while ToRs that can reach each other stay so; or the
-    /// paper's constraint, paper=SHARE, which lets ToRs lose each other
-    #[arg(long, value_name = "SHARE|paper=SHARE", default_value = "75%")]
+    /// Share of its paths and of its capacity to the top layer that every ToR must keep, while ToRs that can reach each other
+    /// stay so; a share for each, paths=75%,capacity=50%; or the paper's constraint, paper=75%, which counts only paths and lets
+    /// ToRs lose each other
+    #[arg(long, value_name = "SHARE", default_value = "75%")]
     constraint: Constraint,
     /// Loss rate that is good enough: links at or below it are only watched, others are protected down to it
     #[arg(long, value_name = "LOSS", default_value = "1e-8")]

@@ -49,8 +49,7 @@ fn facts(plan: &Plan, arguments: &PlanArgs) -> Vec<(&'static str, String)> {
     let mut facts = vec![
         ("Network", tables::network(plan)),
         ("Links", arguments.source()),
-        ("Paths that every ToR keeps", quantity::percent(settings.constraint.paths)),
-        ("ToRs may lose each other", if settings.constraint.connected { "no" } else { "yes" }.to_owned()),
+        ("Every ToR keeps", settings.constraint.phrase()),
         ("Target loss rate", quantity::loss_rate(settings.target_loss)),
         ("Protection table", arguments.protection.clone()),
     ];
@@ -87,7 +86,7 @@ fn headlines(plan: &Plan, report: Report) -> Report {
             if left == 0 { Tone::Good } else { Tone::Bad },
         )
         .headline(
-            "ToRs short of paths",
+            "ToRs short of paths or capacity",
             before.short_tors.to_string(),
             "today, before anything is done",
             short,

@@ -6,7 +6,6 @@ use linkmend_fleet::plan::{
 };
 use linkmend_report::{Alignment, Cell, Column, Table, Unit, quantity};
 use linkmend_topology::{LinkId, Names};
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The largest number of rows of pods and of ToRs on a terminal. The page and JSON have all of them.
@@ -21,12 +20,8 @@ pub fn all(plan: &Plan) -> Vec<Table> {
 
 /// The table of what to do about each link.
 pub fn actions(plan: &Plan) -> Table {
-    let title = format!(
-        "Plan for {}: every ToR keeps {} of its paths{}",
-        network(plan),
-        quantity::percent(plan.settings().constraint.paths),
-        if plan.settings().constraint.connected { ", and none loses another" } else { "" }
-    );
+    let title =
+        format!("Plan for {}: every ToR keeps {}", network(plan), plan.settings().constraint.phrase());
     let links = plan.by_urgency();
     if links.is_empty() {
         return Table::new(title).note(summary(plan));
@@ -148,7 +143,7 @@ pub fn summary(plan: &Plan) -> String {
     );
     if before.short_tors > 0 {
         text += &format!(
-            "{} short of paths already, before anything is done. ",
+            "{} short of paths or capacity already, before anything is done. ",
             counted(before.short_tors, "ToR is", "ToRs are")
         );
     }
@@ -234,8 +229,8 @@ fn repair_row(plan: &Plan, repair: &Repair, freed_by: &BTreeMap<LinkId, u32>) ->
     };
     [
         Cell::text(plan.topology().full_label(repair.link)),
-        match repair.shortage_ended {
-            0 => Cell::text(disabled),
+        match (repair.shortage_ended, repair.ends_capacity_shortage) {
+            (0, false) => Cell::text(disabled),
             _ => Cell::text(format!("{disabled}; ToR short")).bad(),
         },
         Cell::number(repair.objective_gain),
@@ -253,20 +248,26 @@ pub fn pods(plan: &Plan, most: usize) -> Table {
         .column(Column::number("Today", Unit::Share))
         .column(Column::name("Worst ToR"))
         .column(Column::text("Its paths").align(Alignment::Right))
-        .column(Column::number("Must keep", Unit::Count))
-        .column(Column::number("ToRs affected", Unit::Count));
+        .column(Column::number("Must keep", Unit::Count));
+    let counts_capacity = plan.counts_capacity();
+    if counts_capacity {
+        table = table.column(Column::number("Its capacity", Unit::Share));
+    }
+    table = table.column(Column::number("ToRs affected", Unit::Count));
     let affected = plan.affected_zones();
     for zone in affected.iter().take(most) {
         let today = if zone.installed == 0 { 1.0 } else { zone.before as f64 / zone.installed as f64 };
-        table.push_row([
+        let cells = [
             Cell::text(names.zone(zone.zone)),
             Cell::number(zone.share()),
             Cell::number(today),
             Cell::text(zone.worst.map_or_else(String::new, |tor| names.switch(tor.tor))),
             zone.worst.map_or_else(Cell::missing, paths),
             zone.worst.map_or_else(Cell::missing, |tor| Cell::number(tor.required as f64)),
-            Cell::number(zone.affected_tors as f64),
-        ]);
+        ];
+        let capacity = counts_capacity.then(|| zone.worst.map_or_else(Cell::missing, capacity));
+        let affected = Cell::number(zone.affected_tors as f64);
+        table.push_row(cells.into_iter().chain(capacity).chain([affected]));
     }
     let pods = plan.zones().iter().filter(|zone| zone.is_pod()).count();
     let unaffected = (pods - affected.len()) as u64;
@@ -286,7 +287,14 @@ fn paths(tor: TorAfterPlan) -> Cell {
         quantity::count(tor.paths as f64),
         quantity::count(tor.installed as f64)
     ));
-    if tor.is_short() { cell.bad() } else { cell }
+    if tor.is_short { cell.bad() } else { cell }
+}
+
+fn capacity(tor: TorAfterPlan) -> Cell {
+    tor.capacity.map_or_else(Cell::missing, |capacity| {
+        let cell = Cell::number(capacity.left);
+        if capacity.left < capacity.required { cell.bad() } else { cell }
+    })
 }
 
 /// A note about the rows that are left out.
@@ -311,17 +319,22 @@ pub fn tors(plan: &Plan, most: usize) -> Table {
         .column(Column::text("Paths").align(Alignment::Right))
         .column(Column::number("Share", Unit::Share))
         .column(Column::number("Must keep", Unit::Count));
+    let counts_capacity = plan.counts_capacity();
+    if counts_capacity {
+        table = table.column(Column::number("Capacity", Unit::Share));
+    }
     let (groups, unaffected) = groups(plan);
     for (tor, others) in groups.iter().take(most) {
         let name = topology.names().switch(tor.tor);
         let pod = topology.switch(tor.tor).zone;
-        table.push_row([
+        let cells = [
             Cell::text(if *others == 0 { name } else { format!("{name} and {others} more") }),
             Cell::text(pod.map_or_else(String::new, |zone| topology.names().zone(zone))),
             paths(*tor),
             Cell::number(if tor.installed == 0 { 1.0 } else { tor.paths as f64 / tor.installed as f64 }),
             Cell::number(tor.required as f64),
-        ]);
+        ];
+        table.push_row(cells.into_iter().chain(counts_capacity.then(|| capacity(*tor))));
     }
     table.note(format!(
         "{}{}",
@@ -340,7 +353,7 @@ pub fn tors(plan: &Plan, most: usize) -> Table {
     ))
 }
 
-/// The ToRs that lack paths, the worst first, each with the number of others in its pod that have equally many; and the
+/// The ToRs that lack paths, the worst first, each with the number of others in its pod that have equally much; and the
 /// number of ToRs that lack none.
 fn groups(plan: &Plan) -> (Vec<(TorAfterPlan, u64)>, u64) {
     let topology = plan.topology();
@@ -357,6 +370,7 @@ fn groups(plan: &Plan) -> (Vec<(TorAfterPlan, u64)>, u64) {
             groups.iter_mut().rev().take_while(|(first, _)| topology.switch(first.tor).zone == zone).find(
                 |(first, _)| {
                     (first.paths, first.installed, first.required) == (tor.paths, tor.installed, tor.required)
+                        && first.capacity == tor.capacity
                 },
             );
         match alike {
@@ -364,6 +378,8 @@ fn groups(plan: &Plan) -> (Vec<(TorAfterPlan, u64)>, u64) {
             None => groups.push((tor, 0)),
         }
     }
-    groups.sort_by_key(|(tor, _)| (i128::from(tor.paths) - i128::from(tor.required), Reverse(tor.installed)));
+    groups.sort_by(|(one, _), (other, _)| {
+        one.spare().total_cmp(&other.spare()).then(other.installed.cmp(&one.installed))
+    });
     (groups, unaffected)
 }
