@@ -40,6 +40,7 @@ local CODE_7 = 0x8864
 local TAG_BYTES = 4
 -- Counter and tag of a control frame there.
 local SEAL_BYTES = 16
+local HEARD_BYTES = 8
 -- Control types.
 local CONTROL_OLD_HELLO = 0
 local CONTROL_HELLO = 13
@@ -142,6 +143,7 @@ local f = {
     ack_ordered = ProtoField.bool("linkmend.ack_ordered", "ACK of the ordered lane"),
     ack_era = ProtoField.bool("linkmend.ack_era", "Era of the ACK"),
     tag = ProtoField.uint32("linkmend.tag", "Tag", base.HEX),
+    seal_heard = ProtoField.uint64("linkmend.seal_heard", "Counter heard"),
     seal_counter = ProtoField.uint64("linkmend.seal_counter", "Counter of the seal"),
     seal_tag = ProtoField.uint64("linkmend.seal_tag", "Tag of the seal", base.HEX),
     ethertype = ProtoField.uint16("linkmend.ethertype", "Original EtherType", base.HEX),
@@ -316,12 +318,15 @@ local function lane(buffer, at, name, tree)
     return at + 12 + 4 * count, info
 end
 
--- Counter and tag behind the body of a control frame, on a link with a key.
-local function seal(buffer, at, tree)
+-- Counter and tag behind the body of a control frame, on a link with a key; in a hello, behind the counter that was heard.
+local function seal(buffer, at, tree, is_hello)
+    local heard_at = at
+    if is_hello then at = at + HEARD_BYTES end
     if buffer:len() < at + SEAL_BYTES or buffer(at, SEAL_BYTES):bytes() == ByteArray.new(("00"):rep(SEAL_BYTES)) then
         return
     end
     is_sealed = true
+    if is_hello then tree:add(f.seal_heard, buffer(heard_at, HEARD_BYTES)) end
     tree:add(f.seal_counter, buffer(at, 8))
     tree:add(f.seal_tag, buffer(at + 8, 8))
 end
@@ -383,7 +388,7 @@ local function control(buffer, first, tree, pinfo)
             short(buffer(10, 4):uint()), short(buffer(18, 4):uint()))
     end
     pinfo.cols.info = info
-    if body_end then seal(buffer, body_end, tree) end
+    if body_end then seal(buffer, body_end, tree, kind == CONTROL_HELLO) end
 end
 
 linkmend.dissector = tolerant(function(buffer, pinfo, root)

@@ -3,8 +3,8 @@
 
 use linkmend_protocol::paths::{self, Decision, PathReport, Preference, Probe};
 use linkmend_protocol::wire::{
-    ADDRESSES_BYTES, CONTROL_FRAME_MAX, CONTROL_SEAL_BYTES, MAGIC, Seal, TAG_BYTES, emit_control,
-    emit_sealed, encapsulate, encapsulate_ack, escape, ethertype,
+    ADDRESSES_BYTES, CONTROL_FRAME_MAX, CONTROL_SEAL_BYTES, HEARD_BYTES, MAGIC, Seal, TAG_BYTES,
+    emit_control, emit_sealed, encapsulate, encapsulate_ack, escape, ethertype,
 };
 use linkmend_protocol::{
     Control, DataHeader, Feedback, Format, LaneFeedback, LongSequenceNumber, Mode, PerMode, PiggybackAck,
@@ -158,6 +158,7 @@ fn control_types() -> Vec<(&'static str, u32)> {
         ("CONTROL_OLD_HELLO", kind(&Control::OldHello)),
         ("TAG_BYTES", TAG_BYTES as u32),
         ("SEAL_BYTES", CONTROL_SEAL_BYTES as u32),
+        ("HEARD_BYTES", HEARD_BYTES as u32),
         ("CONTROL_INIT", kind(&Control::Init { session, format })),
         ("CONTROL_INIT_ECHO", kind(&Control::InitEcho { session, nonce: 0, window_frames: 1, format })),
         ("CONTROL_START", kind(&Control::Start { session, nonce: 0 })),

@@ -27,8 +27,8 @@ pub use ethernet::{
 pub use own::{Departure, OtherEnd, depart};
 pub use priority_pause::parse_priority_pause;
 pub use seal::{
-    BadKey, CONTROL_SEAL_BYTES, Genuineness, LinkKey, Seal, TAG_BYTES, Tagged, TaggedHeader, is_sealed,
-    without_tag,
+    BadKey, CONTROL_SEAL_BYTES, Genuineness, HEARD_BYTES, LinkKey, Seal, TAG_BYTES, Tagged, TaggedHeader,
+    is_sealed, without_tag,
 };
 pub use transparent::CODED_ETHERTYPES;
 

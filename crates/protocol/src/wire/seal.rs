@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  control frame   ... body | counter 64 | tag 64 | zero padding
+//!  hello           ... body | heard 64 | counter 64 | tag 64 | zero padding
 //!  data, and ACK on an unprotected frame
 //!                  ... header | tag 32 | [original EtherType] | rest of the original frame
 //! ```
@@ -9,7 +10,9 @@
 //! Every tag is SipHash-2-4, a keyed hash that is made for this, shortened where 32 bits are there. Hellos carry a tag under
 //! a key that follows from the shared one. All others are under a key of their direction and of the starts of both ends,
 //! which follows from the nonces of their hellos, so frames of another start never match. The peer's nonce is taken only
-//! from a hello that repeats this end's, and never a second time after another, so recorded hellos are of no use.
+//! from a hello that repeats this end's. A hello also says the highest counter of a hello that its writer has heard from the
+//! start that it repeats. A known peer gives way only to one that has heard a later hello than it, and nobody can have heard
+//! that at the time of an earlier start: recorded hellos are of no use, also those that never arrived.
 //!
 //! The tag of a control frame covers everything before it, and each counter is accepted once. The tag of a data frame covers
 //! its session, its whole number, its header, its addresses, EtherType and length on the link, but not its payload. An escaped frame
@@ -34,11 +37,13 @@ pub const CONTROL_SEAL_BYTES: usize = COUNTER_BYTES + CONTROL_TAG_BYTES;
 const COUNTER_BYTES: usize = 8;
 const CONTROL_TAG_BYTES: usize = 8;
 const KEY_BYTES: usize = 16;
+/// Bytes of the counter that a hello says its writer has heard, in front of its own.
+pub const HEARD_BYTES: usize = 8;
 /// How many control frames may arrive before one that was sent earlier.
 const WINDOW: u64 = 1_024;
 const WINDOW_WORDS: usize = (WINDOW / 64) as usize;
-/// Starts of a peer in the life of this end. Nobody restarts more often.
-const STARTS_MAX: usize = 1 << 16;
+/// Earlier starts of a peer whose hellos are refused also if they do not repeat this end's nonce.
+const STARTS_MAX: usize = 1 << 10;
 
 /// The key that both ends of a link share: 128 bits, written as 32 hexadecimal digits.
 #[derive(Clone, PartialEq, Eq)]
@@ -133,6 +138,17 @@ pub struct Seal {
     /// Nonces of the peer's earlier starts.
     before: Vec<u64>,
     sent: u64,
+    heard: Heard,
+}
+
+/// The start that has said hello last, with the key.
+#[derive(Debug, Clone, Copy, Default)]
+struct Heard {
+    nonce: u64,
+    /// The highest counter of its hellos.
+    counter: u64,
+    /// What its last hello says it has heard of this end.
+    has_heard: u64,
 }
 
 #[derive(Debug)]
@@ -140,7 +156,9 @@ struct Peer {
     nonce: u64,
     send: LinkKey,
     receive: LinkKey,
+    /// The highest counter of its hellos, and the highest of this end's that it has heard.
     hellos: u64,
+    has_heard: u64,
     window: Window,
 }
 
@@ -148,14 +166,22 @@ impl Seal {
     /// For an end with this nonce in its hellos, which must not have been used with this key before.
     pub fn new(key: LinkKey, nonce: u64) -> Seal {
         let hello_key = key.derive(b"linkmend hello", [0; 2]);
-        Seal { key, hello_key, own: nonce, peer: None, before: Vec::new(), sent: 0 }
+        Seal { key, hello_key, own: nonce, peer: None, before: Vec::new(), sent: 0, heard: Heard::default() }
     }
 
     /// Seals a control frame whose body ends at `end`, and returns where the seal ends. `None` if it cannot be sent yet,
     /// because the peer is not known.
     pub(super) fn close_control(&mut self, control: &Control, frame: &mut [u8], end: usize) -> Option<usize> {
-        let is_hello = matches!(control, Control::Hello { .. });
-        let key = if is_hello { &self.hello_key } else { &self.peer.as_ref()?.send };
+        let mut end = end;
+        let key = if let Control::Hello { echo, .. } = control {
+            let heard =
+                Some(self.heard).filter(|heard| heard.nonce == *echo).map_or(0, |heard| heard.counter);
+            frame[end..end + HEARD_BYTES].copy_from_slice(&heard.to_be_bytes());
+            end += HEARD_BYTES;
+            &self.hello_key
+        } else {
+            &self.peer.as_ref()?.send
+        };
         self.sent += 1;
         let tagged = end + COUNTER_BYTES;
         frame[end..tagged].copy_from_slice(&self.sent.to_be_bytes());
@@ -166,50 +192,72 @@ impl Seal {
 
     /// Judges a control frame that arrived, whose body ends at `end`. Each is genuine once.
     pub fn open_control(&mut self, control: &Control, frame: &[u8], end: usize) -> Genuineness {
-        if *control == Control::OldHello {
-            return Genuineness::Keyless;
-        }
-        let hello = if let Control::Hello { nonce, .. } = control { Some(*nonce) } else { None };
-        let Some((counter, tag)) = trailer(frame, end) else {
-            return if hello.is_some() { Genuineness::Keyless } else { Genuineness::Refused };
-        };
-        let tag_under = |key: &LinkKey| key.tag(&frame[..end + COUNTER_BYTES]);
-        match (hello, &mut self.peer) {
-            (Some(_), _) if (counter, tag) == (0, 0) => Genuineness::Keyless,
-            (Some(_), _) if tag != tag_under(&self.hello_key) => Genuineness::OtherKey,
-            (Some(nonce), _) if nonce == self.own || self.before.contains(&nonce) => Genuineness::Refused,
-            (Some(nonce), Some(peer)) if nonce == peer.nonce => {
-                let is_new = counter > peer.hellos;
-                peer.hellos = peer.hellos.max(counter);
-                if is_new { Genuineness::Genuine } else { Genuineness::Refused }
-            }
-            (Some(_), _) => Genuineness::Genuine,
-            (None, Some(peer)) if tag == tag_under(&peer.receive) => {
-                if peer.window.accepts(counter) {
+        match *control {
+            Control::OldHello => Genuineness::Keyless,
+            Control::Hello { nonce, echo } => self.open_hello(nonce, echo, frame, end),
+            _ => {
+                let Some((counter, tag)) = trailer(frame, end) else { return Genuineness::Refused };
+                let peer = self.peer.as_mut();
+                let peer = peer.filter(|peer| tag == peer.receive.tag(&frame[..end + COUNTER_BYTES]));
+                if peer.is_some_and(|peer| peer.window.accepts(counter)) {
                     Genuineness::Genuine
                 } else {
                     Genuineness::Refused
                 }
             }
-            (None, _) => Genuineness::Refused,
         }
     }
 
-    /// Notes a genuine hello of the peer. From the first one that repeats this end's nonce, frames of the peer's new start
-    /// are genuine, and those of the one before no longer.
+    fn open_hello(&mut self, nonce: u64, echo: u64, frame: &[u8], end: usize) -> Genuineness {
+        let Some((counter, tag)) = trailer(frame, end + HEARD_BYTES).filter(|trailer| *trailer != (0, 0))
+        else {
+            return Genuineness::Keyless;
+        };
+        if tag != self.hello_key.tag(&frame[..end + HEARD_BYTES + COUNTER_BYTES]) {
+            return Genuineness::OtherKey;
+        }
+        let has_heard = frame[end..].first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+        let has_heard = if echo == self.own { has_heard } else { 0 };
+        let is_believed = match &mut self.peer {
+            _ if nonce == self.own => false,
+            Some(peer) if nonce == peer.nonce => {
+                let is_new = counter > peer.hellos;
+                peer.hellos = peer.hellos.max(counter);
+                peer.has_heard = peer.has_heard.max(has_heard);
+                is_new
+            }
+            // It hears this end, so it is the peer or was.
+            Some(peer) if echo == self.own => has_heard > peer.has_heard && has_heard <= self.sent,
+            _ => !self.before.contains(&nonce),
+        };
+        if !is_believed {
+            return Genuineness::Refused;
+        }
+        let before = Some(self.heard).filter(|heard| heard.nonce == nonce).map_or(0, |heard| heard.counter);
+        self.heard = Heard { nonce, counter: before.max(counter), has_heard };
+        Genuineness::Genuine
+    }
+
+    /// Notes that the last genuine hello is the peer's. From the first one that repeats this end's nonce, frames of the peer's
+    /// new start are genuine, and those of the one before no longer.
     pub fn meet(&mut self, nonce: u64, echo: u64) {
         let is_known = self.peer.as_ref().is_some_and(|peer| peer.nonce == nonce);
-        if echo != self.own || nonce == self.own || is_known || self.before.len() >= STARTS_MAX {
+        if echo != self.own || nonce == self.own || is_known {
             return;
         }
+        let Heard { counter: hellos, has_heard, .. } =
+            Some(self.heard).filter(|heard| heard.nonce == nonce).unwrap_or_default();
         let before = self.peer.replace(Peer {
             nonce,
             send: self.key.derive(b"linkmend direction", [self.own, nonce]),
             receive: self.key.derive(b"linkmend direction", [nonce, self.own]),
-            hellos: 0,
+            hellos,
+            has_heard,
             window: Window::default(),
         });
         self.before.extend(before.map(|peer| peer.nonce));
+        let forgotten = self.before.len().saturating_sub(STARTS_MAX);
+        self.before.drain(..forgotten);
     }
 
     /// Adds the tag of a frame to its header. `None` if the peer is not known, which is impossible in a session.
@@ -233,7 +281,7 @@ fn trailer(frame: &[u8], end: usize) -> Option<(u64, u64)> {
 
 /// Whether the writer of a hello has a key.
 pub fn is_sealed(frame: &[u8], end: usize) -> bool {
-    trailer(frame, end).is_some_and(|trailer| trailer != (0, 0))
+    trailer(frame, end + HEARD_BYTES).is_some_and(|trailer| trailer != (0, 0))
 }
 
 /// Where the tag of a frame with this header is, and how to restore the frame without it.

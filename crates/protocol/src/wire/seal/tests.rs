@@ -130,6 +130,43 @@ fn frames_of_an_earlier_start_are_not_believed_nor_do_their_hellos_bring_it_back
     assert!(!meets(&mut a, &recorded[0]), "it repeats another nonce");
 }
 
+/// Somebody holds back all that an end says to the one whose hello it has heard, until that end has restarted.
+#[test]
+fn a_hello_that_never_arrived_does_not_bring_an_earlier_start_back() {
+    let mut a = Seal::new(key(), 1);
+    let mut b = Seal::new(key(), 2);
+    let first = emit(&mut a, &hello(1, 0));
+    assert_eq!(open(&mut b, &first), Genuineness::Genuine);
+    let held_back = [emit(&mut b, &hello(2, 1)), emit(&mut b, &hello(2, 1))];
+    let mut again = Seal::new(key(), 3);
+    let mut meet_again = |a: &mut Seal| {
+        let question = emit(&mut again, &hello(3, 0));
+        open(a, &question);
+        let answer = emit(a, &hello(1, 3));
+        assert_eq!(open(&mut again, &answer), Genuineness::Genuine);
+        let proof = emit(&mut again, &hello(3, 1));
+        assert_eq!(open(a, &proof), Genuineness::Genuine);
+        assert_eq!(a.peer.as_ref().map(|peer| peer.nonce), Some(3));
+        emit(&mut again, &fin(7))
+    };
+    let frame = meet_again(&mut a);
+    assert_eq!(open(&mut a, &held_back[0]), Genuineness::Refused);
+    assert_eq!(open(&mut a, &frame), Genuineness::Genuine);
+    // It may come first, and lasts until the next hello of the end that is there.
+    let mut a = Seal::new(key(), 1);
+    emit(&mut a, &hello(1, 0));
+    assert_eq!(open(&mut a, &held_back[1]), Genuineness::Genuine);
+    let mut again = Seal::new(key(), 3);
+    for (from_a, control) in
+        [(true, hello(1, 2)), (false, hello(3, 0)), (true, hello(1, 3)), (false, hello(3, 1))]
+    {
+        let (writer, reader) = if from_a { (&mut a, &mut again) } else { (&mut again, &mut a) };
+        let frame = emit(writer, &control);
+        assert_eq!(open(reader, &frame), Genuineness::Genuine, "{control:?}");
+    }
+    assert_eq!(a.peer.as_ref().map(|peer| peer.nonce), Some(3));
+}
+
 #[test]
 fn ends_without_a_key_and_with_another_are_told_apart() {
     let mut end = Seal::new(key(), 1);
