@@ -6,6 +6,8 @@ use std::collections::VecDeque;
 
 /// A stranger's frames that may still arrive. Those that do not arrive soon never do.
 const STRANGE_MAX: usize = 4_096;
+/// Frames that have left the books, of which is known what became of them.
+const PAST_MAX: usize = 65_536;
 
 /// The books of one direction.
 #[derive(Debug, Default)]
@@ -21,8 +23,28 @@ pub struct Ledger {
     pub strange_delivered: u64,
     /// Protected frames that others overtook, which is only allowed where numbers are guessed.
     pub missing: u64,
+    /// Protected frames that came after others that were sent later.
+    pub late: u64,
     pub unprotected_missing: u64,
     pub on_link: OnLink,
+    past: VecDeque<Past>,
+}
+
+/// A frame that has left the books.
+#[derive(Debug)]
+struct Past {
+    frame: Vec<u8>,
+    fate: Fate,
+    /// How many frames had been delivered by then.
+    at: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Arrived,
+    Overtaken,
+    /// A stranger's, and too old.
+    Forgotten,
 }
 
 /// What left on the link, without what strangers sent.
@@ -62,7 +84,8 @@ impl Ledger {
         let mut may_arrive = |frame: Vec<u8>| {
             self.strange.push_back(frame);
             if self.strange.len() > STRANGE_MAX {
-                self.strange.pop_front();
+                let old = self.strange.pop_front();
+                self.past.extend(old.map(|frame| Past { frame, fate: Fate::Forgotten, at: self.delivered }));
             }
         };
         // The authors' headers mean nothing in the transparent format.
@@ -87,13 +110,17 @@ impl Ledger {
             return Ok(());
         }
         let frame = padded(frame);
+        let at = self.delivered;
+        self.past.drain(..self.past.len().saturating_sub(PAST_MAX));
         if self.protected.front() == Some(&frame) {
-            self.protected.pop_front();
+            let arrived = self.protected.pop_front();
+            self.past.extend(arrived.map(|frame| Past { frame, fate: Fate::Arrived, at }));
             return Ok(());
         }
-        if let Some(at) = self.unprotected.iter().position(|sent| *sent == frame) {
-            self.unprotected.drain(..=at);
-            self.unprotected_missing += at as u64;
+        if let Some(place) = self.unprotected.iter().position(|sent| *sent == frame) {
+            self.unprotected_missing += place as u64;
+            let gone = self.unprotected.drain(..=place);
+            self.past.extend(gone.map(|frame| Past { frame, fate: Fate::Arrived, at }));
             return Ok(());
         }
         // Hosts' frames come first: a stranger repeats them only after they have arrived.
@@ -102,16 +129,33 @@ impl Ledger {
             self.strange_delivered += 1;
             return Ok(());
         }
-        let at = self.protected.iter().position(|sent| *sent == frame);
-        match at {
-            Some(at) if holds < Holds::Everything => {
-                self.protected.drain(..=at);
-                self.missing += at as u64;
+        match self.protected.iter().position(|sent| *sent == frame) {
+            Some(place) if holds < Holds::Everything => {
+                self.missing += place as u64;
+                let overtaken = self.protected.drain(..place);
+                self.past.extend(overtaken.map(|frame| Past { frame, fate: Fate::Overtaken, at }));
+                let arrived = self.protected.pop_front();
+                self.past.extend(arrived.map(|frame| Past { frame, fate: Fate::Arrived, at }));
                 Ok(())
             }
-            Some(at) => Err(format!("{at} frames are missing before {}", shown(&frame))),
-            None => Err(format!("nobody sent {}", shown(&frame))),
+            Some(place) => Err(format!("{place} frames are missing before {}", shown(&frame))),
+            None => self.deliver_late(&frame, holds),
         }
+    }
+
+    /// A frame arrives that is not on its way any more, which only overtaken ones may, and only once.
+    fn deliver_late(&mut self, frame: &[u8], holds: Holds) -> Result<(), String> {
+        let Some(place) = self.past.iter().rposition(|past| past.frame == frame) else {
+            return Err(format!("nobody sent {}", shown(frame)));
+        };
+        let Past { fate, at, .. } = self.past[place];
+        if fate == Fate::Overtaken && holds == Holds::NoDuplicates {
+            self.past[place].fate = Fate::Arrived;
+            self.missing -= 1;
+            self.late += 1;
+            return Ok(());
+        }
+        Err(format!("{fate:?} {} frames ago: {}", self.delivered - at, shown(frame)))
     }
 
     /// Counts what has not arrived as missing, because nothing is on its way.

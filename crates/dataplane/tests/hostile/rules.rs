@@ -27,8 +27,10 @@ pub struct Case {
 pub enum Holds {
     /// The ends work again when the stranger has gone.
     Afterwards,
+    /// As below, but frames may come out of order, as in non-blocking mode.
+    NoDuplicates,
     /// No session is lost, and no host's frame comes twice or out of order. For each number that the stranger guesses, one
-    /// frame may be missing, and losses may be reported that there were not.
+    /// frame may be missing, and losses may be reported that there were not, so that the sender falls back.
     Order,
     /// Nothing is delivered that was not sent, nothing is missing, and the reported loss is true.
     Everything,

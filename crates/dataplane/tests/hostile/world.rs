@@ -5,7 +5,7 @@ use crate::ledger::{Ledger, padded};
 use crate::rules::{Case, Holds, Stranger};
 use crate::stranger::{self, Memory};
 use linkmend_dataplane::bench::{BenchedEnd, Side};
-use linkmend_dataplane::report::LinkReport;
+use linkmend_dataplane::report::{FallbackLevel, LinkReport};
 use linkmend_dataplane::{LinkSettings, ProtectionSettings};
 use linkmend_protocol::Mode;
 use linkmend_protocol::wire::{HEADER_GROWTH_MAX, SEALED_GROWTH_MAX};
@@ -23,6 +23,8 @@ const LOSS: f64 = 0.01;
 const LOSS_WINDOW_FRAMES: u32 = 20_000;
 /// How long everything may take to arrive, and an end to know its peer again.
 const QUIET_NS: u64 = 30_000_000_000;
+/// How long after a sender has returned to ordered mode what it sent before may arrive.
+const FALLEN_BACK_NS: u64 = 1_000_000_000;
 /// The largest relative error of a reported loss, and how many losses resolve that.
 const LOSS_ERROR_MAX: f64 = 0.01;
 const LOSSES_MIN: u64 = 300;
@@ -55,6 +57,8 @@ pub struct World {
     hostile_frames: [u64; 2],
     /// Steps without traffic that are left.
     pause: u64,
+    /// Until when frames of an end that has fallen back may be late.
+    late_until_ns: [u64; 2],
     buffer: Vec<u8>,
 }
 
@@ -94,6 +98,7 @@ impl World {
             honest_frames: 0,
             hostile_frames: [0; 2],
             pause: 0,
+            late_until_ns: [0; 2],
             buffer: Vec::with_capacity(2_048),
         };
         world.settle("the sessions are open");
@@ -184,6 +189,7 @@ impl World {
                     assert!(self.ends[1 - end].arrive(Side::Link, &frame), "the port has room");
                 }
             }
+            let holds = self.holds_now(1 - end, holds);
             while self.ends[end].depart(Side::Inner, &mut frame) {
                 if let Err(wrong) = self.ledgers[1 - end].deliver(&frame, holds) {
                     self.fail(&format!("at end {end}: {wrong}"));
@@ -191,6 +197,17 @@ impl World {
             }
         }
         self.buffer = frame;
+    }
+
+    /// What holds of a sender's frames now: while it has fallen back, and until what it sent then has arrived, they may be late.
+    fn holds_now(&mut self, sender: usize, holds: Holds) -> Holds {
+        if holds != Holds::Order {
+            return holds;
+        }
+        if self.ends[sender].report().fallback_level != FallbackLevel::Full {
+            self.late_until_ns[sender] = self.now_ns + FALLEN_BACK_NS;
+        }
+        if self.now_ns < self.late_until_ns[sender] { Holds::NoDuplicates } else { holds }
     }
 
     /// Waits, without traffic and losses, until both sessions are open and everything has arrived.
@@ -235,10 +252,11 @@ impl World {
         for (end, report) in reports.iter().enumerate() {
             let (sent, received) = (&self.ledgers[end], &self.ledgers[1 - end]);
             println!(
-                "end {end}: {} frames of hosts, {} delivered there, {} of strangers; the link lost {} of {}, reported {}; \
+                "end {end}: {} frames of hosts, {} delivered there ({} late), {} of strangers; the link lost {} of {}, reported {}; \
                  {} forged, {} ambiguous",
                 sent.sent,
                 received.delivered,
+                received.late,
                 received.strange_delivered,
                 received.on_link.originals_lost,
                 received.on_link.originals,
