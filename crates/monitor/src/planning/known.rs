@@ -104,3 +104,31 @@ pub fn unjudged(
     });
     ends.filter(|end| !spoken_for.contains(end) && !is_judged(end.0, end.1)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::PortFinding;
+    use crate::planning::links::tests::directions;
+
+    /// A request says what a link lost when it was made; a link that loses less since, or more, is planned for by that.
+    #[test]
+    fn the_rate_that_is_found_at_present_counts_and_not_that_of_the_request() {
+        let port: PortName = "leaf1/a".parse().expect("a port");
+        let planned = |asked: f64, found: Option<f64>| {
+            let of = PortFinding { loss_rate: found, ..PortFinding::new(Finding::Corrupting, None) };
+            let known = Known {
+                directions: directions(&[("leaf1/a", Some("spine1/a"), asked)]),
+                findings: [(port.clone(), of)].into(),
+                ..Known::default()
+            };
+            let request = known.measured()[&port].request.clone().expect("it was asked for");
+            request.protection.expect("protection").loss_rate
+        };
+        assert_eq!(planned(1e-2, Some(1e-5)), 1e-5, "it has fallen");
+        assert_eq!(planned(1e-5, Some(1e-2)), 1e-2, "it has risen");
+        for none in [None, Some(0.0), Some(f64::NAN), Some(2.0)] {
+            assert_eq!(planned(1e-2, none), 1e-2, "{none:?}");
+        }
+    }
+}

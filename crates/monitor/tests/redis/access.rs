@@ -69,6 +69,66 @@ fn a_user_with_few_rights_is_enough_and_a_wrong_password_is_not_repeated() {
     );
 }
 
+/// What a bus says about who may write to its server, once it has found out; and the keys there afterwards.
+fn found(server: &Server, url: &str) -> (Option<String>, u64) {
+    let mut bus = RedisBus::new(&settings(url), "leaf1").expect("usable").read_only();
+    // It is found out after the first poll, on a thread of its own.
+    for _ in 0..50 {
+        bus.poll().expect("it answers");
+        if bus.trouble().is_some() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let keys = redis::cmd("DBSIZE").query(&mut server.connect()).expect("it answers");
+    (bus.trouble(), keys)
+}
+
+#[test]
+fn a_server_to_which_anyone_may_write_is_named_and_one_with_a_password_is_not() {
+    if !is_installed("a_server_to_which_anyone_may_write_is_named_and_one_with_a_password_is_not") {
+        return;
+    }
+    let server = Server::start(&[]);
+    let (open, keys) = found(&server, &server.url());
+    assert!(open.is_some_and(|said| said.contains("asks for no password") && said.contains("redis-keys")));
+    assert_eq!(keys, 0, "finding out writes nothing");
+    let rights = ["~{linkmend}*", "+@read", "+@write", "+@scripting", "+@connection"];
+    redis::cmd("ACL")
+        .arg(&["SETUSER", "corruptd", "on", ">correct-horse"])
+        .arg(&rights)
+        .exec(&mut server.connect())
+        .expect("a user");
+    let url = format!("redis://corruptd:correct-horse@127.0.0.1:{}", server.port);
+    let (both, _) = found(&server, &url);
+    assert!(both.is_some(), "a user of its own helps nobody while the default one may write, too");
+    redis::cmd("ACL").arg(&["SETUSER", "default", "-@write"]).exec(&mut server.connect()).expect("less");
+    assert_eq!(found(&server, &url), (None, 0));
+}
+
+/// The latest event tells where to read on from; what it says may be of any length, and stays where it is.
+#[test]
+fn who_only_reads_does_not_fetch_an_event_of_twenty_megabytes() {
+    if !is_installed("who_only_reads_does_not_fetch_an_event_of_twenty_megabytes") {
+        return;
+    }
+    let server = Server::start(&[]);
+    let mut by_hand = server.connect();
+    let long = "x".repeat(20 << 20);
+    let add = ["{linkmend}:events", "*", "port", &long];
+    redis::cmd("XADD").arg(&add).exec(&mut by_hand).expect("added");
+    let mut sent = || -> u64 {
+        let info: String = redis::cmd("INFO").arg("stats").query(&mut by_hand).expect("it answers");
+        let line = info.lines().find_map(|line| line.strip_prefix("total_net_output_bytes:"));
+        line.and_then(|bytes| bytes.trim().parse().ok()).expect("a number")
+    };
+    let before = sent();
+    let mut bus = server.bus("observer").read_only();
+    (0..3).for_each(|_| drop(bus.poll().expect("it answers")));
+    let bytes = sent() - before;
+    assert!(bytes < 1 << 20, "{bytes} bytes were fetched");
+}
+
 #[test]
 fn tls_needs_a_certificate_of_the_right_authority() {
     if !is_installed("tls_needs_a_certificate_of_the_right_authority") {

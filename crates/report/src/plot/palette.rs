@@ -156,9 +156,9 @@ fn push_theme(
         ("stroke", theme.good, ".lm-phase.lm-good"),
         ("stroke", theme.bad, ".lm-phase.lm-bad"),
         ("fill", theme.grid, ".lm-empty-cell"),
-        ("stroke", theme.grid, ".lm-strands"),
+        ("stroke", theme.axis, ".lm-strands"),
         ("fill", theme.minor_grid, ".lm-bundle"),
-        ("fill", theme.axis, ".lm-node"),
+        ("fill", theme.muted, ".lm-node"),
         ("fill", theme.background, "text.lm-on-fill"),
     ];
     for (property, value, selectors) in rules {

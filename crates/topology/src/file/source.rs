@@ -85,6 +85,9 @@ fn open(path: &Path) -> Result<Source, TopologyFileError> {
     }
 }
 
+/// Lists of cables in a folder, as NetBox exports them.
+const CABLES: [&str; 2] = ["cables.json", "cables.csv"];
+
 /// What a file says, if it is of a format whose layers are inferred.
 fn sketch(format: Format, text: Text, roles: &BTreeMap<String, String>) -> Result<Sketch, TopologyFileError> {
     let Text { file, text: content } = text;
@@ -103,8 +106,12 @@ fn sketch(format: Format, text: Text, roles: &BTreeMap<String, String>) -> Resul
     }
 }
 
-/// A folder has LLDP dumps, or files of SONiC. CONFIG_DBs beside dumps say what aliases mean.
+/// A folder has a list of cables with one of devices beside it, LLDP dumps, or files of SONiC. CONFIG_DBs beside dumps say
+/// what aliases mean.
 fn folder(directory: &Path) -> Result<Source, TopologyFileError> {
+    if let Some(cables) = CABLES.iter().map(|name| directory.join(name)).find(|path| path.is_file()) {
+        return open(&cables);
+    }
     let mut found: Vec<(PathBuf, Format)> = Vec::new();
     let mut strange: Vec<String> = Vec::new();
     for path in files_of_switches(directory)? {

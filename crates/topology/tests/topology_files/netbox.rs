@@ -79,6 +79,33 @@ fn the_export_of_the_list_of_cables_is_a_table() {
     assert_eq!(links(&loaded.topology), ["leaf1:Ethernet1--spine1:Ethernet1 100G"]);
 }
 
+/// A cable may end at a circuit, which is no device.
+#[test]
+fn cables_that_end_at_no_device_are_left_out_with_their_line() {
+    let text = "Device A,Termination A,Device B,Termination B,Status\r\nleaf1,e1,spine1,e1,Connected\r\n\
+                leaf1,e2,,Termination A,Connected\r\n";
+    let loaded = read_text("netbox_cables.csv", text.as_bytes(), &AT_100G).unwrap();
+    assert_eq!(links(&loaded.topology), ["leaf1:e1--spine1:e1 100G"]);
+    let doubt = &loaded.understood.doubts[0];
+    assert_eq!(doubt.text, "a cable is left out: it ends at no device at its end b");
+    assert!(format!("{doubt:?}").contains('3'), "the line in a file of Windows: {doubt:?}");
+    let refused = refused("cables.csv", "a,b,speed\r\nleaf1,spine1,100G\r\nleaf2,spine1,fast\r\n");
+    assert!(refused.starts_with("cables.csv:3: speed `fast`"), "{refused}");
+}
+
+/// As `fleet show FOLDER` is tried first.
+#[test]
+fn a_folder_with_cables_and_devices_is_read_as_its_list_of_cables() {
+    let folder = tempfile::tempdir().unwrap();
+    let ends = [end(INTERFACE, "x1", "e1"), end(INTERFACE, "y1", "e1")];
+    let cables = format!("[{}]", cable("connected", &ends[..1], &ends[1..]));
+    std::fs::write(folder.path().join("cables.json"), cables).unwrap();
+    let devices = r#"[{"name": "x1", "role": {"slug": "leaf"}}, {"name": "y1", "role": {"slug": "spine"}}]"#;
+    std::fs::write(folder.path().join("devices.json"), devices).unwrap();
+    let loaded = read_topology(folder.path(), &AT_100G).unwrap();
+    assert_eq!(links(&loaded.topology), ["x1:e1--y1:e1 100G"]);
+}
+
 #[test]
 fn a_page_of_several_and_what_is_no_cable_are_refused() {
     for (text, expected) in [

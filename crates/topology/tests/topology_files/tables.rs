@@ -13,6 +13,7 @@ fn tables_of_any_dialect_are_read() {
         "Local Switch\tLocal Port\tRemote Switch\tRemote Port\tNotes\tBandwidth\n\"leaf1\"\te1\tspine1\te1\t\"in, rack\"\t100G\n\nleaf2\te1\tspine1\te2\t\t40G\n",
         "# from the cabling team\ndevice,port,neighbor,neighbor_port,rate\nleaf1,e1,spine1,e1,100G\nleaf2,e1,spine1,e2,40G\n",
         "StartDevice,StartPort,EndDevice,EndPort,BandWidth,VlanID,VlanMode\nleaf1,e1,spine1,e1,100000,1681,Access\nleaf2,e1,spine1,e2,40000,,\n",
+        "Termination A Device,Termination A Name,Termination B Device,Termination B Name,Speed\nleaf1,e1,spine1,e1,100G\nleaf2,e1,spine1,e2,40G\n",
         "side_a_device,side_a_type,side_a_name,side_b_device,side_b_type,side_b_name,label,speed\nleaf1,dcim.interface,e1,spine1,dcim.interface,e1,x,100G\nleaf2,dcim.interface,e1,spine1,dcim.interface,e2,y,40G\nleaf2,dcim.consoleport,con,ts1,dcim.consoleserverport,9,z,\n",
     ] {
         let loaded = read_text("cables.csv", text.as_bytes(), &NO_OPTIONS)

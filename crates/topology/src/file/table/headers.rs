@@ -42,8 +42,7 @@ const SIDES: [&[&str]; 2] = [
 ];
 const DEVICES: [&str; 10] =
     ["device", "node", "switch", "host", "hostname", "system", "sysname", "router", "chassis", "endpoint"];
-const PORTS: [&str; 9] =
-    ["port", "interface", "intf", "int", "if", "ifname", "iface", "termination", "ports"];
+const PORTS: [&str; 8] = ["port", "interface", "intf", "int", "if", "ifname", "iface", "ports"];
 const ROLES: [&str; 4] = ["role", "tier", "function", "layer"];
 const SPEEDS: [&str; 5] = ["speed", "bandwidth", "band", "width", "rate"];
 /// Units of the numbers in a column.
@@ -63,6 +62,8 @@ struct Words {
     side: Option<usize>,
     device: bool,
     port: bool,
+    /// NetBox's word for what a cable ends at: a port, unless its device is named.
+    termination: bool,
     role: bool,
     speed: bool,
     unit: Option<u64>,
@@ -83,6 +84,8 @@ pub(super) fn meaning(header: &str) -> Option<Column> {
             words.side = Some(side);
         } else if DEVICES.contains(&word) {
             words.device = true;
+        } else if word == "termination" {
+            words.termination = true;
         } else if PORTS.contains(&word) {
             words.port = true;
         } else if ROLES.contains(&word) {
@@ -101,11 +104,13 @@ pub(super) fn meaning(header: &str) -> Option<Column> {
             words.other = true;
         }
     }
+    words.port |= words.termination && !words.device;
     column(&words)
 }
 
 fn column(words: &Words) -> Option<Column> {
-    let Words { side, device, port, role, speed, unit, kind, status, filler: _, other } = *words;
+    let Words { side, device, port, role, speed, unit, kind, status, filler: _, other, termination: _ } =
+        *words;
     if other {
         return None;
     }

@@ -37,7 +37,9 @@ struct Table<'a> {
 
 /// Reads a table of cables, with the roles of devices that a list beside it has.
 pub fn read(text: &str, file: String, roles: &BTreeMap<String, String>) -> Result<Sketch, TopologyFileError> {
-    let (text, skipped, separator) = dialect::split(text);
+    // The reader counts a line that ends with two characters from the second one on.
+    let text = text.replace("\r\n", "\n");
+    let (text, skipped, separator) = dialect::split(&text);
     let mut reader = dialect::reader(text, separator);
     let mut gathering = Gathering::default();
     let file = gathering.file(file);
@@ -163,9 +165,15 @@ impl Table<'_> {
                 Some(port) => (device, Some(port)),
                 None => device.split_once(':').map_or((device, None), |(device, port)| (device, Some(port))),
             };
+            let name = ["a", "b"][side];
+            if device.is_empty() && port.is_none() {
+                return Err(self.gathering.form(at, format!("this row names no device at its end {name}")));
+            }
             if device.is_empty() {
-                let reason = format!("this row names no device at its end {}", ["a", "b"][side]);
-                return Err(self.gathering.form(at, reason));
+                // Such as a circuit, whose termination is no port of a device.
+                self.gathering
+                    .doubt(at, format!("a cable is left out: it ends at no device at its end {name}"));
+                return Ok(());
             }
             let node = self.gathering.node(device, at)?;
             if let Some(role) = cell(self.columns.role[side]) {
