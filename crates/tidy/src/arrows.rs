@@ -9,6 +9,8 @@ use std::path::Path;
 pub const DOCUMENT: &str = "ARCHITECTURE.md";
 /// What the names of all crates begin with; the drawing leaves it out.
 const PREFIX: &str = "linkmend-";
+/// What then follows in the names of examples.
+const EXAMPLE: &str = "example-";
 
 /// What each crate uses of the workspace, tests and build scripts aside.
 pub type Arrows = BTreeMap<String, BTreeSet<String>>;
@@ -57,10 +59,17 @@ fn drawing(document: &str) -> Option<Drawing> {
     let sentence = apart.and_then(|before| before.rsplit(['.', '\n']).next()).unwrap_or_default();
     let apart = sentence.split('`').skip(1).step_by(2).map(str::to_owned).collect();
     let row = |(line, text): (usize, &str)| {
-        let name = text.strip_prefix("| `crates/")?.split('`').next()?;
-        Some((name.to_owned(), line))
+        let name =
+            |folder| Some(text.strip_prefix("| `")?.strip_prefix(folder)?.split('`').next()?.to_owned());
+        let name = name("crates/").or_else(|| Some(format!("{EXAMPLE}{}", name("examples/")?)));
+        Some((name?, line))
     };
     Some(Drawing { line, levels, apart, rows: lines().filter_map(row).collect() })
+}
+
+/// Where a crate is.
+fn folder(name: &str) -> String {
+    name.strip_prefix(EXAMPLE).map_or_else(|| format!("crates/{name}"), |name| format!("examples/{name}"))
 }
 
 /// Where the arrows and the document differ.
@@ -73,7 +82,7 @@ pub fn violations(arrows: &Arrows, document: &str) -> Vec<Violation> {
     let level = |name: &str| drawing.levels.iter().position(|level| level.iter().any(|other| other == name));
     for (user, uses) in arrows {
         if !drawing.rows.iter().any(|(name, _)| name == user) {
-            found.push(at(drawing.line, format!("the table has no row for crates/{user}")));
+            found.push(at(drawing.line, format!("the table has no row for {}", folder(user))));
         }
         for used in uses {
             match (level(user), level(used)) {

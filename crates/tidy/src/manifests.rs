@@ -15,13 +15,20 @@ const PROGRAM: &str = "linkmend";
 /// # Panics
 /// If the folder of crates or a manifest cannot be read.
 pub fn violations(root: &Path, in_real_time: &[&str]) -> Vec<Violation> {
-    let folder = root.join("crates");
-    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let entries = ["crates", "examples"].into_iter().flat_map(|folder| {
+        let path = root.join(folder);
+        // Not every workspace has examples.
+        let has_none = folder == "examples" && !path.exists();
+        let entries = (!has_none).then(|| {
+            std::fs::read_dir(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())).flatten()
+        });
+        entries.into_iter().flatten().map(move |entry| (folder, entry))
+    });
     let mut violations = Vec::new();
-    for entry in entries.flatten() {
+    for (folder, entry) in entries {
         let name = entry.file_name().to_string_lossy().into_owned();
         let mut violation = |file: &str, message: &str| {
-            let file = Path::new("crates").join(&name).join(file);
+            let file = Path::new(folder).join(&name).join(file);
             violations.push(Violation { file, line: 1, message: message.to_owned() });
         };
         let Ok(manifest) = std::fs::read_to_string(entry.path().join("Cargo.toml")) else { continue };

@@ -31,12 +31,12 @@ pub fn workspace_root() -> PathBuf {
     here.ancestors().nth(2).unwrap_or(here).to_owned()
 }
 
-/// All Rust files of the crates and of the fuzz targets, by path.
+/// All Rust files of the crates, of the examples and of the fuzz targets, by path.
 ///
 /// # Panics
 /// If a file cannot be read or is not Rust.
 pub fn workspace_sources(root: &Path) -> Vec<Source> {
-    let folders = ["crates", "fuzz"].map(|folder| root.join(folder));
+    let folders = ["crates", "examples", "fuzz"].map(|folder| root.join(folder));
     let entries = folders.iter().flat_map(|folder| {
         let is_source = |name: &str| name != "target" && name != "corpus";
         let walk = WalkDir::new(folder).sort_by_file_name().into_iter();

@@ -96,6 +96,8 @@ fn an_arrow_that_is_not_drawn_is_found_and_so_is_a_crate_that_is_not_there() {
     let new: [(&str, &[&str]); 5] = [good[0], good[1], good[2], good[3], ("new", &["low"])];
     let wanted = ["6: the table has no row for crates/new", "6: new uses low, and one of them is not drawn"];
     assert_eq!(arrows_of(&new), wanted);
+    let example: [(&str, &[&str]); 5] = [good[0], good[1], good[2], good[3], ("example-new", &[])];
+    assert_eq!(arrows_of(&example), ["6: the table has no row for examples/new"]);
 }
 
 fn circles_of(files: &[(&str, &str)]) -> Vec<String> {
@@ -194,9 +196,10 @@ fn a_crate_outside_the_lints_and_a_clippy_configuration_of_its_own_are_found() {
     write("crates/free/clippy.toml", "");
     write("crates/daemon/Cargo.toml", "[package]\n[lints]\nworkspace = true\n");
     write("crates/daemon/clippy.toml", "");
+    write("examples/new/Cargo.toml", "[package]\n");
     let found = manifests::violations(folder.path(), &["daemon"]);
     let files: Vec<_> = found.iter().map(|violation| violation.file.to_string_lossy()).collect();
-    assert_eq!(files, ["crates/free/Cargo.toml", "crates/free/clippy.toml"]);
+    assert_eq!(files, ["crates/free/Cargo.toml", "crates/free/clippy.toml", "examples/new/Cargo.toml"]);
 }
 
 #[test]
