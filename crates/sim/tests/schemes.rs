@@ -1,12 +1,12 @@
-//! A new scheme needs only its own file, and an enum that lists the schemes of a network. Here are both, and links of
-//! three schemes in a row.
+//! Links of three schemes in a row, of which one is defined here, in a set that this test makes.
 
 use linkmend_protocol::ConfigError;
 use linkmend_sim::corruption::Corruption;
 use linkmend_sim::link::LinkConfig;
 use linkmend_sim::link::config::{Buffering, Mode};
 use linkmend_sim::link::scheme::{
-    Admission, AnyConfig, LinkGuardian, PortSeed, Reception, Scheme, SchemeContext, Unprotected,
+    Acknowledgement, Admission, AnyConfig, ControlFrames, Header, LinkGuardian, PortSeed, Reception, Scheme,
+    SchemeContext, Unprotected,
 };
 use linkmend_sim::measure::{LinkMeasures, Measured};
 use linkmend_sim::network::{
@@ -38,10 +38,14 @@ struct Numbered {
     again: bool,
 }
 
+/// The number that is acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Acknowledged(u64);
+
 impl Scheme for StopAndWait {
     type Config = Time;
     type Header = Numbered;
-    type Ack = u64;
+    type Ack = Acknowledged;
     type Control = Infallible;
 
     fn new(&timeout: &Time, _: &Time, _: PortSeed) -> Result<Self, ConfigError> {
@@ -79,16 +83,6 @@ impl Scheme for StopAndWait {
         Reception::Deliver
     }
 
-    fn handle_ack<C: SchemeContext>(&mut self, _: &mut C, ack: u64) {
-        if ack == self.number && self.sending.take().is_some() {
-            self.number += 1;
-        }
-    }
-
-    fn handle_control<C: SchemeContext>(&mut self, _: &mut C, control: &Infallible) {
-        match *control {}
-    }
-
     fn handle_timeout<C: SchemeContext>(&mut self, context: &mut C) {
         let Some((frame, sent_at)) = self.sending else { return };
         if sent_at + self.timeout <= context.now() {
@@ -98,10 +92,8 @@ impl Scheme for StopAndWait {
         }
     }
 
-    fn set_timer<C: SchemeContext>(&mut self, context: &mut C) {
-        if let Some((_, sent_at)) = self.sending {
-            context.wake_at(sent_at + self.timeout);
-        }
+    fn next_timeout(&self) -> Option<Time> {
+        self.sending.map(|(_, sent_at)| sent_at + self.timeout)
     }
 
     fn poll_retransmission(&mut self) -> Option<(Numbered, Frame)> {
@@ -112,22 +104,34 @@ impl Scheme for StopAndWait {
         })
     }
 
-    fn poll_ack(&mut self, _: Time) -> Option<u64> {
-        self.owed.take()
-    }
-
     fn is_drained(&self) -> bool {
         self.sending.is_none()
     }
 
-    fn is_copy(header: &Numbered) -> bool {
-        header.again
-    }
-
-    fn control_bytes(control: &Infallible) -> u32 {
-        match *control {}
+    fn control_frames(&mut self) -> Option<&mut impl ControlFrames<Acknowledged, Infallible>> {
+        Some(self)
     }
 }
+
+impl ControlFrames<Acknowledged, Infallible> for StopAndWait {
+    fn handle_ack<C: SchemeContext>(&mut self, _: &mut C, ack: Acknowledged) {
+        if ack.0 == self.number && self.sending.take().is_some() {
+            self.number += 1;
+        }
+    }
+
+    fn poll_ack(&mut self, _: Time) -> Option<Acknowledged> {
+        self.owed.take().map(Acknowledged)
+    }
+}
+
+impl Header for Numbered {
+    fn is_copy(&self) -> bool {
+        self.again
+    }
+}
+
+impl Acknowledgement for Acknowledged {}
 
 linkmend_sim::schemes! {
     /// The schemes of this test.

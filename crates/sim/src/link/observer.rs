@@ -59,7 +59,7 @@ pub trait Observer<S: Scheme = Schemes> {
         let _ = (port, at, header, frame, receiver);
     }
 
-    /// The peer of port `port` may have given up frames that `port` sent ([`Scheme::has_moved_past`]).
+    /// The peer of port `port` may have given up frames that `port` sent ([`Account::has_moved_past`](super::scheme::Account::has_moved_past)).
     fn peer_moved_past(&mut self, port: PortId, sender: &S, receiver: &S) {
         let _ = (port, sender, receiver);
     }

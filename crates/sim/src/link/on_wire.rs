@@ -2,7 +2,7 @@
 
 use super::control_store::{ControlPlace, ControlStore};
 use super::frame::Frame;
-use super::scheme::{Scheme, Schemes};
+use super::scheme::{Header, Scheme, Schemes};
 
 /// A frame on a link.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl<S: Scheme> OnWire<S> {
     /// The frame that it carries for the first time on this link.
     pub fn original(&self) -> Option<&Frame> {
         match self {
-            OnWire::Protected { header, frame } if !S::is_copy(header) => Some(frame),
+            OnWire::Protected { header, frame } if !header.is_copy() => Some(frame),
             OnWire::Plain { frame } | OnWire::WithAck { frame, .. } => Some(frame),
             _ => None,
         }

@@ -8,7 +8,7 @@ use super::generator::Generator;
 use super::id::PortId;
 use super::on_wire::OnWire;
 use super::parallel::ParallelQueues;
-use super::scheme::{Idle, Scheme, Schemes};
+use super::scheme::{ControlFrames, Idle, Scheme, Schemes};
 use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
 use crate::kernel::divisor::Divisor;
 use crate::node::NodeId;
@@ -155,14 +155,14 @@ pub(crate) struct Port<S: Scheme> {
 impl<S: Scheme> Port<S> {
     pub(crate) fn new(
         config: &PortConfig<S>,
-        scheme: &S,
+        scheme: &mut S,
         (id, node): (PortId, NodeId),
         generator: Generator,
         seed: u64,
     ) -> Result<Port<S>, PortError> {
         let random = |what: &str| Random::new(seed, &format!("end {} {what}", id.index()));
         let process = |corruption: &Corruption, what: &str| CorruptionProcess::new(corruption, random(what));
-        let exchanges_control = scheme.exchanges_control();
+        let exchanges_control = scheme.control_frames().is_some();
         Ok(Port {
             id,
             node,
@@ -170,7 +170,7 @@ impl<S: Scheme> Port<S> {
             admits: Admits::usual(scheme.is_inert()),
             exchanges_control,
             attention: exchanges_control,
-            fills_idle_slots: scheme.fills_idle_slots(),
+            fills_idle_slots: scheme.control_frames().is_some_and(|frames| frames.fills_idle_slots()),
             timer: Timer { traffic_at: Time::NEVER, timeout_at: Time::NEVER },
             rate: config.rate,
             idle_slot: Divisor::new(config.rate.time_of(IDLE_WIRE_BYTES).0),
@@ -237,9 +237,12 @@ impl<S: Scheme> Port<S> {
     /// Whether the port has more to do after its present frame. What a control frame asks for may have to be repeated,
     /// which the idle port does.
     #[inline]
-    pub(crate) fn has_more(&self, scheme: &S) -> bool {
+    pub(crate) fn has_more(&self, scheme: &mut S) -> bool {
         self.has_normal()
-            || !self.is_inert && (!self.urgent.is_empty() || self.replenished.is_some() || scheme.has_more())
+            || !self.is_inert
+                && (!self.urgent.is_empty()
+                    || self.replenished.is_some()
+                    || scheme.control_frames().is_some_and(|frames| frames.has_more()))
     }
 
     /// When the next frame arrives at the peer.
@@ -327,7 +330,7 @@ impl<S: Scheme> Port<S> {
         }
     }
 
-    /// Anything else that an idle port sends, as [`Scheme::poll_idle`].
+    /// Anything else that an idle port sends, as [`ControlFrames::poll_idle`].
     #[inline(always)]
     pub(crate) fn next_idle(
         &mut self,
@@ -335,7 +338,7 @@ impl<S: Scheme> Port<S> {
         now: Time,
         store: impl FnOnce(S::Control) -> ControlPlace,
     ) -> Option<Idle<S::Ack>> {
-        let idle = scheme.poll_idle(now, store)?;
+        let idle = scheme.control_frames()?.poll_idle(now, store)?;
         self.acks_sent += u64::from(matches!(idle, Idle::Ack(_)));
         Some(idle)
     }
@@ -390,7 +393,7 @@ impl<S: Scheme> Transmitter for PortTransmitter<'_, S> {
 
     #[inline(always)]
     fn poll_idle(&mut self, _: Instant) -> Option<Ready<S::Ack>> {
-        if self.is_inert { None } else { self.scheme.poll_ack(self.now).map(Ready::Ack) }
+        if self.is_inert { None } else { self.scheme.control_frames()?.poll_ack(self.now).map(Ready::Ack) }
     }
 
     #[inline(always)]

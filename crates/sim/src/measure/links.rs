@@ -6,6 +6,7 @@ use super::levels::Levels;
 use super::losses::{GivenUp, Losses};
 use super::resumes::Resumes;
 use super::time_series::TimeSeries;
+use crate::link::scheme::{Account, ControlFrame, Header};
 use crate::link::{
     Frame, ObservedMoment, Observer, OnWire, PortId, Received, Scheme, Schemes, Sent, Skip, Skipped,
 };
@@ -133,7 +134,7 @@ impl<S: Scheme> Observer<S> for LinkMeasures<S> {
     #[inline(always)]
     fn sent(&mut self, port: PortId, _: Time, sent: &Sent<'_, S>) {
         match sent.frame {
-            OnWire::Protected { header, frame } if !S::is_copy(header) => {
+            OnWire::Protected { header, frame } if !header.is_copy() => {
                 let this = &mut self.ports[port.index()];
                 this.losses.sent(frame.id, header, sent.arrives_at, sent.corrupted);
                 this.resumes.sent(sent.arrives_at);
@@ -149,10 +150,10 @@ impl<S: Scheme> Observer<S> for LinkMeasures<S> {
     fn received(&mut self, port: PortId, at: Time, received: &Received<'_, S>) {
         let sender = port.peer();
         match received.frame {
-            OnWire::Protected { header, .. } if S::is_copy(header) => {}
+            OnWire::Protected { header, .. } if header.is_copy() => {}
             OnWire::Protected { .. } => self.ports[sender.index()].losses.arrived(at),
             OnWire::Control { .. } => {
-                if received.control.is_some_and(S::announces) {
+                if received.control.is_some_and(ControlFrame::announces) {
                     self.ports[sender.index()].losses.arrived(at);
                 }
             }
@@ -172,11 +173,11 @@ impl<S: Scheme> Observer<S> for LinkMeasures<S> {
     /// Accounts for a frame that was corrupted, or finds no room.
     fn handled(&mut self, port: PortId, at: Time, header: &S::Header, frame: &Frame, receiver: &S) {
         let sender = port.peer().index();
-        let copy = S::is_copy(header);
+        let copy = header.is_copy();
         if copy && !self.ports[sender].losses.follows(frame.id) {
             return;
         }
-        let overflows = receiver.overflows();
+        let overflows = receiver.account().map_or(0, Account::overflows);
         let overflowed = std::mem::replace(&mut self.ports[port.index()].overflows, overflows) != overflows;
         let losses = &mut self.ports[sender].losses;
         if copy {

@@ -2,6 +2,7 @@
 
 use super::histogram::Histogram;
 use crate::link::Scheme;
+use crate::link::scheme::Account;
 use crate::time::Time;
 use std::collections::VecDeque;
 
@@ -72,6 +73,11 @@ impl<S: Scheme> Default for Losses<S> {
     }
 }
 
+/// How many copies a scheme sends of a lost frame.
+fn copies<S: Scheme>(sender: &S) -> u8 {
+    sender.account().map_or(1, Account::copies)
+}
+
 impl<S: Scheme> Losses<S> {
     /// Notes that a protected original was sent.
     #[inline(always)]
@@ -100,7 +106,7 @@ impl<S: Scheme> Losses<S> {
             lost.copies_sent += 1;
             if corrupted {
                 lost.copies_lost += 1;
-                self.all_copies_lost += u64::from(lost.copies_lost == u32::from(sender.copies()));
+                self.all_copies_lost += u64::from(lost.copies_lost == u32::from(copies(sender)));
             }
         }
     }
@@ -164,10 +170,10 @@ impl<S: Scheme> Losses<S> {
         if self.pending.is_empty() {
             return;
         }
-        let copies = sender.copies();
+        let copies = copies(sender);
         for index in (0..self.pending.len()).rev() {
             let lost = self.pending[index];
-            if !receiver.has_moved_past(&lost.header) {
+            if !receiver.account().is_some_and(|account| account.has_moved_past(&lost.header)) {
                 continue;
             }
             let all_corrupted = lost.copies_lost == lost.copies_sent && lost.copies_lost >= u32::from(copies);

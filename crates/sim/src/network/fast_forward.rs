@@ -9,7 +9,7 @@
 use super::Network;
 use crate::link::port::Port;
 use crate::link::recirculation::Circling;
-use crate::link::scheme::Cycles;
+use crate::link::scheme::{Cycles, FastForward};
 use crate::link::{FRAME_BYTES_MIN, ObservedMoment, Observer, OnWire, Scheme, Skip, Skipped};
 use crate::time::Time;
 use linkmend_protocol::schedule::Turns;
@@ -35,7 +35,7 @@ struct Counted {
 impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
     /// Records this moment. `None` during something that will pass: a loss, a pause, a queue that is not empty. Nor is
     /// there a moment in networks in which frames cross several links.
-    pub fn moment(&self) -> Option<Moment<O::Mark>> {
+    pub fn moment(&mut self) -> Option<Moment<O::Mark>> {
         if self.passed_on || !self.ports.iter().all(Port::is_quiet) {
             return None;
         }
@@ -45,7 +45,7 @@ impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
         let mut state = Vec::with_capacity(512);
         // The observer's losses are what disturbs the longest, so it is asked first.
         let mark = self.observer.mark(&ObservedMoment { now: self.now, arriving: &arriving }, &mut state)?;
-        for ((port, scheme), &arriving) in self.with_schemes().zip(&arriving) {
+        for ((port, scheme), &arriving) in self.ports.iter().zip(&mut self.schemes).zip(&arriving) {
             port.snapshot(scheme, self.now, arriving, &mut state)?;
         }
         for recirculation in &self.loops {
@@ -53,7 +53,9 @@ impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
                 let index = circling.port.index();
                 let port = &self.ports[index];
                 let Circling { buffer, slot, .. } = *circling;
-                self.schemes[index].circling_state(buffer, slot, produced(port), arriving[index])
+                let steady = self.schemes[index].fast_forward();
+                steady
+                    .map_or(0, |steady| steady.circling_state(buffer, slot, produced(port), arriving[index]))
             };
             recirculation.snapshot(self.now, slot, &mut state);
         }
@@ -150,7 +152,7 @@ impl<S: Scheme> Port<S> {
     }
 
     /// Records what determines the future of this port, which is quiet; `None` if its scheme is disturbed.
-    fn snapshot(&self, scheme: &S, now: Time, arriving: u64, out: &mut Vec<u64>) -> Option<()> {
+    fn snapshot(&self, scheme: &mut S, now: Time, arriving: u64, out: &mut Vec<u64>) -> Option<()> {
         let produced = self.generator.produced();
         let timeout_at = self.timer.timeout_at;
         let timeout = if timeout_at == Time::NEVER { u64::MAX } else { timeout_at.0 - now.0 };
@@ -164,7 +166,8 @@ impl<S: Scheme> Port<S> {
         let Turns { lead_bytes, overtaken } = *self.normal.turns();
         let [ordered, non_blocking] = overtaken.0.map(u64::from);
         out.extend([timeout, busy, lead_bytes.cast_unsigned(), ordered, non_blocking]);
-        scheme.steady_state(now, out)?;
+        let steady = scheme.fast_forward()?;
+        steady.steady_state(now, out)?;
         out.push(self.in_flight.len() as u64);
         for (at, on_wire) in &self.in_flight {
             out.push(at.0 - now.0);
@@ -172,16 +175,16 @@ impl<S: Scheme> Port<S> {
                 OnWire::Protected { header, frame } => {
                     let number = frame.id.wrapping_sub(produced);
                     out.extend([0, number, u64::from(frame.bytes)]);
-                    S::header_state(header, frame, out);
+                    steady.header_state(header, frame, out);
                 }
                 OnWire::Plain { frame } => {
                     out.extend([1, frame.id.wrapping_sub(produced), u64::from(frame.bytes)]);
                 }
                 OnWire::WithAck { ack, frame } => {
                     out.extend([3, frame.id.wrapping_sub(produced), u64::from(frame.bytes)]);
-                    out.push(S::ack_state(ack, arriving));
+                    out.push(steady.ack_state(ack, arriving));
                 }
-                OnWire::Ack { ack } => out.extend([2, S::ack_state(ack, arriving)]),
+                OnWire::Ack { ack } => out.extend([2, steady.ack_state(ack, arriving)]),
                 OnWire::Pause { .. } | OnWire::Control { .. } => return None,
             }
         }
@@ -204,22 +207,33 @@ impl<S: Scheme> Port<S> {
         if self.timer.timeout_at != Time::NEVER {
             self.timer.timeout_at += elapsed;
         }
+        let mut steady = scheme.fast_forward();
         for (at, on_wire) in &mut self.in_flight {
             *at += elapsed;
             match on_wire {
                 OnWire::Protected { header, frame, .. } => {
-                    S::skip_header(header, sent);
+                    if let Some(steady) = &mut steady {
+                        steady.skip_header(header, sent);
+                    }
                     frame.id += sent;
                 }
                 OnWire::Plain { frame } => frame.id += sent,
                 OnWire::WithAck { ack, frame } => {
-                    S::skip_ack(ack, received);
+                    if let Some(steady) = &mut steady {
+                        steady.skip_ack(ack, received);
+                    }
                     frame.id += sent;
                 }
-                OnWire::Ack { ack } => S::skip_ack(ack, received),
+                OnWire::Ack { ack } => {
+                    if let Some(steady) = &mut steady {
+                        steady.skip_ack(ack, received);
+                    }
+                }
                 OnWire::Pause { .. } | OnWire::Control { .. } => {}
             }
         }
-        scheme.skip(cycles);
+        if let Some(steady) = steady {
+            steady.skip(cycles);
+        }
     }
 }

@@ -52,6 +52,7 @@ use crate::link::control_store::ControlStore;
 use crate::link::id::PortEvent;
 use crate::link::port::Port;
 use crate::link::recirculation::{Circling, RecirculationPort};
+use crate::link::scheme::{ControlFrames, Loops};
 use crate::node::{Node, Way};
 use crate::random::Random;
 use crate::time::{Rate, Time};
@@ -172,8 +173,11 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Runs until the session of every port that protects is open and the wires are silent, or for a second. `wanted`
     /// is asked now and then whether to continue.
     pub fn open_sessions(&mut self, wanted: &mut dyn FnMut() -> bool) -> Opening {
-        let opening = |network: &Self| {
-            network.with_schemes().find(|(_, scheme)| scheme.is_opening()).map(|(port, _)| port.id)
+        let opening = |network: &mut Self| {
+            let mut ends = network.ports.iter().zip(&mut network.schemes);
+            let is_opening =
+                |scheme: &mut S| scheme.control_frames().is_some_and(|frames| frames.is_opening());
+            ends.find_map(|(port, scheme)| is_opening(scheme).then_some(port.id))
         };
         // On long links a keepalive is always under way.
         let goes_on = self.run_while(OPENING_MAX, |network| opening(network).is_some(), wanted)
@@ -279,16 +283,12 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
 
     /// Whether nothing will ever happen except that frames circle: losses behind them were never noticed.
     #[inline]
-    fn is_stuck(&self) -> bool {
+    fn is_stuck(&mut self) -> bool {
         (0..PortId::sources(self.ports.len())).all(|source| self.queue.time_of(source) == Time::NEVER)
             && (0..self.hosts.sources()).all(|source| self.hosts.next_time(source) == Time::NEVER)
-            && self.loops.iter().all(|port| port.iter().all(|circling| self.keeps_circulating(circling)))
-    }
-
-    /// Whether a frame will be sent through its loop again when it returns.
-    fn keeps_circulating(&self, circling: &Circling) -> bool {
-        let scheme = &self.schemes[circling.port.index()];
-        scheme.keeps_circulating(self.now, circling.buffer, circling.slot)
+            && self.loops.iter().all(|port| {
+                port.iter().all(|circling| keeps_circulating(&mut self.schemes, self.now, circling))
+            })
     }
 
     fn with_schemes(&self) -> impl Iterator<Item = (&Port<S>, &S)> {
@@ -434,6 +434,12 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     }
 }
 
+/// Whether a frame will be sent through its loop again when it returns.
+fn keeps_circulating<S: Scheme>(schemes: &mut [S], now: Time, circling: &Circling) -> bool {
+    let loops = schemes[circling.port.index()].loops();
+    loops.is_some_and(|loops| loops.keeps_circulating(now, circling.buffer, circling.slot))
+}
+
 impl<S: Scheme> Port<S> {
     /// Has the port served as soon as it can begin something.
     #[inline(always)]
@@ -458,7 +464,7 @@ impl<S: Scheme> Port<S> {
     }
 }
 
-impl<O: Observer> Network<O> {
+impl<O: Observer<Schemes<X>>, X: Scheme> Network<O, Schemes<X>> {
     /// LinkGuardian's state machine, if that is how the link recovers.
     pub fn link_end(&self, port: PortId) -> Option<&LinkEnd> {
         self.scheme(port).link_end()

@@ -187,8 +187,8 @@ impl<S: Scheme> Plan<S> {
                 let Some(generator) = generators.next() else { break };
                 let [own, peer] = [&cable.ports[side], &cable.ports[1 - side]];
                 let port_seed = PortSeed { seed, port: id.index() as u32 };
-                let scheme = S::new(&own.scheme, &peer.scheme, port_seed)?;
-                ports.push(Port::new(own, &scheme, (id, cable.nodes[side]), generator, seed)?);
+                let mut scheme = S::new(&own.scheme, &peer.scheme, port_seed)?;
+                ports.push(Port::new(own, &mut scheme, (id, cable.nodes[side]), generator, seed)?);
                 schemes.push(scheme);
             }
         }

@@ -4,7 +4,7 @@ use super::Network;
 use super::context::port_context;
 use super::hosts::Hosts;
 use crate::link::recirculation::Circling;
-use crate::link::scheme::{Buffer, Reception, Round};
+use crate::link::scheme::{Buffer, ControlFrames, Header, Loops, Reception, Round, SchemeContext};
 use crate::link::{ControlPlace, Frame, Observer, OnWire, PortId, Received, Scheme};
 use crate::node::Node;
 use crate::time::Time;
@@ -25,13 +25,15 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             OnWire::Plain { frame } => (*frame, Reception::Deliver),
             OnWire::WithAck { ack, frame } => {
                 let frame = *frame;
-                scheme.handle_ack(&mut port_context!(self, this), *ack);
+                if let Some(frames) = scheme.control_frames() {
+                    frames.handle_ack(&mut port_context!(self, this), *ack);
+                }
                 (frame, Reception::Deliver)
             }
             OnWire::Protected { header, frame } => {
                 let frame = *frame;
                 let reception = scheme.handle_data(&mut port_context!(self, this), header, frame);
-                if reception == Reception::Dropped || S::is_copy(header) {
+                if reception == Reception::Dropped || header.is_copy() {
                     self.observer.handled(port, self.now, header, &frame, scheme);
                 }
                 (frame, reception)
@@ -45,7 +47,9 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
                 return self.arrive_control(port, place);
             }
             OnWire::Ack { ack } => {
-                scheme.handle_ack(&mut port_context!(self, this), *ack);
+                if let Some(frames) = scheme.control_frames() {
+                    frames.handle_ack(&mut port_context!(self, this), *ack);
+                }
                 from.in_flight.pop_front();
                 self.queue.set(port.arrival(), from.next_arrival());
                 return this.wake(self.now, &mut self.queue);
@@ -85,7 +89,9 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     fn arrive_control(&mut self, port: PortId, place: ControlPlace) {
         let this = &mut self.ports[port.index()];
         let scheme = &mut self.schemes[port.index()];
-        scheme.handle_control(&mut port_context!(self, this), self.controls.at(place));
+        if let Some(frames) = scheme.control_frames() {
+            frames.handle_control(&mut port_context!(self, this), self.controls.at(place));
+        }
         self.controls.free(place);
         let from = &mut self.ports[port.peer().index()];
         from.in_flight.pop_front();
@@ -135,20 +141,20 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     #[inline]
     fn stays(&mut self, circling: &Circling) -> bool {
         let &Circling { port, buffer, slot, .. } = circling;
-        let scheme = &mut self.schemes[port.index()];
+        let Some(loops) = self.schemes[port.index()].loops() else { return false };
         if buffer == Buffer::Tx
-            && let Some((header, frame)) = scheme.poll_retransmission_of(slot)
+            && let Some((header, frame)) = loops.poll_retransmission_of(slot)
         {
             let this = &mut self.ports[port.index()];
             this.push_copy(self.now, header, frame);
-            while let Some((header, frame)) = scheme.poll_retransmission_of(slot) {
+            while let Some((header, frame)) = loops.poll_retransmission_of(slot) {
                 this.push_copy(self.now, header, frame);
             }
             self.wake(port);
         }
         let this = &mut self.ports[port.index()];
-        let scheme = &mut self.schemes[port.index()];
-        match scheme.handle_round(&mut port_context!(self, this), buffer, slot) {
+        let Some(loops) = self.schemes[port.index()].loops() else { return false };
+        match loops.handle_round(&mut port_context!(self, this), buffer, slot) {
             Round::Stays => return true,
             Round::Leaves { made_room } => {
                 if made_room {
@@ -174,8 +180,10 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let [sent, received] = [sender, port].map(|port| &self.schemes[port.index()]);
         self.observer.peer_moved_past(sender, sent, received);
         self.deliver_more(port);
-        let this = &mut self.ports[port.index()];
-        self.schemes[port.index()].set_timer(&mut port_context!(self, this));
+        if let Some(at) = self.schemes[port.index()].next_timeout() {
+            let this = &mut self.ports[port.index()];
+            port_context!(self, this).wake_at(at.max(self.now));
+        }
     }
 
     /// Delivers whatever the scheme releases.

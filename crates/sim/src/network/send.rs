@@ -5,7 +5,7 @@ use super::Network;
 use super::context::port_context;
 use super::hosts::Hosts;
 use crate::link::port::{QueuedUrgent, Ready};
-use crate::link::scheme::{Idle, SchemeContext, Urgent};
+use crate::link::scheme::{ControlFrame, ControlFrames, Idle, SchemeContext, Urgent};
 use crate::link::{FRAME_BYTES_MIN, Frame, Observer, OnWire, PortId, Scheme, Sent};
 use crate::time::Time;
 use linkmend_protocol::Admission;
@@ -116,7 +116,8 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let later = this.urgent.front().map_or(Time::NEVER, |urgent| urgent.ready_at);
         self.queue.set(port.service(), later);
         // Something that was due in the past could not be sent just now; what unblocks it wakes the port.
-        if let Some(at) = self.schemes[port.index()].idle_until(self.now)
+        if let Some(frames) = self.schemes[port.index()].control_frames()
+            && let Some(at) = frames.idle_until(self.now)
             && at > self.now
         {
             port_context!(self, this).wake_at(at);
@@ -130,9 +131,12 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         this.attention = false;
         let (scheme, controls) = (&mut self.schemes[port.index()], &mut self.controls);
         let mut store = |control| controls.put(control);
-        while let Some(urgent) = scheme.poll_urgent(&mut port_context!(self, this), &mut store) {
-            let Urgent { place, ready_at, overtakes } = urgent;
-            this.urgent.push_back(QueuedUrgent { ready_at, overtakes, on_wire: OnWire::Control { place } });
+        if let Some(frames) = scheme.control_frames() {
+            while let Some(urgent) = frames.poll_urgent(&mut port_context!(self, this), &mut store) {
+                let Urgent { place, ready_at, overtakes } = urgent;
+                let on_wire = OnWire::Control { place };
+                this.urgent.push_back(QueuedUrgent { ready_at, overtakes, on_wire });
+            }
         }
         while let Some((header, frame)) = scheme.poll_retransmission() {
             this.push_copy(self.now, header, frame);
@@ -166,9 +170,11 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let this = &mut self.ports[port.index()];
         let scheme = &mut self.schemes[port.index()];
         let mut ack = None;
-        if !this.is_inert {
-            scheme.send_plain(&mut port_context!(self, this), &frame);
-            ack = scheme.poll_ack(self.now);
+        if !this.is_inert
+            && let Some(frames) = scheme.control_frames()
+        {
+            frames.send_plain(&mut port_context!(self, this), &frame);
+            ack = frames.poll_ack(self.now);
         }
         let (on_wire, bytes) = match ack {
             Some(ack) => (OnWire::WithAck { ack, frame }, u32::from(frame.bytes) + scheme.header_bytes()),
@@ -211,12 +217,12 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Sends a copy or a control frame.
     fn transmit(&mut self, port: PortId, on_wire: OnWire<S>, overtakes: bool) {
         let this = &mut self.ports[port.index()];
-        let scheme = &self.schemes[port.index()];
+        let scheme = &mut self.schemes[port.index()];
         let (bytes, is_copy) = match &on_wire {
             OnWire::Protected { frame, .. } => (u32::from(frame.bytes) + scheme.header_bytes(), true),
             OnWire::Plain { frame } | OnWire::WithAck { frame, .. } => (u32::from(frame.bytes), false),
             OnWire::Ack { .. } | OnWire::Pause { .. } => (FRAME_BYTES_MIN, false),
-            OnWire::Control { place } => (S::control_bytes(self.controls.at(*place)), false),
+            OnWire::Control { place } => (self.controls.at(*place).bytes(), false),
         };
         let (arrives_at, corrupted) = this.begin(self.now, bytes, is_copy);
         let control = on_wire.control(&self.controls);
@@ -233,7 +239,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             this.propagate(&mut self.queue, arrives_at, on_wire);
         }
         let this = &self.ports[port.index()];
-        let more = control_sent || this.has_more(&self.schemes[port.index()]);
+        let more = control_sent || this.has_more(&mut self.schemes[port.index()]);
         self.queue.set(port.service(), if more { this.free_at } else { Time::NEVER });
     }
 
@@ -250,7 +256,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
         self.queue.set(
             port.service(),
-            if this.has_more(&self.schemes[port.index()]) { this.free_at } else { Time::NEVER },
+            if this.has_more(&mut self.schemes[port.index()]) { this.free_at } else { Time::NEVER },
         );
         if !corrupted {
             this.propagate(&mut self.queue, arrives_at, on_wire);
@@ -270,7 +276,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     pub(super) fn corrupted(&mut self, port: PortId, on_wire: OnWire<S>) {
         let idle = match on_wire {
             OnWire::Ack { .. } => true,
-            OnWire::Control { place } => S::replenishes(self.controls.at(place)),
+            OnWire::Control { place } => self.controls.at(place).replenishes(),
             _ => false,
         };
         let this = &mut self.ports[port.index()];

@@ -1,7 +1,8 @@
 //! An observer that keeps account of every frame.
 
 use linkmend_sim::link::scheme::AnyAck;
-use linkmend_sim::network::{Frame, LinkId, Observer, OnWire, PortId, Received, Scheme, Schemes, Sent, Side};
+use linkmend_sim::link::scheme::Header;
+use linkmend_sim::network::{Frame, LinkId, Observer, OnWire, PortId, Received, Sent, Side};
 use linkmend_sim::time::Time;
 
 /// The port that sends the traffic, and the one that receives it.
@@ -51,7 +52,7 @@ impl Ledger {
 impl Observer for Ledger {
     fn sent(&mut self, port: PortId, at: Time, sent: &Sent<'_>) {
         let (frame, copy) = match sent.frame {
-            OnWire::Protected { header, frame } => (frame, Schemes::is_copy(header)),
+            OnWire::Protected { header, frame } => (frame, header.is_copy()),
             OnWire::Plain { frame } | OnWire::WithAck { frame, .. } => (frame, false),
             OnWire::Ack { .. } | OnWire::Pause { .. } | OnWire::Control { .. } => return,
         };

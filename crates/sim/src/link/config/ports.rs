@@ -18,6 +18,11 @@ impl LinkConfig {
     /// The two ports of the link: the one that sends and is protected, and the one that receives. Their buffered frames
     /// circle through the recirculation ports `loops`, if they circle.
     pub fn ports(&self, loops: [usize; 2]) -> [PortConfig; 2] {
+        self.ports_with(self.schemes(loops))
+    }
+
+    /// The schemes of these ports.
+    pub(crate) fn schemes<P>(&self, loops: [usize; 2]) -> [AnyConfig<P>; 2] {
         let timer_ns = if self.recirculates() { self.switch.timer_interval_ns } else { 0 };
         let scheme = |protect, recirculation| {
             let protected = |protocol| {
@@ -32,7 +37,7 @@ impl LinkConfig {
             self.protocol_config().map_or(AnyConfig::Unprotected(()), protected)
         };
         let protect = self.protected_copies();
-        self.ports_with([scheme(protect, loops[0]), scheme(None, loops[1])])
+        [scheme(protect, loops[0]), scheme(None, loops[1])]
     }
 
     /// The same two ports with other schemes, instead of the protection that the description has.

@@ -1,11 +1,12 @@
-//! Sets of schemes, and the set of those that links without hosts may have. Besides its own file, a scheme is named only
-//! where a set is made, here or in [`flows`](crate::flows).
+//! Sets of schemes, and the set of those that links without hosts may have. Besides its own file, a scheme of this crate is
+//! named only where a set is made, here or in [`flows`](crate::flows); one of another crate only in the run that has it.
 
 use super::{LinkGuardian, Unprotected};
 
 /// Defines a set of schemes, of which each link of a network has one: an enum that is a [`Scheme`](super::Scheme) itself,
 /// and enums for their configurations, headers, acknowledgements and control frames. The two ends of a link have the same
-/// one. Dispatch is a `match`.
+/// one. Dispatch is a `match`. Every set has a variant `Other` for a scheme that a run names, which is
+/// [`Absent`](super::Absent) in runs that name none.
 ///
 /// ```
 /// use linkmend_sim::link::scheme::{LinkGuardian, Unprotected};
@@ -23,34 +24,47 @@ macro_rules! schemes {
     ($(#[$meta:meta])* $visibility:vis enum $name:ident: $config:ident, $header:ident, $ack:ident, $control:ident {
         $($scheme:ident($type:ty)),+ $(,)?
     }) => {
+        $crate::schemes! {
+            @set $(#[$meta])* $visibility enum $name: $config, $header, $ack, $control {
+                $($scheme: $type, <$type as $crate::link::scheme::Scheme>::Config,
+                    <$type as $crate::link::scheme::Scheme>::Header, <$type as $crate::link::scheme::Scheme>::Ack,
+                    <$type as $crate::link::scheme::Scheme>::Control;)+
+                Other: X, P, H, A, K;
+            }
+        }
+    };
+    (@set $(#[$meta:meta])* $visibility:vis enum $name:ident: $config:ident, $header:ident, $ack:ident, $control:ident {
+        $($scheme:ident: $type:ty, $parameters:ty, $of_header:ty, $of_ack:ty, $of_control:ty;)+
+    }) => {
         $(#[$meta])*
         #[derive(Debug)]
         #[allow(clippy::large_enum_variant, reason = "a box would cost each event a load on its critical path")]
-        $visibility enum $name { $($scheme($type)),+ }
+        $visibility enum $name<X = $crate::link::scheme::Absent> { $($scheme($type)),+ }
 
         /// Configuration of one of the schemes.
         #[derive(Debug, Clone)]
         #[allow(clippy::large_enum_variant, reason = "few are kept, and a scheme without any has none")]
-        $visibility enum $config { $($scheme(<$type as $crate::link::scheme::Scheme>::Config)),+ }
+        $visibility enum $config<P = std::convert::Infallible> { $($scheme($parameters)),+ }
 
         /// Header of one of the schemes.
         #[derive(Debug, Clone, Copy, PartialEq)]
-        $visibility enum $header { $($scheme(<$type as $crate::link::scheme::Scheme>::Header)),+ }
+        $visibility enum $header<H = std::convert::Infallible> { $($scheme($of_header)),+ }
 
         /// Acknowledgement of one of the schemes.
         #[derive(Debug, Clone, Copy, PartialEq)]
-        $visibility enum $ack { $($scheme(<$type as $crate::link::scheme::Scheme>::Ack)),+ }
+        $visibility enum $ack<A = std::convert::Infallible> { $($scheme($of_ack)),+ }
 
         /// Control frame of one of the schemes.
         #[derive(Debug)]
         #[allow(clippy::large_enum_variant, reason = "few are kept, and a scheme without any has none")]
-        $visibility enum $control { $($scheme(<$type as $crate::link::scheme::Scheme>::Control)),+ }
+        $visibility enum $control<K = std::convert::Infallible> { $($scheme($of_control)),+ }
 
         const _: () = {
             use $crate::link::Frame;
             use $crate::link::scheme::{
-                Admission, Buffer, ControlPlace, Cycles, Mode, SchemeContext, Idle, Reception, Round, Scheme,
-                PortSeed, Shown, Urgent,
+                Account, Acknowledgement, Admission, Buffer, ControlFrame, ControlFrames, ControlPlace, Cycles,
+                FastForward, Header, Idle, Loops, Mode, PortSeed, Reception, Round, Scheme, SchemeContext, Shown,
+                Urgent,
             };
             use $crate::time::Time;
 
@@ -60,17 +74,16 @@ macro_rules! schemes {
                 panic!("the two ends of a link have the same scheme")
             }
 
-            #[allow(unreachable_patterns, reason = "if there is but one scheme, they cannot be mixed")]
             #[allow(unreachable_code, reason = "a scheme without headers makes none")]
-            impl Scheme for $name {
-                type Config = $config;
-                type Header = $header;
-                type Ack = $ack;
-                type Control = $control;
+            impl<X: Scheme> Scheme for $name<X> {
+                type Config = $config<X::Config>;
+                type Header = $header<X::Header>;
+                type Ack = $ack<X::Ack>;
+                type Control = $control<X::Control>;
 
                 fn new(
-                    config: &$config,
-                    peer: &$config,
+                    config: &Self::Config,
+                    peer: &Self::Config,
                     port_seed: PortSeed,
                 ) -> Result<Self, linkmend_protocol::ConfigError> {
                     match (config, peer) {
@@ -96,20 +109,15 @@ macro_rules! schemes {
                 }
 
                 #[inline(always)]
-                fn send<C: SchemeContext>(&mut self, context: &mut C, frame: Frame) -> $header {
+                fn send<C: SchemeContext>(&mut self, context: &mut C, frame: Frame) -> Self::Header {
                     match self { $($name::$scheme(scheme) => $header::$scheme(scheme.send(context, frame))),+ }
-                }
-
-                #[inline(always)]
-                fn send_plain<C: SchemeContext>(&mut self, context: &mut C, frame: &Frame) {
-                    match self { $($name::$scheme(scheme) => scheme.send_plain(context, frame)),+ }
                 }
 
                 #[inline(always)]
                 fn handle_data<C: SchemeContext>(
                     &mut self,
                     context: &mut C,
-                    header: &$header,
+                    header: &Self::Header,
                     frame: Frame,
                 ) -> Reception {
                     match (self, header) {
@@ -120,78 +128,11 @@ macro_rules! schemes {
                     }
                 }
 
-                #[inline(always)]
-                fn handle_ack<C: SchemeContext>(&mut self, context: &mut C, ack: $ack) {
-                    match (self, ack) {
-                        $(($name::$scheme(scheme), $ack::$scheme(ack)) => scheme.handle_ack(context, ack),)+
-                        _ => mixed(),
-                    }
-                }
-
-                #[inline(always)]
-                fn handle_control<C: SchemeContext>(
-                    &mut self,
-                    context: &mut C,
-                    control: &$control,
-                ) {
-                    match (self, control) {
-                        $(($name::$scheme(scheme), $control::$scheme(control)) => {
-                            scheme.handle_control(context, control)
-                        })+
-                        _ => mixed(),
-                    }
-                }
-
-                #[inline(always)]
-                fn poll_urgent<C: SchemeContext>(
-                    &mut self,
-                    context: &mut C,
-                    store: impl FnOnce($control) -> ControlPlace,
-                ) -> Option<Urgent> {
-                    match self {
-                        $($name::$scheme(scheme) => {
-                            scheme.poll_urgent(context, |control| store($control::$scheme(control)))
-                        })+
-                    }
-                }
-
-                fn poll_retransmission(&mut self) -> Option<($header, Frame)> {
+                fn poll_retransmission(&mut self) -> Option<(Self::Header, Frame)> {
                     match self {
                         $($name::$scheme(scheme) => {
                             let (header, frame) = scheme.poll_retransmission()?;
                             Some(($header::$scheme(header), frame))
-                        })+
-                    }
-                }
-
-                #[inline(always)]
-                fn poll_retransmission_of(&mut self, slot: u32) -> Option<($header, Frame)> {
-                    match self {
-                        $($name::$scheme(scheme) => {
-                            let (header, frame) = scheme.poll_retransmission_of(slot)?;
-                            Some(($header::$scheme(header), frame))
-                        })+
-                    }
-                }
-
-                #[inline(always)]
-                fn poll_ack(&mut self, now: Time) -> Option<$ack> {
-                    match self { $($name::$scheme(scheme) => scheme.poll_ack(now).map($ack::$scheme)),+ }
-                }
-
-                #[inline(always)]
-                fn poll_idle(
-                    &mut self,
-                    now: Time,
-                    store: impl FnOnce($control) -> ControlPlace,
-                ) -> Option<Idle<$ack>> {
-                    match self {
-                        $($name::$scheme(scheme) => {
-                            let idle = scheme.poll_idle(now, |control| store($control::$scheme(control)))?;
-                            Some(match idle {
-                                Idle::Ack(ack) => Idle::Ack($ack::$scheme(ack)),
-                                Idle::Control(place) => Idle::Control(place),
-                            })
                         })+
                     }
                 }
@@ -204,134 +145,298 @@ macro_rules! schemes {
                     match self { $($name::$scheme(scheme) => scheme.handle_timeout(context)),+ }
                 }
 
-                fn set_timer<C: SchemeContext>(&mut self, context: &mut C) {
-                    match self { $($name::$scheme(scheme) => scheme.set_timer(context)),+ }
-                }
-
-                #[inline(always)]
-                fn handle_round<C: SchemeContext>(
-                    &mut self,
-                    context: &mut C,
-                    buffer: Buffer,
-                    slot: u32,
-                ) -> Round {
-                    match self { $($name::$scheme(scheme) => scheme.handle_round(context, buffer, slot)),+ }
-                }
-
-                fn keeps_circulating(&self, now: Time, buffer: Buffer, slot: u32) -> bool {
-                    match self { $($name::$scheme(scheme) => scheme.keeps_circulating(now, buffer, slot)),+ }
+                fn next_timeout(&self) -> Option<Time> {
+                    match self { $($name::$scheme(scheme) => scheme.next_timeout()),+ }
                 }
 
                 fn is_inert(&self) -> bool {
                     match self { $($name::$scheme(scheme) => scheme.is_inert()),+ }
                 }
 
-                fn exchanges_control(&self) -> bool {
-                    match self { $($name::$scheme(scheme) => scheme.exchanges_control()),+ }
-                }
-
-                fn fills_idle_slots(&self) -> bool {
-                    match self { $($name::$scheme(scheme) => scheme.fills_idle_slots()),+ }
-                }
-
-                #[inline(always)]
-                fn has_more(&self) -> bool {
-                    match self { $($name::$scheme(scheme) => scheme.has_more()),+ }
-                }
-
-                fn idle_until(&self, now: Time) -> Option<Time> {
-                    match self { $($name::$scheme(scheme) => scheme.idle_until(now)),+ }
-                }
-
-                fn is_opening(&self) -> bool {
-                    match self { $($name::$scheme(scheme) => scheme.is_opening()),+ }
-                }
-
                 fn is_drained(&self) -> bool {
                     match self { $($name::$scheme(scheme) => scheme.is_drained()),+ }
                 }
 
-                fn copies(&self) -> u8 {
-                    match self { $($name::$scheme(scheme) => scheme.copies()),+ }
+                #[inline(always)]
+                fn control_frames(&mut self) -> Option<&mut impl ControlFrames<Self::Ack, Self::Control>> {
+                    let has = match self { $($name::$scheme(scheme) => scheme.control_frames().is_some()),+ };
+                    if has { Some(self) } else { None }
                 }
 
-                fn has_moved_past(&self, header: &$header) -> bool {
-                    match (self, header) {
-                        $(($name::$scheme(scheme), $header::$scheme(header)) => scheme.has_moved_past(header),)+
+                #[inline(always)]
+                fn loops(&mut self) -> Option<&mut impl Loops<Self::Header>> {
+                    let has = match self { $($name::$scheme(scheme) => scheme.loops().is_some()),+ };
+                    if has { Some(self) } else { None }
+                }
+
+                fn fast_forward(&mut self) -> Option<&mut impl FastForward<Self::Header, Self::Ack>> {
+                    let has = match self { $($name::$scheme(scheme) => scheme.fast_forward().is_some()),+ };
+                    if has { Some(self) } else { None }
+                }
+
+                fn account(&self) -> Option<&impl Account<Self::Header>> {
+                    let has = match self { $($name::$scheme(scheme) => scheme.account().is_some()),+ };
+                    if has { Some(self) } else { None }
+                }
+            }
+
+            impl<X: Scheme> ControlFrames<$ack<X::Ack>, $control<X::Control>> for $name<X> {
+                #[inline(always)]
+                fn handle_ack<C: SchemeContext>(&mut self, context: &mut C, ack: $ack<X::Ack>) {
+                    match (self, ack) {
+                        $(($name::$scheme(scheme), $ack::$scheme(ack)) => {
+                            if let Some(frames) = scheme.control_frames() {
+                                frames.handle_ack(context, ack);
+                            }
+                        })+
                         _ => mixed(),
                     }
                 }
 
-                fn given_up(&self) -> u64 {
-                    match self { $($name::$scheme(scheme) => scheme.given_up()),+ }
-                }
-
-                fn overflows(&self) -> u64 {
-                    match self { $($name::$scheme(scheme) => scheme.overflows()),+ }
-                }
-
                 #[inline(always)]
-                fn is_copy(header: &$header) -> bool {
-                    match header { $($header::$scheme(header) => <$type as Scheme>::is_copy(header)),+ }
-                }
-
-                fn control_bytes(control: &$control) -> u32 {
-                    match control { $($control::$scheme(control) => <$type as Scheme>::control_bytes(control)),+ }
-                }
-
-                fn replenishes(control: &$control) -> bool {
-                    match control { $($control::$scheme(control) => <$type as Scheme>::replenishes(control)),+ }
-                }
-
-                #[inline(always)]
-                fn announces(control: &$control) -> bool {
-                    match control { $($control::$scheme(control) => <$type as Scheme>::announces(control)),+ }
-                }
-
-                fn show_header(header: &$header, frame: &Frame) -> String {
-                    match header {
-                        $($header::$scheme(header) => <$type as Scheme>::show_header(header, frame)),+
+                fn handle_control<C: SchemeContext>(
+                    &mut self,
+                    context: &mut C,
+                    control: &$control<X::Control>,
+                ) {
+                    match (self, control) {
+                        $(($name::$scheme(scheme), $control::$scheme(control)) => {
+                            if let Some(frames) = scheme.control_frames() {
+                                frames.handle_control(context, control);
+                            }
+                        })+
+                        _ => mixed(),
                     }
                 }
 
-                fn show_ack(ack: &$ack, source: [u8; 6]) -> Shown {
-                    match ack { $($ack::$scheme(ack) => <$type as Scheme>::show_ack(ack, source)),+ }
-                }
-
-                fn show_control(control: &$control, source: [u8; 6]) -> Shown {
-                    match control { $($control::$scheme(control) => <$type as Scheme>::show_control(control, source)),+ }
-                }
-
-                fn steady_state(&self, now: Time, state: &mut Vec<u64>) -> Option<()> {
-                    match self { $($name::$scheme(scheme) => scheme.steady_state(now, state)),+ }
-                }
-
-                fn header_state(header: &$header, frame: &Frame, state: &mut Vec<u64>) {
-                    match header {
-                        $($header::$scheme(header) => <$type as Scheme>::header_state(header, frame, state)),+
-                    }
-                }
-
-                fn ack_state(ack: &$ack, arriving: u64) -> u64 {
-                    match ack { $($ack::$scheme(ack) => <$type as Scheme>::ack_state(ack, arriving)),+ }
-                }
-
-                fn circling_state(&self, buffer: Buffer, slot: u32, produced: u64, arriving: u64) -> u64 {
+                #[inline(always)]
+                fn send_plain<C: SchemeContext>(&mut self, context: &mut C, frame: &Frame) {
                     match self {
-                        $($name::$scheme(scheme) => scheme.circling_state(buffer, slot, produced, arriving)),+
+                        $($name::$scheme(scheme) => if let Some(frames) = scheme.control_frames() {
+                            frames.send_plain(context, frame);
+                        }),+
+                    }
+                }
+
+                #[inline(always)]
+                fn poll_urgent<C: SchemeContext>(
+                    &mut self,
+                    context: &mut C,
+                    store: impl FnOnce($control<X::Control>) -> ControlPlace,
+                ) -> Option<Urgent> {
+                    match self {
+                        $($name::$scheme(scheme) => {
+                            let frames = scheme.control_frames()?;
+                            frames.poll_urgent(context, |control| store($control::$scheme(control)))
+                        })+
+                    }
+                }
+
+                #[inline(always)]
+                fn poll_ack(&mut self, now: Time) -> Option<$ack<X::Ack>> {
+                    match self {
+                        $($name::$scheme(scheme) => scheme.control_frames()?.poll_ack(now).map($ack::$scheme)),+
+                    }
+                }
+
+                #[inline(always)]
+                fn poll_idle(
+                    &mut self,
+                    now: Time,
+                    store: impl FnOnce($control<X::Control>) -> ControlPlace,
+                ) -> Option<Idle<$ack<X::Ack>>> {
+                    match self {
+                        $($name::$scheme(scheme) => {
+                            let frames = scheme.control_frames()?;
+                            let idle = frames.poll_idle(now, |control| store($control::$scheme(control)))?;
+                            Some(match idle {
+                                Idle::Ack(ack) => Idle::Ack($ack::$scheme(ack)),
+                                Idle::Control(place) => Idle::Control(place),
+                            })
+                        })+
+                    }
+                }
+
+                #[inline(always)]
+                fn has_more(&mut self) -> bool {
+                    match self {
+                        $($name::$scheme(scheme) => {
+                            scheme.control_frames().is_some_and(|frames| frames.has_more())
+                        })+
+                    }
+                }
+
+                fn idle_until(&mut self, now: Time) -> Option<Time> {
+                    match self { $($name::$scheme(scheme) => scheme.control_frames()?.idle_until(now)),+ }
+                }
+
+                fn is_opening(&mut self) -> bool {
+                    match self {
+                        $($name::$scheme(scheme) => {
+                            scheme.control_frames().is_some_and(|frames| frames.is_opening())
+                        })+
+                    }
+                }
+
+                fn fills_idle_slots(&mut self) -> bool {
+                    match self {
+                        $($name::$scheme(scheme) => {
+                            scheme.control_frames().is_some_and(|frames| frames.fills_idle_slots())
+                        })+
+                    }
+                }
+            }
+
+            impl<X: Scheme> Loops<$header<X::Header>> for $name<X> {
+                #[inline(always)]
+                fn poll_retransmission_of(&mut self, slot: u32) -> Option<($header<X::Header>, Frame)> {
+                    match self {
+                        $($name::$scheme(scheme) => {
+                            let (header, frame) = scheme.loops()?.poll_retransmission_of(slot)?;
+                            Some(($header::$scheme(header), frame))
+                        })+
+                    }
+                }
+
+                #[inline(always)]
+                fn handle_round<C: SchemeContext>(&mut self, context: &mut C, buffer: Buffer, slot: u32) -> Round {
+                    match self {
+                        $($name::$scheme(scheme) => match scheme.loops() {
+                            Some(loops) => loops.handle_round(context, buffer, slot),
+                            None => Round::Leaves { made_room: false },
+                        }),+
+                    }
+                }
+
+                fn keeps_circulating(&mut self, now: Time, buffer: Buffer, slot: u32) -> bool {
+                    match self {
+                        $($name::$scheme(scheme) => {
+                            scheme.loops().is_some_and(|loops| loops.keeps_circulating(now, buffer, slot))
+                        })+
+                    }
+                }
+            }
+
+            impl<X: Scheme> FastForward<$header<X::Header>, $ack<X::Ack>> for $name<X> {
+                fn steady_state(&mut self, now: Time, state: &mut Vec<u64>) -> Option<()> {
+                    match self { $($name::$scheme(scheme) => scheme.fast_forward()?.steady_state(now, state)),+ }
+                }
+
+                fn header_state(&mut self, header: &$header<X::Header>, frame: &Frame, state: &mut Vec<u64>) {
+                    match (self, header) {
+                        $(($name::$scheme(scheme), $header::$scheme(header)) => {
+                            if let Some(steady) = scheme.fast_forward() {
+                                steady.header_state(header, frame, state);
+                            }
+                        })+
+                        _ => mixed(),
+                    }
+                }
+
+                fn ack_state(&mut self, ack: &$ack<X::Ack>, arriving: u64) -> u64 {
+                    match (self, ack) {
+                        $(($name::$scheme(scheme), $ack::$scheme(ack)) => {
+                            scheme.fast_forward().map_or(0, |steady| steady.ack_state(ack, arriving))
+                        })+
+                        _ => mixed(),
+                    }
+                }
+
+                fn circling_state(&mut self, buffer: Buffer, slot: u32, produced: u64, arriving: u64) -> u64 {
+                    match self {
+                        $($name::$scheme(scheme) => scheme.fast_forward().map_or(0, |steady| {
+                            steady.circling_state(buffer, slot, produced, arriving)
+                        })),+
                     }
                 }
 
                 fn skip(&mut self, cycles: &Cycles) {
-                    match self { $($name::$scheme(scheme) => scheme.skip(cycles)),+ }
+                    match self {
+                        $($name::$scheme(scheme) => if let Some(steady) = scheme.fast_forward() {
+                            steady.skip(cycles);
+                        }),+
+                    }
                 }
 
-                fn skip_header(header: &mut $header, frames: u64) {
-                    match header { $($header::$scheme(header) => <$type as Scheme>::skip_header(header, frames)),+ }
+                fn skip_header(&mut self, header: &mut $header<X::Header>, frames: u64) {
+                    match (self, header) {
+                        $(($name::$scheme(scheme), $header::$scheme(header)) => {
+                            if let Some(steady) = scheme.fast_forward() {
+                                steady.skip_header(header, frames);
+                            }
+                        })+
+                        _ => mixed(),
+                    }
                 }
 
-                fn skip_ack(ack: &mut $ack, frames: u64) {
-                    match ack { $($ack::$scheme(ack) => <$type as Scheme>::skip_ack(ack, frames)),+ }
+                fn skip_ack(&mut self, ack: &mut $ack<X::Ack>, frames: u64) {
+                    match (self, ack) {
+                        $(($name::$scheme(scheme), $ack::$scheme(ack)) => {
+                            if let Some(steady) = scheme.fast_forward() {
+                                steady.skip_ack(ack, frames);
+                            }
+                        })+
+                        _ => mixed(),
+                    }
+                }
+            }
+
+            impl<X: Scheme> Account<$header<X::Header>> for $name<X> {
+                fn copies(&self) -> u8 {
+                    match self { $($name::$scheme(scheme) => scheme.account().map_or(1, Account::copies)),+ }
+                }
+
+                fn has_moved_past(&self, header: &$header<X::Header>) -> bool {
+                    match (self, header) {
+                        $(($name::$scheme(scheme), $header::$scheme(header)) => {
+                            scheme.account().is_some_and(|account| account.has_moved_past(header))
+                        })+
+                        _ => mixed(),
+                    }
+                }
+
+                fn overflows(&self) -> u64 {
+                    match self { $($name::$scheme(scheme) => scheme.account().map_or(0, Account::overflows)),+ }
+                }
+
+                fn given_up(&self) -> u64 {
+                    match self { $($name::$scheme(scheme) => scheme.account().map_or(0, Account::given_up)),+ }
+                }
+            }
+
+            impl<H: Header> Header for $header<H> {
+                #[inline(always)]
+                fn is_copy(&self) -> bool {
+                    match self { $($header::$scheme(header) => header.is_copy()),+ }
+                }
+
+                fn show(&self, frame: &Frame) -> String {
+                    match self { $($header::$scheme(header) => Header::show(header, frame)),+ }
+                }
+            }
+
+            impl<A: Acknowledgement> Acknowledgement for $ack<A> {
+                fn show(&self, source: [u8; 6]) -> Shown {
+                    match self { $($ack::$scheme(ack) => Acknowledgement::show(ack, source)),+ }
+                }
+            }
+
+            impl<K: ControlFrame> ControlFrame for $control<K> {
+                fn bytes(&self) -> u32 {
+                    match self { $($control::$scheme(control) => control.bytes()),+ }
+                }
+
+                fn replenishes(&self) -> bool {
+                    match self { $($control::$scheme(control) => control.replenishes()),+ }
+                }
+
+                #[inline(always)]
+                fn announces(&self) -> bool {
+                    match self { $($control::$scheme(control) => control.announces()),+ }
+                }
+
+                fn show(&self, source: [u8; 6]) -> Shown {
+                    match self { $($control::$scheme(control) => ControlFrame::show(control, source)),+ }
                 }
             }
         };
@@ -346,12 +451,12 @@ schemes! {
     }
 }
 
-impl Schemes {
+impl<X> Schemes<X> {
     /// LinkGuardian's state machine, if that is the scheme.
     pub fn link_end(&self) -> Option<&linkmend_protocol::LinkEnd> {
         match self {
             Schemes::LinkGuardian(scheme) => Some(scheme.link_end()),
-            Schemes::Unprotected(_) => None,
+            Schemes::Unprotected(_) | Schemes::Other(_) => None,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! No recovery: corrupted frames are lost.
 
-use super::{PortSeed, Reception, Scheme, SchemeContext};
+use super::{FastForward, PortSeed, Reception, Scheme, SchemeContext};
 use crate::link::frame::Frame;
+use crate::link::scheme::Cycles;
 use crate::time::Time;
 use linkmend_protocol::{Admission, ConfigError, Mode};
 use std::convert::Infallible;
@@ -37,31 +38,36 @@ impl Scheme for Unprotected {
         match *header {}
     }
 
-    fn handle_ack<C: SchemeContext>(&mut self, _: &mut C, ack: Infallible) {
-        match ack {}
-    }
-
-    fn handle_control<C: SchemeContext>(&mut self, _: &mut C, control: &Infallible) {
-        match *control {}
-    }
-
     fn is_inert(&self) -> bool {
         true
     }
 
-    fn exchanges_control(&self) -> bool {
-        false
+    fn fast_forward(&mut self) -> Option<&mut impl FastForward<Infallible, Infallible>> {
+        Some(self)
+    }
+}
+
+/// Nothing happens here besides what the port does.
+impl FastForward<Infallible, Infallible> for Unprotected {
+    fn steady_state(&mut self, _: Time, _: &mut Vec<u64>) -> Option<()> {
+        Some(())
     }
 
-    fn is_copy(header: &Infallible) -> bool {
+    fn header_state(&mut self, header: &Infallible, _: &Frame, _: &mut Vec<u64>) {
         match *header {}
     }
 
-    fn control_bytes(control: &Infallible) -> u32 {
-        match *control {}
+    fn ack_state(&mut self, ack: &Infallible, _: u64) -> u64 {
+        match *ack {}
     }
 
-    fn steady_state(&self, _: Time, _: &mut Vec<u64>) -> Option<()> {
-        Some(())
+    fn skip(&mut self, _: &Cycles) {}
+
+    fn skip_header(&mut self, header: &mut Infallible, _: u64) {
+        match *header {}
+    }
+
+    fn skip_ack(&mut self, ack: &mut Infallible, _: u64) {
+        match *ack {}
     }
 }

@@ -7,7 +7,10 @@
 //! arrived, behind those that followed it. A block that is not full after a while is closed with fewer frames, so that a
 //! lost tail can be recovered.
 
-use super::{ControlPlace, PortSeed, Reception, Scheme, SchemeContext, Shown, Urgent};
+use super::{
+    ControlFrame, ControlFrames, ControlPlace, Header, PortSeed, Reception, Scheme, SchemeContext, Shown,
+    Urgent,
+};
 use crate::link::frame::{FRAME_BYTES_MIN, Frame};
 use crate::time::Time;
 use linkmend_protocol::{Admission, ConfigError, Mode};
@@ -166,10 +169,30 @@ impl Scheme for Wharf {
         Reception::Deliver
     }
 
-    fn handle_ack<C: SchemeContext>(&mut self, _: &mut C, ack: Infallible) {
-        match ack {}
+    fn poll_deliver<C: SchemeContext>(&mut self, _: &mut C) -> Option<Frame> {
+        self.recovered.pop_front()
     }
 
+    fn handle_timeout<C: SchemeContext>(&mut self, context: &mut C) {
+        if self.close_at <= context.now() {
+            self.close(context);
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        (self.close_at != Time::NEVER).then_some(self.close_at)
+    }
+
+    fn is_drained(&self) -> bool {
+        self.filling.is_empty() && self.urgent.is_empty() && self.recovered.is_empty()
+    }
+
+    fn control_frames(&mut self) -> Option<&mut impl ControlFrames<Infallible, Parity>> {
+        Some(self)
+    }
+}
+
+impl ControlFrames<Infallible, Parity> for Wharf {
     fn handle_control<C: SchemeContext>(&mut self, _: &mut C, parity: &Parity) {
         let arrived = self.arrived(parity.block);
         arrived.parity += 1;
@@ -192,41 +215,25 @@ impl Scheme for Wharf {
         let parity = self.urgent.pop_front()?;
         Some(Urgent { place: store(parity), ready_at: context.now(), overtakes: false })
     }
+}
 
-    fn poll_deliver<C: SchemeContext>(&mut self, _: &mut C) -> Option<Frame> {
-        self.recovered.pop_front()
-    }
-
-    fn handle_timeout<C: SchemeContext>(&mut self, context: &mut C) {
-        if self.close_at <= context.now() {
-            self.close(context);
-        }
-    }
-
-    fn set_timer<C: SchemeContext>(&mut self, context: &mut C) {
-        if self.close_at != Time::NEVER {
-            context.wake_at(self.close_at);
-        }
-    }
-
-    fn is_drained(&self) -> bool {
-        self.filling.is_empty() && self.urgent.is_empty() && self.recovered.is_empty()
-    }
-
-    fn is_copy(_: &WharfHeader) -> bool {
+impl Header for WharfHeader {
+    fn is_copy(&self) -> bool {
         false
     }
 
-    fn control_bytes(parity: &Parity) -> u32 {
-        parity.bytes
+    fn show(&self, _: &Frame) -> String {
+        format!("Wharf: frame {} of block {}", self.place, self.block)
+    }
+}
+
+impl ControlFrame for Parity {
+    fn bytes(&self) -> u32 {
+        self.bytes
     }
 
-    fn show_header(header: &WharfHeader, _: &Frame) -> String {
-        format!("Wharf: frame {} of block {}", header.place, header.block)
-    }
-
-    fn show_control(parity: &Parity, _: [u8; 6]) -> Shown {
-        let text = format!("Wharf: parity of block {}, {} frames", parity.block, parity.frames.len());
+    fn show(&self, _: [u8; 6]) -> Shown {
+        let text = format!("Wharf: parity of block {}, {} frames", self.block, self.frames.len());
         Shown { text, bytes: None }
     }
 }

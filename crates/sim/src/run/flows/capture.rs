@@ -1,9 +1,8 @@
 //! Captures what passes one port of a network with hosts, as a file for packet analysers, which read TCP and RoCEv2 in it.
 
 use super::network::{FlowNetwork, FlowObserver};
-use super::schemes::{FlowControl, FlowHeader, FlowSchemes};
 use crate::host::{End, FlowIdentity, Packet, Transport};
-use crate::link::scheme::Shown;
+use crate::link::scheme::{Acknowledgement, ControlFrame, Header, Shown};
 use crate::link::{FRAME_BYTES_MIN, Frame, Observer, OnWire, PortId, Received, Scheme, Sent};
 use crate::time::{Rate, Time};
 use linkmend_pcapng::{Direction, PcapngWriter, PortId as FilePort, PortOptions};
@@ -52,7 +51,7 @@ struct Seen {
 #[derive(Debug)]
 enum What {
     /// A frame of the hosts, and what the link's scheme says of it.
-    Frame(Frame, Option<FlowHeader>),
+    Frame(Frame, String),
     /// A frame of the link's scheme: its beginning, its length, and a comment.
     Scheme(Vec<u8>, u32, String),
 }
@@ -113,27 +112,24 @@ impl<W: Write> PortCapture<W> {
         self.frames_left == 0
     }
 
-    fn see(
+    fn see<S: Scheme>(
         &mut self,
         at: Time,
         direction: Direction,
-        frame: &OnWire<FlowSchemes>,
-        control: Option<&FlowControl>,
+        frame: &OnWire<S>,
+        control: Option<&S::Control>,
     ) {
         self.frames_left -= 1;
         let sender = if direction == Direction::Outbound { self.port } else { self.port.peer() };
         let what = match frame {
-            OnWire::Protected { header, frame } => What::Frame(*frame, Some(*header)),
+            OnWire::Protected { header, frame } => What::Frame(*frame, header.show(frame)),
             // The three bytes of an ACK that rides on it are left out.
-            OnWire::Plain { frame } | OnWire::WithAck { frame, .. } => What::Frame(*frame, None),
-            OnWire::Ack { ack } => {
-                What::control(FlowSchemes::show_ack(ack, port_mac(sender)), FRAME_BYTES_MIN, sender)
-            }
+            OnWire::Plain { frame } | OnWire::WithAck { frame, .. } => What::Frame(*frame, String::new()),
+            OnWire::Ack { ack } => What::control(ack.show(port_mac(sender)), FRAME_BYTES_MIN, sender),
             OnWire::Pause { .. } => return,
             OnWire::Control { .. } => {
                 let Some(control) = control else { return };
-                let shown = FlowSchemes::show_control(control, port_mac(sender));
-                What::control(shown, FlowSchemes::control_bytes(control), sender)
+                What::control(control.show(port_mac(sender)), control.bytes(), sender)
             }
         };
         self.seen.push(Seen { at, direction, corrupted: false, what });
@@ -145,8 +141,8 @@ impl<W: Write> PortCapture<W> {
     }
 }
 
-impl<W: Write> Observer<FlowSchemes> for PortCapture<W> {
-    fn sent(&mut self, port: PortId, at: Time, sent: &Sent<'_, FlowSchemes>) {
+impl<S: Scheme, W: Write> Observer<S> for PortCapture<W> {
+    fn sent(&mut self, port: PortId, at: Time, sent: &Sent<'_, S>) {
         if self.wants(port) {
             self.see(at, Direction::Outbound, sent.frame, sent.control);
             if let Some(seen) = self.seen.last_mut() {
@@ -155,24 +151,24 @@ impl<W: Write> Observer<FlowSchemes> for PortCapture<W> {
         }
     }
 
-    fn received(&mut self, port: PortId, at: Time, received: &Received<'_, FlowSchemes>) {
+    fn received(&mut self, port: PortId, at: Time, received: &Received<'_, S>) {
         if self.wants(port) {
             self.see(at, Direction::Inbound, received.frame, received.control);
         }
     }
 }
 
-impl<W: Write + Send> FlowObserver for PortCapture<W> {
+impl<X: Scheme, W: Write + Send> FlowObserver<X> for PortCapture<W> {
     /// Writes what the event has shown; only now are its packets at hand.
     #[inline]
-    fn after_event(network: &mut FlowNetwork<Self>) {
+    fn after_event(network: &mut FlowNetwork<Self, X>) {
         if !network.observer.seen.is_empty() {
             write_seen(network);
         }
     }
 }
 
-fn write_seen<W: Write + Send>(network: &mut FlowNetwork<PortCapture<W>>) {
+fn write_seen<X: Scheme, W: Write + Send>(network: &mut FlowNetwork<PortCapture<W>, X>) {
     let hosts = &network.hosts;
     let PortCapture { writer, file_port, port, seen, frame: buffer, error, .. } = &mut network.observer;
     for Seen { at, direction, corrupted, what } in seen.drain(..) {
@@ -181,7 +177,7 @@ fn write_seen<W: Write + Send>(network: &mut FlowNetwork<PortCapture<W>>) {
                 *buffer = head;
                 (bytes, comment)
             }
-            What::Frame(frame, header) => {
+            What::Frame(frame, comment) => {
                 let (packet, flow) = hosts.packet(&frame);
                 let addresses = Addresses { flow, from_source: End(frame.flow.0).is_sending() };
                 let bytes = match packet {
@@ -191,7 +187,7 @@ fn write_seen<W: Write + Send>(network: &mut FlowNetwork<PortCapture<W>>) {
                         u32::from(frame.bytes) - FCS_BYTES
                     }
                 };
-                (bytes, described(frame, header, packet.is_some()))
+                (bytes, described(comment, packet.is_some()))
             }
         };
         if corrupted {
@@ -214,9 +210,8 @@ fn write_seen<W: Write + Send>(network: &mut FlowNetwork<PortCapture<W>>) {
     }
 }
 
-/// What the link's scheme adds to a frame, in words.
-fn described(frame: Frame, header: Option<FlowHeader>, is_known: bool) -> String {
-    let mut comment = header.map_or_else(String::new, |header| FlowSchemes::show_header(&header, &frame));
+/// What the link's scheme says of a frame, and whether its packet is known.
+fn described(mut comment: String, is_known: bool) -> String {
     if !is_known {
         comment.push_str(" (the packet has been handled already)");
     }

@@ -39,7 +39,7 @@ pub use rdma::{RdmaMechanisms, RdmaSetup};
 pub use rdma_check::{Check, CheckCase, check_cases};
 pub use report::{Affected, FlowsReport};
 pub(crate) use run::build_flow;
-pub use run::{run, run_captured, run_with_records};
+pub use run::{run, run_captured, run_other, run_with_records};
 pub use schemes::{FlowSchemeConfig, FlowSchemes, Recovery, SchemeKind};
 pub use setup::FlowSetup;
 pub use spreading::{PlacementKind, Spreading, SpreadingReport, SpreadingSetup};

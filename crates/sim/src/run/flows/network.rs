@@ -5,36 +5,44 @@ use super::schemes::{FlowSchemeConfig, FlowSchemes, Recovery};
 use crate::host::TransportHosts;
 use crate::link::LinkConfig;
 use crate::link::config::ParameterError;
+use crate::link::scheme::{Absent, Scheme};
 use crate::network::{Network, NoObserver, Observer, Plan, PortId, Side};
 use linkmend_protocol::schedule::QueueLimits;
 use linkmend_topology::LinkId;
 
-/// The network of a run with flows, and what observes it.
-pub type FlowNetwork<O = NoObserver> = Network<O, FlowSchemes, TransportHosts>;
+/// The network of a run with flows, and what observes it. `X` is a scheme of another crate, if the run has one.
+pub type FlowNetwork<O = NoObserver, X = Absent> = Network<O, FlowSchemes<X>, TransportHosts>;
 
 /// An observer of a run with flows. The network reports to it what happens on links; for anything else, it may look at
 /// the network after each event.
-pub trait FlowObserver: Observer<FlowSchemes> + Send + Sized {
+pub trait FlowObserver<X: Scheme = Absent>: Observer<FlowSchemes<X>> + Send + Sized {
     /// Looks at the network.
-    fn after_event(network: &mut FlowNetwork<Self>) {
+    fn after_event(network: &mut FlowNetwork<Self, X>) {
         let _ = network;
     }
 }
 
-impl FlowObserver for NoObserver {}
+impl<X: Scheme> FlowObserver<X> for NoObserver {}
 
 impl FlowsConfig {
-    /// The network's nodes and links.
-    pub(super) fn plan(&self) -> Result<Plan<FlowSchemes>, ParameterError> {
-        self.plan_with(|_| ())
+    /// The network's nodes and links. If there is a scheme of another crate, it recovers on the links that corrupt.
+    pub(super) fn plan<X: Scheme>(
+        &self,
+        other: Option<&[X::Config; 2]>,
+    ) -> Result<Plan<FlowSchemes<X>>, ParameterError> {
+        self.plan_with(other, |_| ())
     }
 
     /// The same, with link ends that protect nothing until they are told to.
     pub(crate) fn plan_dormant(&self) -> Result<Plan<FlowSchemes>, ParameterError> {
-        self.plan_with(FlowSchemeConfig::begin_dormant)
+        self.plan_with(None, FlowSchemeConfig::begin_dormant)
     }
 
-    fn plan_with(&self, change: impl Fn(&mut FlowSchemeConfig)) -> Result<Plan<FlowSchemes>, ParameterError> {
+    fn plan_with<X: Scheme>(
+        &self,
+        other: Option<&[X::Config; 2]>,
+        change: impl Fn(&mut FlowSchemeConfig<X::Config>),
+    ) -> Result<Plan<FlowSchemes<X>>, ParameterError> {
         let mut plan = Plan::with_nodes(&self.graph, self.balance);
         let mut link = self.link.clone();
         if self.both_directions {
@@ -53,7 +61,10 @@ impl FlowsConfig {
             let link = if is_corrupting { &link } else { &clean }.clone().over(edge.cable)?;
             link.validate()?;
             let recovery = if is_corrupting { self.recovery } else { Recovery::Described };
-            let mut ports = recovery.ports(&mut plan, &link);
+            let mut ports = match other {
+                Some(other) if is_corrupting => link.ports_with(other.clone().map(FlowSchemeConfig::Other)),
+                _ => recovery.ports(&mut plan, &link),
+            };
             if self.both_directions {
                 let [sender, receiver] = &mut ports;
                 receiver.scheme.protect_like(&sender.scheme);

@@ -11,6 +11,7 @@ use super::schemes::FlowSchemes;
 use crate::corruption::Corruption;
 use crate::host::TimeoutCounts;
 use crate::link::config::{ParameterError, check};
+use crate::link::scheme::Absent;
 use crate::network::{Observer, OnWire, PortId, Sent};
 use crate::time::Time;
 use linkmend_experiment::run_each;
@@ -81,7 +82,7 @@ pub fn rare_timeouts(
     let ports: Vec<PortId> = config.corrupting.iter().flat_map(|link| PortId::both(*link)).collect();
     let sampled = Sampled { loss, path: Path { links: 1, corrupting: 1.0, bit_error_rate }, ports };
     let outcomes = run_each(config.parts(), threads, stop, done, |part| {
-        let (outcome, watch) = run_part(config, part as u64, stop, Watch::new(&sampled))?;
+        let (outcome, watch) = run_part::<_, Absent>(config, None, part as u64, stop, Watch::new(&sampled))?;
         Ok::<_, ParameterError>(outcome.map(|_| watch))
     });
     let Some(outcomes) = outcomes else { return Ok(None) };

@@ -6,7 +6,7 @@ use super::network::{FlowNetwork, FlowObserver};
 use super::spreading::SpreadingReport;
 use super::statistics::Summary;
 use crate::host::{FlowRecord, Group, TimeoutCounts};
-use crate::link::scheme::Scheme;
+use crate::link::scheme::{Account, Scheme};
 use crate::measure::Histogram;
 use crate::network::{FailoverStats, PortId};
 use crate::time::Time;
@@ -36,7 +36,10 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    pub(super) fn measure<O: FlowObserver>(network: &FlowNetwork<O>, elapsed: Time) -> Totals {
+    pub(super) fn measure<O: FlowObserver<X>, X: Scheme>(
+        network: &FlowNetwork<O, X>,
+        elapsed: Time,
+    ) -> Totals {
         let mut totals = Totals {
             elapsed_s: elapsed.as_secs(),
             events: network.events(),
@@ -54,7 +57,7 @@ impl Totals {
             let (dropped, marked, _) = network.normal_queue(port);
             totals.dropped += dropped;
             totals.marked += marked;
-            totals.given_up += network.scheme(port).given_up();
+            totals.given_up += network.scheme(port).account().map_or(0, Account::given_up);
             if let Some(parallel) = network.parallel_queues(port) {
                 totals.delays_ns.merge(&parallel.delays_ns);
                 totals.spread_s += network.rate(port).time_of(parallel.wire_bytes).as_secs();

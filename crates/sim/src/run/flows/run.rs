@@ -10,6 +10,7 @@ use crate::host::{
     TransportHosts, Trials, Workload,
 };
 use crate::link::config::ParameterError;
+use crate::link::scheme::{Absent, Scheme};
 use crate::network::{NoObserver, OPENING_MAX, Opening, Plan, PortId};
 use crate::random::Random;
 use crate::time::Time;
@@ -48,7 +49,27 @@ pub fn run_with_records(
     stop: &AtomicBool,
     done: &(impl Fn() + Sync),
 ) -> Result<Option<(FlowsReport, Vec<FlowRecord>)>, ParameterError> {
-    run_parts(config, threads, stop, done, |part| Ok(run_part(config, part, stop, NoObserver)?.0))
+    run_parts(config, threads, stop, done, |part| {
+        Ok(run_part::<_, Absent>(config, None, part, stop, NoObserver)?.0)
+    })
+}
+
+/// As [`run`], with a scheme that this crate does not know, instead of what `config` says, on the links that corrupt. Its
+/// ends have these configurations: first that of the port whose frames are corrupted.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_other<X: Scheme<Config: Sync>>(
+    config: &FlowsConfig,
+    schemes: &[X::Config; 2],
+    threads: usize,
+    stop: &AtomicBool,
+    done: &(impl Fn() + Sync),
+) -> Result<Option<FlowsReport>, ParameterError> {
+    let outcome = run_parts(config, threads, stop, done, |part| {
+        Ok(run_part::<_, X>(config, Some(schemes), part, stop, NoObserver)?.0)
+    })?;
+    Ok(outcome.map(|(report, _)| report))
 }
 
 /// As [`run`], and captures what a port of its network sends and receives: of the first part if there are several.
@@ -66,11 +87,11 @@ pub fn run_captured<W: Write + Send>(
     let take = |part: u64| (part == 0).then(|| held(&place).take()).flatten();
     let outcome = run_parts(config, threads, stop, done, |part| match take(part) {
         Some(capture) => {
-            let (outcome, capture) = run_part(config, part, stop, capture)?;
+            let (outcome, capture) = run_part::<_, Absent>(config, None, part, stop, capture)?;
             *held(&place) = Some(capture);
             Ok(outcome)
         }
-        None => Ok(run_part(config, part, stop, NoObserver)?.0),
+        None => Ok(run_part::<_, Absent>(config, None, part, stop, NoObserver)?.0),
     })?;
     let capture = held(&place).take();
     Ok((outcome.map(|(report, _)| report), capture))
@@ -119,14 +140,15 @@ pub(super) struct Outcome {
 }
 
 /// Runs a part; no outcome if it was stopped.
-pub(super) fn run_part<O: FlowObserver>(
+pub(super) fn run_part<O: FlowObserver<X>, X: Scheme>(
     config: &FlowsConfig,
+    other: Option<&[X::Config; 2]>,
     part: u64,
     stop: &AtomicBool,
     observer: O,
 ) -> Result<(Option<Outcome>, O), ParameterError> {
     let seed = linkmend_random::mix(config.seed ^ linkmend_random::mix(part));
-    let mut network = build(config, part, seed, observer)?;
+    let mut network = build_on(config.plan(other)?, config, part, seed, observer)?;
     let wanted = &mut || !stop.load(Ordering::Relaxed);
     match network.open_sessions(wanted) {
         Opening::Open => {}
@@ -146,7 +168,7 @@ pub(super) fn run_part<O: FlowObserver>(
         Demand::Load { extent: Extent::Duration(duration), .. } => began + *duration + DRAINING_MAX,
         Demand::Endless { duration } => began + *duration,
     };
-    let goes_on = |network: &mut FlowNetwork<O>| {
+    let goes_on = |network: &mut FlowNetwork<O, X>| {
         O::after_event(network);
         !network.hosts.is_finished()
     };
@@ -180,15 +202,6 @@ fn rounds(mut records: Vec<FlowRecord>) -> Vec<FlowRecord> {
     records.chunks(2).filter_map(round).collect()
 }
 
-fn build<O: FlowObserver>(
-    config: &FlowsConfig,
-    part: u64,
-    seed: u64,
-    observer: O,
-) -> Result<FlowNetwork<O>, ParameterError> {
-    build_on(config.plan()?, config, part, seed, observer)
-}
-
 /// The network of a run of one part on a plan of its network.
 pub(crate) fn build_flow<O: FlowObserver>(
     plan: Plan<FlowSchemes>,
@@ -198,13 +211,13 @@ pub(crate) fn build_flow<O: FlowObserver>(
     build_on(plan, config, 0, config.seed, observer)
 }
 
-fn build_on<O: FlowObserver>(
-    plan: Plan<FlowSchemes>,
+fn build_on<O: FlowObserver<X>, X: Scheme>(
+    plan: Plan<FlowSchemes<X>>,
     config: &FlowsConfig,
     part: u64,
     seed: u64,
     observer: O,
-) -> Result<FlowNetwork<O>, ParameterError> {
+) -> Result<FlowNetwork<O, X>, ParameterError> {
     let hosts: Vec<_> = config
         .graph
         .hosts()

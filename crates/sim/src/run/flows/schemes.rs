@@ -1,9 +1,11 @@
 //! The schemes that the corrupting links of a run with flows may have. Besides its own file, a scheme of such a run is named
-//! only here: by the name under which it is asked for, with what it means for a link, and in the set of types.
+//! only here: in the set of types, as a [`SchemeKind`] with the name under which it is asked for, and where
+//! [`SchemeKind::configs`] says what the ends of a link have. One of another crate is named nowhere but in its run
+//! ([`run_other`](super::run_other)).
 
 use super::parameters::unknown;
 use crate::link::config::ParameterError;
-use crate::link::scheme::{AnyConfig, LinkGuardian, Unprotected, Wharf, WharfConfig};
+use crate::link::scheme::{AnyConfig, LinkGuardian, Scheme, Unprotected, Wharf, WharfConfig};
 use crate::link::{LinkConfig, PortConfig};
 use crate::network::Plan;
 use crate::time::{Rate, Time};
@@ -20,9 +22,9 @@ crate::schemes! {
     }
 }
 
-impl FlowSchemeConfig {
+impl<P> FlowSchemeConfig<P> {
     /// Protects what its end sends as the other end does.
-    pub(super) fn protect_like(&mut self, other: &FlowSchemeConfig) {
+    pub(super) fn protect_like(&mut self, other: &FlowSchemeConfig<P>) {
         if let (FlowSchemeConfig::LinkGuardian(own), FlowSchemeConfig::LinkGuardian(other)) = (self, other) {
             own.protect = other.protect;
         }
@@ -36,7 +38,7 @@ impl FlowSchemeConfig {
     }
 }
 
-impl FlowSchemes {
+impl<X> FlowSchemes<X> {
     /// Begins to protect, if that was left to the run.
     pub(crate) fn protect(&mut self, now: Time) {
         if let FlowSchemes::LinkGuardian(scheme) = self {
@@ -48,7 +50,7 @@ impl FlowSchemes {
     pub(crate) fn is_protecting(&self) -> bool {
         match self {
             FlowSchemes::LinkGuardian(scheme) => scheme.link_end().status().transmit == TransmitState::Active,
-            FlowSchemes::Unprotected(_) | FlowSchemes::Wharf(_) => false,
+            _ => false,
         }
     }
 }
@@ -64,17 +66,40 @@ pub enum SchemeKind {
 }
 
 impl SchemeKind {
+    /// Their names on the command line.
+    const NAMED: [(SchemeKind, &str); 4] = [
+        (SchemeKind::None, "none"),
+        (SchemeKind::Ordered, "ordered"),
+        (SchemeKind::NonBlocking, "non-blocking"),
+        (SchemeKind::Wharf, "wharf"),
+    ];
+
     /// All of them.
-    pub const ALL: [SchemeKind; 4] =
-        [SchemeKind::None, SchemeKind::Ordered, SchemeKind::NonBlocking, SchemeKind::Wharf];
+    pub const ALL: [SchemeKind; Self::NAMED.len()] = {
+        let mut all = [SchemeKind::None; Self::NAMED.len()];
+        let mut at = 0;
+        while at < all.len() {
+            all[at] = Self::NAMED[at].0;
+            assert!(all[at] as usize == at, "they are named in their order");
+            at += 1;
+        }
+        all
+    };
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
+        Self::NAMED[self as usize].1
+    }
+
+    /// What the two ends of a link have that loses this share of frames, if it is neither LinkGuardian nor nothing: first the
+    /// end whose frames are lost.
+    fn configs<P>(self, loss: f64) -> Option<[FlowSchemeConfig<P>; 2]> {
         match self {
-            SchemeKind::None => "none",
-            SchemeKind::Ordered => "ordered",
-            SchemeKind::NonBlocking => "non-blocking",
-            SchemeKind::Wharf => "wharf",
+            SchemeKind::None | SchemeKind::Ordered | SchemeKind::NonBlocking => None,
+            // The data have one direction; in the other one there is nothing to correct.
+            SchemeKind::Wharf => {
+                Some([WharfConfig::published(loss), WharfConfig::OFF].map(FlowSchemeConfig::Wharf))
+            }
         }
     }
 
@@ -86,19 +111,14 @@ impl SchemeKind {
     /// A link of the testbed that loses this share of frames and recovers so.
     pub fn link(self, rate: Rate, loss: f64) -> LinkConfig {
         let link = LinkConfig::paper(rate, loss, self.mode());
-        match self {
-            SchemeKind::None | SchemeKind::Wharf => LinkConfig { protection: None, ..link },
-            SchemeKind::Ordered | SchemeKind::NonBlocking => link,
-        }
+        let has_linkguardian = matches!(self, SchemeKind::Ordered | SchemeKind::NonBlocking);
+        LinkConfig { protection: link.protection.filter(|_| has_linkguardian), ..link }
     }
 
     /// What recovers on that link.
     pub fn recovery(self, loss: f64) -> Recovery {
-        if self == SchemeKind::Wharf {
-            Recovery::Wharf(WharfConfig::published(loss))
-        } else {
-            Recovery::Described
-        }
+        let configs: Option<[FlowSchemeConfig; 2]> = self.configs(loss);
+        configs.map_or(Recovery::Described, |_| Recovery::Scheme { kind: self, loss })
     }
 }
 
@@ -116,33 +136,37 @@ impl FromStr for SchemeKind {
 pub enum Recovery {
     /// What the description of the links says: LinkGuardian or nothing.
     Described,
-    /// Forward error correction.
-    Wharf(WharfConfig),
+    /// A scheme of another kind, for links that lose this share of frames.
+    Scheme { kind: SchemeKind, loss: f64 },
 }
 
 impl Recovery {
     /// The two ports of a link that recovers so.
-    pub(super) fn ports(
+    pub(super) fn ports<X: Scheme>(
         self,
-        plan: &mut Plan<FlowSchemes>,
+        plan: &mut Plan<FlowSchemes<X>>,
         link: &LinkConfig,
-    ) -> [PortConfig<FlowSchemes>; 2] {
-        match self {
-            Recovery::Described => described(plan, link),
-            // The data have one direction; in the other one there is nothing to correct.
-            Recovery::Wharf(wharf) => link.ports_with([wharf, WharfConfig::OFF].map(FlowSchemeConfig::Wharf)),
-        }
+    ) -> [PortConfig<FlowSchemes<X>>; 2] {
+        let configs = match self {
+            Recovery::Described => None,
+            Recovery::Scheme { kind, loss } => kind.configs(loss),
+        };
+        configs.map_or_else(|| described(plan, link), |configs| link.ports_with(configs))
     }
 }
 
 /// The two ports of a link as it is described.
-fn described(plan: &mut Plan<FlowSchemes>, link: &LinkConfig) -> [PortConfig<FlowSchemes>; 2] {
+fn described<X: Scheme>(
+    plan: &mut Plan<FlowSchemes<X>>,
+    link: &LinkConfig,
+) -> [PortConfig<FlowSchemes<X>>; 2] {
     let mut recirculation =
         || if link.recirculates() { plan.recirculation(link.recirculation_port()) } else { 0 };
     let loops = [recirculation(), recirculation()];
     let schemes = link.ports(loops).map(|port| match port.scheme {
         AnyConfig::Unprotected(config) => FlowSchemeConfig::Unprotected(config),
         AnyConfig::LinkGuardian(config) => FlowSchemeConfig::LinkGuardian(config),
+        AnyConfig::Other(none) => match none {},
     });
     link.ports_with(schemes)
 }

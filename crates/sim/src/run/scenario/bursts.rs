@@ -9,8 +9,9 @@ use super::{ParameterError, Progress, Watched, check, check_lasts, check_link, n
 use crate::corruption::Corruption;
 use crate::link::LinkConfig;
 use crate::link::config::Protection;
+use crate::link::scheme::Header;
 use crate::measure::Histogram;
-use crate::network::{Frame, Observer, OnWire, PortId, Scheme, Schemes, Sent, Traffic};
+use crate::network::{Frame, Observer, OnWire, PortId, Sent, Traffic};
 use crate::stress::{Percentiles, percentiles};
 use crate::time::Time;
 use linkmend_quantity::Span;
@@ -202,7 +203,7 @@ struct Tails {
 impl Observer for Tails {
     fn sent(&mut self, port: PortId, at: Time, sent: &Sent<'_>) {
         match sent.frame {
-            OnWire::Protected { header, frame } if port == SENDER && !Schemes::is_copy(header) => {
+            OnWire::Protected { header, frame } if port == SENDER && !header.is_copy() => {
                 if sent.corrupted {
                     self.lost += 1;
                     self.pending.push((frame.id, at));

@@ -6,6 +6,7 @@ mod run;
 mod warnings;
 
 pub use crate::link::config::ParameterError;
+use crate::link::scheme::{Absent, Scheme};
 use crate::network::{NoObserver, Observer};
 use crate::time::Time;
 pub use config::StressConfig;
@@ -21,7 +22,20 @@ pub fn run(
     config: &StressConfig,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<StressReport, ParameterError> {
-    run::run(config, NoObserver, None, progress).map(|(report, ..)| report)
+    run::run::<_, Absent>(config, None, NoObserver, None, progress).map(|(report, ..)| report)
+}
+
+/// The same with a scheme that this crate does not know, instead of what `config` says. Its ends have these configurations:
+/// first that of the sender.
+///
+/// # Errors
+/// See [`run`].
+pub fn run_other<X: Scheme>(
+    config: &StressConfig,
+    schemes: &[X::Config; 2],
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<StressReport, ParameterError> {
+    run::run::<_, X>(config, Some(schemes), NoObserver, None, progress).map(|(report, ..)| report)
 }
 
 /// The same, watched by `observer`; returns it as well. Fast-forward shows it nothing of what it skips.
@@ -33,7 +47,8 @@ pub fn run_observed<O: Observer>(
     observer: O,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(StressReport, O), ParameterError> {
-    run::run(config, observer, None, progress).map(|(report, observer, _)| (report, observer))
+    run::run::<_, Absent>(config, None, observer, None, progress)
+        .map(|(report, observer, _)| (report, observer))
 }
 
 /// The same with the levels of both buffers over time, in steps of `step` at first: they double as often as is needed to
@@ -48,5 +63,5 @@ pub fn run_with_series<O: Observer>(
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(StressReport, O, Option<BufferSeries>), ParameterError> {
     let config = StressConfig { full: true, ..config.clone() };
-    run::run(&config, observer, Some(step), progress)
+    run::run::<_, Absent>(&config, None, observer, Some(step), progress)
 }

@@ -4,6 +4,7 @@ use super::config::StressConfig;
 use super::report::{BufferSeries, Percentiles, Quartiles, StressReport, Undelivered};
 use crate::corruption::Corruption;
 use crate::link::config::ParameterError;
+use crate::link::scheme::{Account, AnyConfig, Scheme, Schemes};
 use crate::measure::{GivenUp, Histogram, Levels, LinkMark, LinkMeasures, Measured, TimeSeries};
 use crate::network::{
     Balance, FRAME_BYTES_MIN, LinkId, Moment, Network, OPENING_MAX, Observer, Opening, Plan, PortId, Side,
@@ -28,15 +29,19 @@ const SERIES_SAMPLES_MAX: usize = 100_000;
 /// Frames between two checks whether the link is steady again.
 const LOOK_FRAMES: u64 = 8;
 
+/// The network of a stress run. `X` is a scheme of another crate, if it has one.
+type StressNetwork<O, X> = Network<Measured<O, Schemes<X>>, Schemes<X>>;
+
 /// See [`super::run`]; with a `series_step`, buffer levels are kept over time.
-pub(super) fn run<O: Observer>(
+pub(super) fn run<O: Observer<Schemes<X>>, X: Scheme>(
     config: &StressConfig,
+    other: Option<&[X::Config; 2]>,
     observer: O,
     series_step: Option<Time>,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(StressReport, O, Option<BufferSeries>), ParameterError> {
     config.validate()?;
-    let mut network = build(config, observer)?;
+    let mut network = build(config, other, observer)?;
     let mut ended_early = match network.open_sessions(&mut || progress(0)) {
         Opening::Open => false,
         Opening::Unwanted => true,
@@ -94,9 +99,9 @@ impl Pace {
     }
 
     /// `false` to end the run.
-    fn act<O: Observer>(
+    fn act<O: Observer<Schemes<X>>, X: Scheme>(
         &mut self,
-        network: &mut Network<Measured<O>>,
+        network: &mut StressNetwork<O, X>,
         progress: &mut dyn FnMut(u64) -> bool,
     ) -> bool {
         let produced = network.produced(SENDER);
@@ -121,7 +126,11 @@ impl Pace {
 
     /// Compares this moment with the one a cycle ago, and skips what will repeat. Where a cycle can be halved, there
     /// are two checks in each: the sooner a steady state is noticed, the less of it is simulated.
-    fn check_state<O: Observer>(&mut self, network: &mut Network<Measured<O>>, cycle: u64) {
+    fn check_state<O: Observer<Schemes<X>>, X: Scheme>(
+        &mut self,
+        network: &mut StressNetwork<O, X>,
+        cycle: u64,
+    ) {
         let produced = network.produced(SENDER);
         let Some(now) = network.moment() else {
             self.before.clear();
@@ -143,14 +152,22 @@ impl Pace {
     }
 }
 
-fn build<O: Observer>(config: &StressConfig, watch: O) -> Result<Network<Measured<O>>, ParameterError> {
+fn build<O: Observer<Schemes<X>>, X: Scheme>(
+    config: &StressConfig,
+    other: Option<&[X::Config; 2]>,
+    watch: O,
+) -> Result<StressNetwork<O, X>, ParameterError> {
     let mode = config.link.protection.map_or(linkmend_protocol::Mode::Ordered, |protection| protection.mode);
     let mut plan = Plan::new();
     let switches = [plan.switch(Balance::Static), plan.switch(Balance::Static)];
     if config.link.recirculates() {
         LOOPS.iter().for_each(|_| _ = plan.recirculation(config.link.recirculation_port()));
     }
-    let [mut sender, receiver] = config.link.ports(LOOPS);
+    let schemes = match other {
+        Some(other) => other.clone().map(AnyConfig::Other),
+        None => config.link.schemes(LOOPS),
+    };
+    let [mut sender, receiver] = config.link.ports_with(schemes);
     sender.copy_corruption = config.copy_loss.map(Corruption::iid);
     let link = plan.link(switches, [sender, receiver]);
     let bytes = config.link.frame_bytes as u16;
@@ -163,7 +180,11 @@ fn build<O: Observer>(config: &StressConfig, watch: O) -> Result<Network<Measure
     plan.build(config.seed, Measured { links, watch }).map_err(ParameterError::from)
 }
 
-fn measure<O: Observer>(config: &StressConfig, network: &Network<Measured<O>>, began: Time) -> StressReport {
+fn measure<O: Observer<Schemes<X>>, X: Scheme>(
+    config: &StressConfig,
+    network: &StressNetwork<O, X>,
+    began: Time,
+) -> StressReport {
     let links = &network.observer.links;
     let sent = network.produced(SENDER);
     let (lost, runs) = links.losses(SENDER);
@@ -172,8 +193,8 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<Measured<O>>, b
     let rate = |count: u64| if sent == 0 { 0.0 } else { count as f64 / sent as f64 };
     let sender = network.link_end(SENDER).map(|end| end.stats()).unwrap_or_default();
     let receiver = network.link_end(RECEIVER).map(|end| end.stats()).unwrap_or_default();
-    let copies = config.link.copies().unwrap_or(0);
     let undelivered = sent - delivered.frames.min(sent);
+    let copies = copies(config, network);
     let (frames_weighted, weight) = weighted(config, links, undelivered, copies);
     let bits_per_ps =
         if elapsed == Time::ZERO { 0.0 } else { delivered.bytes as f64 * 8.0 / elapsed.0 as f64 };
@@ -209,11 +230,7 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<Measured<O>>, b
         pauses: receiver.pauses_sent,
         paused_ns: sender.paused_ticks as f64 / 1e3,
         retransmission_delay_ns: percentiles(links.retransmission_delay(SENDER)),
-        retransmission_delays: links
-            .retransmission_delay(SENDER)
-            .iter()
-            .map(|(delay, count)| (delay as f64 / 1e3, count))
-            .collect(),
+        retransmission_delays: distribution_ns(links.retransmission_delay(SENDER)),
         resume_flight_max_ns: links.resume_flight_max(SENDER).as_nanos(),
         tx_recirculation_pct: share(passes(LOOPS[0])),
         rx_recirculation_pct: share(passes(LOOPS[1])),
@@ -232,6 +249,14 @@ fn measure<O: Observer>(config: &StressConfig, network: &Network<Measured<O>>, b
     }
 }
 
+/// Copies of a lost frame.
+fn copies<O: Observer<Schemes<X>>, X: Scheme>(config: &StressConfig, network: &StressNetwork<O, X>) -> u8 {
+    match network.scheme(SENDER) {
+        Schemes::Other(scheme) => scheme.account().map_or(0, Account::copies),
+        _ => config.link.copies().unwrap_or(0),
+    }
+}
+
 /// How busy so many passes keep a recirculation port.
 fn busy_pct(config: &StressConfig, passes: f64, elapsed: Time) -> f64 {
     let circling = u64::from(config.link.frame_bytes + config.link.header_bytes()) + WIRE_OVERHEAD_BYTES;
@@ -242,12 +267,17 @@ fn busy_pct(config: &StressConfig, passes: f64, elapsed: Time) -> f64 {
 }
 
 /// Divides undelivered frames by cause. Frames that were given up are divided by what the link did to their copies.
-fn why_undelivered<O: Observer>(
+fn why_undelivered<O: Observer<Schemes<X>>, X: Scheme>(
     config: &StressConfig,
-    network: &Network<Measured<O>>,
+    network: &StressNetwork<O, X>,
     undelivered: u64,
 ) -> Undelivered {
     let links = &network.observer.links;
+    if let Schemes::Other(_) = network.scheme(SENDER) {
+        let copies_corrupted = links.all_copies_lost(SENDER).min(undelivered);
+        let other = undelivered - copies_corrupted;
+        return Undelivered { copies_corrupted, other, ..Undelivered::default() };
+    }
     if config.link.protection.is_none() {
         let unprotected = links.losses(SENDER).0.min(undelivered);
         return Undelivered { unprotected, other: undelivered - unprotected, ..Undelivered::default() };
@@ -264,7 +294,12 @@ fn why_undelivered<O: Observer>(
 /// How many undelivered frames are weighted, and with which weight. With importance sampling, a frame that lost all its
 /// copies counts as often as that would have happened with copies that are corrupted like other frames; a frame that
 /// was lost otherwise counts once.
-fn weighted(config: &StressConfig, links: &LinkMeasures, undelivered: u64, copies: u8) -> (u64, f64) {
+fn weighted<S: Scheme>(
+    config: &StressConfig,
+    links: &LinkMeasures<S>,
+    undelivered: u64,
+    copies: u8,
+) -> (u64, f64) {
     let Some(copy_loss) = config.copy_loss else { return (0, 1.0) };
     let ratio = config.link.corruption.frame_loss(config.link.frame_bytes) / copy_loss;
     let weight = effective_loss(ratio, copies.saturating_sub(1));
@@ -279,6 +314,11 @@ pub(crate) fn quartiles(levels: &Levels) -> Quartiles {
 fn shares(levels: &Levels) -> Vec<(u64, f64)> {
     let total: u64 = levels.iter().map(|(_, time)| time).sum();
     levels.iter().map(|(bytes, time)| (bytes, time as f64 / total as f64)).collect()
+}
+
+/// How often each delay occurred.
+fn distribution_ns(delays: &Histogram) -> Vec<(f64, u64)> {
+    delays.iter().map(|(delay, count)| (delay as f64 / 1e3, count)).collect()
 }
 
 pub(crate) fn percentiles(delays: &Histogram) -> Percentiles {

@@ -5,8 +5,8 @@ use super::course::{Course, Ended};
 use super::observer::LinkWatch;
 use super::report::{Level, Sample, TimelineReport};
 use super::speed::effective_link_speed;
-use crate::link::Scheme;
 use crate::link::config::ParameterError;
+use crate::link::scheme::{Account, Scheme};
 use crate::measure::TimeSeries;
 use crate::run::flows::{FlowNetwork, FlowObserver, build_flow};
 use crate::time::Time;
@@ -121,7 +121,7 @@ impl Counters {
             timeouts,
             corrupted: network.corrupted_frames(port),
             copies: watch.copies,
-            overflows: network.scheme(port.peer()).overflows(),
+            overflows: network.scheme(port.peer()).account().map_or(0, Account::overflows),
             dropped,
             marked,
             pauses: watch.pauses,

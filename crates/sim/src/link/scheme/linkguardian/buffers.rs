@@ -2,8 +2,9 @@
 
 use super::LinkGuardian;
 use crate::link::frame::Frame;
-use crate::link::scheme::{Buffer, Round, SchemeContext};
-use linkmend_protocol::FrameHandle;
+use crate::link::scheme::{Buffer, Loops, Round, SchemeContext};
+use crate::time::Time;
+use linkmend_protocol::{DataHeader, FrameHandle, Transmit};
 
 /// With less room than this, the Tx buffer may have kept a frame waiting: more than two of the longest frames.
 const NEARLY_FULL_BYTES: u64 = 20_000;
@@ -90,5 +91,40 @@ impl LinkGuardian {
         self.rx_bytes -= u64::from(frame.bytes);
         context.rx_level(self.rx_bytes);
         Round::Delivers { frame, more: self.rx.used() == 0, urgent }
+    }
+}
+
+impl Loops<DataHeader> for LinkGuardian {
+    #[inline(always)]
+    fn poll_retransmission_of(&mut self, slot: u32) -> Option<(DataHeader, Frame)> {
+        let held = *self.tx.at(slot);
+        if held.released {
+            return None;
+        }
+        match self.end.poll_retransmission_of(FrameHandle(slot))? {
+            Transmit::Retransmission { header, .. } => {
+                self.copied = true;
+                Some((header, held.frame))
+            }
+            Transmit::Control(_) => None,
+        }
+    }
+
+    #[inline(always)]
+    fn handle_round<C: SchemeContext>(&mut self, context: &mut C, buffer: Buffer, slot: u32) -> Round {
+        match buffer {
+            Buffer::Tx => self.tx_round(context, slot),
+            Buffer::Rx => self.rx_round(context, slot),
+        }
+    }
+
+    fn keeps_circulating(&mut self, now: Time, buffer: Buffer, slot: u32) -> bool {
+        match buffer {
+            Buffer::Tx => {
+                let due = self.end.next_timeout();
+                !self.tx.get(slot).released && due.is_none_or(|at| at.0 > now.0)
+            }
+            Buffer::Rx => self.end.next_delivery() != Some(FrameHandle(slot)),
+        }
     }
 }

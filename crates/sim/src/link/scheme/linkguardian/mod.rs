@@ -4,21 +4,20 @@
 //! the others: where buffers recirculate, a copy or a buffered frame is available only when its loop brings it back.
 
 mod buffers;
+mod control;
 mod steady;
 
 use super::context::OUT_OF_REACH;
-use super::{
-    Buffer, ControlPlace, Cycles, Idle, PortSeed, Reception, Round, Scheme, SchemeContext, Shown, Urgent,
-};
-use crate::link::frame::{COMPACT_HEADER_BYTES, FCS_BYTES, Frame};
+use super::{Account, Buffer, ControlFrames, FastForward, Loops, PortSeed, Reception, Scheme, SchemeContext};
+use crate::link::frame::{COMPACT_HEADER_BYTES, Frame};
 use crate::link::slots::Slots;
 use crate::random::Random;
 use crate::time::Time;
 use buffers::TxFrame;
-use linkmend_protocol::wire::{CONTROL_FRAME_MAX, HEADER_GROWTH_MAX, emit_control};
+use linkmend_protocol::wire::HEADER_GROWTH_MAX;
 use linkmend_protocol::{
     Admission, Config, ConfigError, Control, Copies, DataHeader, Format, FrameHandle, Instant, LinkEnd, Mode,
-    PiggybackAck, Priority, Protection, SEQUENCE_SPACE, SequenceNumber, Ticks, Transmit, TransmitState,
+    Protection, SEQUENCE_SPACE, SequenceNumber, Transmit,
 };
 
 /// Configuration of a link end.
@@ -89,6 +88,13 @@ impl LinkGuardian {
     fn schedule_housekeeping<C: SchemeContext>(&self, context: &mut C) {
         if let Some(interval) = self.housekeeping {
             context.wake_at(context.now() + interval);
+        }
+    }
+
+    /// Sets the timer for the next timeout.
+    fn set_timer<C: SchemeContext>(&self, context: &mut C) {
+        if let Some(at) = self.next_timeout() {
+            context.wake_at(at.max(context.now()));
         }
     }
 
@@ -183,13 +189,6 @@ impl Scheme for LinkGuardian {
         header
     }
 
-    fn send_plain<C: SchemeContext>(&mut self, context: &mut C, frame: &Frame) {
-        self.schedule_housekeeping(context);
-        // This only counts the frame.
-        self.end.send(Instant(context.now().0), frame.mode, FrameHandle::default(), u32::from(frame.bytes));
-        self.arm_dummy(&mut context.reborrow());
-    }
-
     #[inline(always)]
     fn handle_data<C: SchemeContext>(
         &mut self,
@@ -223,49 +222,6 @@ impl Scheme for LinkGuardian {
         reception
     }
 
-    #[inline(always)]
-    fn handle_ack<C: SchemeContext>(&mut self, context: &mut C, next: SequenceNumber) {
-        // Its lane is the one in use: the authors' header names none.
-        self.end.handle_ack(Instant(context.now().0), PiggybackAck { mode: Mode::Ordered, next });
-        self.release(context);
-    }
-
-    #[inline(never)]
-    fn handle_control<C: SchemeContext>(&mut self, context: &mut C, control: &Control) {
-        self.end.handle_control(Instant(context.now().0), control);
-        let paused = self.end.is_paused();
-        if self.paused != paused {
-            self.paused = paused;
-            context.pause_obeyed(paused);
-        }
-        context.request_service();
-        self.release(context);
-    }
-
-    #[inline(always)]
-    fn poll_urgent<C: SchemeContext>(
-        &mut self,
-        context: &mut C,
-        store: impl FnOnce(Control) -> ControlPlace,
-    ) -> Option<Urgent> {
-        let now = context.now();
-        let control = self.end.poll_urgent(Instant(now.0))?;
-        let (mut ready_at, mut overtakes) = (now, false);
-        if let Control::Feedback(feedback) = &control {
-            let paused = feedback.lanes[Mode::Ordered].paused;
-            if paused != self.told_paused {
-                self.told_paused = paused;
-                overtakes = true;
-                context.pause_decided(paused);
-                // Pause and resume are made from timer packets (section 3.5).
-                if let Some(ticks) = now.0.checked_next_multiple_of(self.timer_interval.0.max(1)) {
-                    ready_at = Time(ticks);
-                }
-            }
-        }
-        Some(Urgent { place: store(control), ready_at, overtakes })
-    }
-
     fn poll_retransmission(&mut self) -> Option<(DataHeader, Frame)> {
         if self.recirculation.is_some() {
             return None;
@@ -275,39 +231,6 @@ impl Scheme for LinkGuardian {
                 Some((header, self.tx.at(slot).frame))
             }
             Transmit::Control(_) => None,
-        }
-    }
-
-    #[inline(always)]
-    fn poll_retransmission_of(&mut self, slot: u32) -> Option<(DataHeader, Frame)> {
-        let held = *self.tx.at(slot);
-        if held.released {
-            return None;
-        }
-        match self.end.poll_retransmission_of(FrameHandle(slot))? {
-            Transmit::Retransmission { header, .. } => {
-                self.copied = true;
-                Some((header, held.frame))
-            }
-            Transmit::Control(_) => None,
-        }
-    }
-
-    #[inline(always)]
-    fn poll_ack(&mut self, now: Time) -> Option<SequenceNumber> {
-        self.end.poll_compact_ack(Instant(now.0))
-    }
-
-    #[inline(always)]
-    fn poll_idle(
-        &mut self,
-        now: Time,
-        store: impl FnOnce(Control) -> ControlPlace,
-    ) -> Option<Idle<SequenceNumber>> {
-        match self.end.poll_transmit(Instant(now.0), Priority::Low)? {
-            Transmit::Control(Control::CompactAck { next }) => Some(Idle::Ack(next)),
-            Transmit::Control(control) => Some(Idle::Control(store(control))),
-            Transmit::Retransmission { .. } => None,
         }
     }
 
@@ -334,55 +257,37 @@ impl Scheme for LinkGuardian {
     }
 
     /// The receiver gives up missing frames with the timer packet after `ackNoTimeout`.
-    fn set_timer<C: SchemeContext>(&mut self, context: &mut C) {
-        let Some(at) = self.end.next_recovery_timeout() else { return };
-        let at = Time(at.0.next_multiple_of(self.timer_interval.0.max(1)));
-        context.wake_at(at.max(context.now()));
-    }
-
-    #[inline(always)]
-    fn handle_round<C: SchemeContext>(&mut self, context: &mut C, buffer: Buffer, slot: u32) -> Round {
-        match buffer {
-            Buffer::Tx => self.tx_round(context, slot),
-            Buffer::Rx => self.rx_round(context, slot),
-        }
-    }
-
-    fn keeps_circulating(&self, now: Time, buffer: Buffer, slot: u32) -> bool {
-        match buffer {
-            Buffer::Tx => {
-                let due = self.end.next_timeout();
-                !self.tx.get(slot).released && due.is_none_or(|at| at.0 > now.0)
-            }
-            Buffer::Rx => self.end.next_delivery() != Some(FrameHandle(slot)),
-        }
-    }
-
-    #[inline(always)]
-    fn fills_idle_slots(&self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn has_more(&self) -> bool {
-        self.end.outstanding() > 0 || self.end.owes_ack()
-    }
-
-    fn idle_until(&self, now: Time) -> Option<Time> {
-        let steady = || self.end.steady_state(Instant(now.0), Ticks(OUT_OF_REACH)).is_some();
-        let waits = self.is_opening() || self.has_more() || !steady();
-        waits.then(|| self.end.next_timeout()).flatten().map(|at| Time(at.0))
-    }
-
-    fn is_opening(&self) -> bool {
-        let status = self.end.status();
-        status.protection_requested && status.transmit != TransmitState::Active
+    fn next_timeout(&self) -> Option<Time> {
+        let at = self.end.next_recovery_timeout()?;
+        Some(Time(at.0.next_multiple_of(self.timer_interval.0.max(1))))
     }
 
     fn is_drained(&self) -> bool {
         self.rx.used() == 0 && self.end.outstanding() == 0 && self.end.missing() == 0
     }
 
+    #[inline(always)]
+    fn control_frames(&mut self) -> Option<&mut impl ControlFrames<SequenceNumber, Control>> {
+        Some(self)
+    }
+
+    #[inline(always)]
+    fn loops(&mut self) -> Option<&mut impl Loops<DataHeader>> {
+        Some(self)
+    }
+
+    #[inline(always)]
+    fn fast_forward(&mut self) -> Option<&mut impl FastForward<DataHeader, SequenceNumber>> {
+        Some(self)
+    }
+
+    #[inline(always)]
+    fn account(&self) -> Option<&impl Account<DataHeader>> {
+        Some(self)
+    }
+}
+
+impl Account<DataHeader> for LinkGuardian {
     fn copies(&self) -> u8 {
         self.end.status().copies
     }
@@ -397,82 +302,13 @@ impl Scheme for LinkGuardian {
     }
 
     /// Frames that arrive while the window is full of circling frames find no room, either.
-    fn given_up(&self) -> u64 {
-        let stats = self.end.stats();
-        stats.recovery_timeouts + stats.withdrawn_frames + stats.unrecovered_frames
-    }
-
     fn overflows(&self) -> u64 {
         let stats = self.end.stats();
         stats.rx_buffer_overflows + stats.overflowed_copies + stats.out_of_window_frames
     }
 
-    #[inline(always)]
-    fn is_copy(header: &DataHeader) -> bool {
-        header.retransmitted
-    }
-
-    fn control_bytes(control: &Control) -> u32 {
-        emit_control(control, [0; 6], &mut [0; CONTROL_FRAME_MAX]) as u32 + FCS_BYTES
-    }
-
-    fn show_header(header: &DataHeader, frame: &Frame) -> String {
-        let what = if header.retransmitted { "copy of" } else { "data" };
-        format!("LinkGuardian: {what} {} {}", frame.mode, header.sequence)
-    }
-
-    fn show_ack(next: &SequenceNumber, source: [u8; 6]) -> Shown {
-        Self::show_control(&Control::CompactAck { next: *next }, source)
-    }
-
-    fn show_control(control: &Control, source: [u8; 6]) -> Shown {
-        let mut frame = [0; CONTROL_FRAME_MAX];
-        let bytes = emit_control(control, source, &mut frame);
-        Shown { text: format!("LinkGuardian: {control}"), bytes: Some(frame[..bytes].to_vec()) }
-    }
-
-    fn replenishes(control: &Control) -> bool {
-        matches!(control, Control::CompactAck { .. } | Control::Feedback(_))
-            || LinkGuardian::announces(control)
-    }
-
-    #[inline(always)]
-    fn announces(control: &Control) -> bool {
-        matches!(control, Control::Dummy { .. } | Control::CompactDummy { .. })
-    }
-
-    fn steady_state(&self, now: Time, state: &mut Vec<u64>) -> Option<()> {
-        self.describe(now, state)
-    }
-
-    fn header_state(header: &DataHeader, frame: &Frame, state: &mut Vec<u64>) {
-        let sequence = u64::from(header.sequence.number().wrapping_sub(frame.id as u16));
-        state.extend([sequence, u64::from(header.retransmitted), header.mode as u64]);
-    }
-
-    fn ack_state(next: &SequenceNumber, arriving: u64) -> u64 {
-        u64::from(next.number().wrapping_sub(arriving as u16))
-    }
-
-    fn circling_state(&self, buffer: Buffer, slot: u32, produced: u64, arriving: u64) -> u64 {
-        match buffer {
-            Buffer::Tx => {
-                let held = self.tx.get(slot);
-                held.frame.id.wrapping_sub(produced) << 1 | u64::from(held.released)
-            }
-            Buffer::Rx => self.rx.get(slot).id.wrapping_sub(arriving) << 1,
-        }
-    }
-
-    fn skip(&mut self, cycles: &Cycles) {
-        self.advance(cycles);
-    }
-
-    fn skip_header(header: &mut DataHeader, frames: u64) {
-        header.sequence = header.sequence.plus(frames);
-    }
-
-    fn skip_ack(next: &mut SequenceNumber, frames: u64) {
-        *next = next.plus(frames);
+    fn given_up(&self) -> u64 {
+        let stats = self.end.stats();
+        stats.recovery_timeouts + stats.withdrawn_frames + stats.unrecovered_frames
     }
 }

@@ -1,10 +1,11 @@
 //! The steady state of a link end, for fast-forward.
 
 use super::LinkGuardian;
-use crate::link::scheme::Cycles;
+use crate::link::frame::Frame;
 use crate::link::scheme::context::OUT_OF_REACH;
+use crate::link::scheme::{Buffer, Cycles, FastForward};
 use crate::time::Time;
-use linkmend_protocol::{Instant, Mode, PerMode, Ticks, Undisturbed};
+use linkmend_protocol::{DataHeader, Instant, Mode, PerMode, SequenceNumber, Ticks, Undisturbed};
 
 impl LinkGuardian {
     /// Records what determines the future, relative to the clock; `None` while anything is missing, paused or to be
@@ -41,5 +42,42 @@ impl LinkGuardian {
             received_bytes: cycles.received * u64::from(cycles.received_bytes),
             acks_sent: cycles.acks,
         });
+    }
+}
+
+impl FastForward<DataHeader, SequenceNumber> for LinkGuardian {
+    fn steady_state(&mut self, now: Time, state: &mut Vec<u64>) -> Option<()> {
+        self.describe(now, state)
+    }
+
+    fn header_state(&mut self, header: &DataHeader, frame: &Frame, state: &mut Vec<u64>) {
+        let sequence = u64::from(header.sequence.number().wrapping_sub(frame.id as u16));
+        state.extend([sequence, u64::from(header.retransmitted), header.mode as u64]);
+    }
+
+    fn ack_state(&mut self, next: &SequenceNumber, arriving: u64) -> u64 {
+        u64::from(next.number().wrapping_sub(arriving as u16))
+    }
+
+    fn circling_state(&mut self, buffer: Buffer, slot: u32, produced: u64, arriving: u64) -> u64 {
+        match buffer {
+            Buffer::Tx => {
+                let held = self.tx.get(slot);
+                held.frame.id.wrapping_sub(produced) << 1 | u64::from(held.released)
+            }
+            Buffer::Rx => self.rx.get(slot).id.wrapping_sub(arriving) << 1,
+        }
+    }
+
+    fn skip(&mut self, cycles: &Cycles) {
+        self.advance(cycles);
+    }
+
+    fn skip_header(&mut self, header: &mut DataHeader, frames: u64) {
+        header.sequence = header.sequence.plus(frames);
+    }
+
+    fn skip_ack(&mut self, next: &mut SequenceNumber, frames: u64) {
+        *next = next.plus(frames);
     }
 }

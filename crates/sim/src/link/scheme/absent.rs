@@ -1,0 +1,62 @@
+//! What a scheme lacks.
+
+use super::account::Account;
+use super::context::{Buffer, SchemeContext};
+use super::control_frames::ControlFrames;
+use super::fast_forward::{Cycles, FastForward};
+use super::loops::{Loops, Round};
+use crate::link::frame::Frame;
+use crate::time::Time;
+
+/// The capability of a scheme that lacks it, and the other scheme of a set in a run that names none. There is no value of this
+/// type.
+#[derive(Debug, Clone, Copy)]
+pub enum Absent {}
+
+impl<A, K> ControlFrames<A, K> for Absent {}
+
+impl<H> Loops<H> for Absent {
+    fn poll_retransmission_of(&mut self, _: u32) -> Option<(H, Frame)> {
+        match *self {}
+    }
+
+    fn handle_round<C: SchemeContext>(&mut self, _: &mut C, _: Buffer, _: u32) -> Round {
+        match *self {}
+    }
+
+    fn keeps_circulating(&mut self, _: Time, _: Buffer, _: u32) -> bool {
+        match *self {}
+    }
+}
+
+impl<H, A> FastForward<H, A> for Absent {
+    fn steady_state(&mut self, _: Time, _: &mut Vec<u64>) -> Option<()> {
+        match *self {}
+    }
+
+    fn header_state(&mut self, _: &H, _: &Frame, _: &mut Vec<u64>) {
+        match *self {}
+    }
+
+    fn ack_state(&mut self, _: &A, _: u64) -> u64 {
+        match *self {}
+    }
+
+    fn skip(&mut self, _: &Cycles) {
+        match *self {}
+    }
+
+    fn skip_header(&mut self, _: &mut H, _: u64) {
+        match *self {}
+    }
+
+    fn skip_ack(&mut self, _: &mut A, _: u64) {
+        match *self {}
+    }
+}
+
+impl<H> Account<H> for Absent {
+    fn has_moved_past(&self, _: &H) -> bool {
+        match *self {}
+    }
+}

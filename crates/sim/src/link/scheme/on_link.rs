@@ -1,0 +1,71 @@
+//! What a scheme puts on the wire: headers before frames of the traffic, acknowledgements, and other control frames.
+
+use crate::link::frame::Frame;
+use std::convert::Infallible;
+use std::fmt::Debug;
+
+/// What a capture shows of a control frame.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// What the frame says, in words.
+    pub text: String,
+    /// The frame without its check sequence; `None` if it has no known format.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// The header of a frame of the traffic.
+pub trait Header: Copy + Debug + PartialEq {
+    /// Whether its frame was sent before.
+    fn is_copy(&self) -> bool;
+
+    /// What it says, in words, for captures.
+    fn show(&self, frame: &Frame) -> String {
+        let _ = frame;
+        String::new()
+    }
+}
+
+/// What an end of a link has received, in a frame of the shortest length.
+pub trait Acknowledgement: Copy + Debug + PartialEq {
+    /// It as captures show it, sent from this MAC address.
+    fn show(&self, source: [u8; 6]) -> Shown {
+        let _ = source;
+        Shown::default()
+    }
+}
+
+/// A control frame other than an acknowledgement.
+pub trait ControlFrame: Debug {
+    /// Its length, with its frame check sequence.
+    fn bytes(&self) -> u32;
+
+    /// Whether an idle port repeats it until one is not corrupted.
+    fn replenishes(&self) -> bool {
+        false
+    }
+
+    /// Whether it tells the receiver which frames were sent before it.
+    fn announces(&self) -> bool {
+        false
+    }
+
+    /// It as captures show it, sent from this MAC address.
+    fn show(&self, source: [u8; 6]) -> Shown {
+        let _ = source;
+        Shown::default()
+    }
+}
+
+impl Header for Infallible {
+    fn is_copy(&self) -> bool {
+        match *self {}
+    }
+}
+
+impl Acknowledgement for Infallible {}
+
+impl ControlFrame for Infallible {
+    fn bytes(&self) -> u32 {
+        match *self {}
+    }
+}
