@@ -1,19 +1,31 @@
 //! One end of a flow on a host: a transport protocol's state machine, and when it wants to be called.
 
-use super::clock::{instant, time};
+use super::clock::instant;
 use super::packets::Packet;
 use super::progress::Progress;
+use super::transport::{Effort, TransportEnd};
 use super::writes::Writes;
 use crate::time::Time;
 use linkmend_protocol::Mode;
 use linkmend_transport::tcp;
-use linkmend_transport::tcp::congestion::Phase;
 
-/// The state machine of one end of a flow.
+/// The state machine of one end of a flow. Those of this crate are called without a table of functions.
 #[derive(Debug)]
 pub(crate) enum Machine {
     Tcp(Box<tcp::Connection>),
     Roce(Box<Writes>),
+    Other(Box<dyn TransportEnd>),
+}
+
+/// Calls the state machine, whichever it is. Calls name the trait, because connections have methods with the same names.
+macro_rules! of {
+    ($machine:expr, $end:ident => $call:expr) => {
+        match $machine {
+            Machine::Tcp($end) => $call,
+            Machine::Roce($end) => $call,
+            Machine::Other($end) => $call,
+        }
+    };
 }
 
 /// A timer that expires with a tick.
@@ -48,49 +60,31 @@ impl Endpoint {
         Endpoint { machine, host, mode, is_ready: false, timer_at: Time::NEVER, tick_timer: TickTimer::OFF }
     }
 
+    /// Writes a flow of this many bytes.
+    pub(crate) fn write(&mut self, now: Time, bytes: u64) {
+        of!(&mut self.machine, end => TransportEnd::write(&mut **end, now, bytes));
+    }
+
     /// Handles a packet from the other end, several of them if they were joined. `marked` if a switch has marked one of them.
     pub(crate) fn handle(&mut self, now: Time, packet: &Packet, marked: bool) {
-        match (&mut self.machine, packet) {
-            (Machine::Tcp(connection), Packet::Tcp(segment)) => {
-                let mut segment = *segment;
-                if marked && segment.codepoint != tcp::Codepoint::NotEct {
-                    segment.codepoint = tcp::Codepoint::Ce;
-                }
-                connection.handle_segment(instant(now), &segment);
-            }
-            (Machine::Roce(writes), Packet::Roce(packet)) => {
-                let mut packet = *packet;
-                if marked && packet.codepoint != tcp::Codepoint::NotEct {
-                    packet.codepoint = tcp::Codepoint::Ce;
-                }
-                writes.queue_pair.handle_packet(instant(now), &packet);
-            }
-            // A frame of a flow that has ended, whose number another flow has now.
-            _ => {}
-        }
+        of!(&mut self.machine, end => TransportEnd::handle(&mut **end, now, packet, marked));
     }
 
     /// The next packet for the network; a segment may be as long as segmentation offload allows.
     pub(crate) fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
-        match &mut self.machine {
-            Machine::Tcp(connection) => connection.poll_transmit(instant(now)).map(Packet::Tcp),
-            Machine::Roce(writes) => writes.queue_pair.poll_transmit(instant(now)).map(Packet::Roce),
-        }
+        of!(&mut self.machine, end => TransportEnd::poll_transmit(&mut **end, now))
     }
 
     /// When it is to be called if nothing arrives. `expiry` rounds to a tick, from the moment when a timer is set: one that
     /// is set anew counts from then, however early the host looks at it again.
     pub(crate) fn due(&mut self, expiry: impl FnOnce(Time) -> Time) -> Time {
-        let (asked, paced) = match &self.machine {
-            Machine::Tcp(connection) => (connection.unpaced_timeout(), connection.paced_until()),
-            Machine::Roce(writes) => (writes.queue_pair.next_timeout(), None),
-        };
-        let asked = asked.map_or(Time::NEVER, time);
+        let (asked, paced) = of!(&self.machine, end => (TransportEnd::next_timeout(&**end), TransportEnd::paced_until(&**end)));
+        let asked = asked.unwrap_or(Time::NEVER);
         if self.tick_timer.asked != asked {
             self.tick_timer = TickTimer { asked, expiry: expiry(asked) };
         }
         // A kernel paces by a timer of its own, without ticks.
-        paced.map_or(Time::NEVER, time).min(self.tick_timer.expiry)
+        paced.unwrap_or(Time::NEVER).min(self.tick_timer.expiry)
     }
 
     /// Does what is due.
@@ -98,70 +92,35 @@ impl Endpoint {
         if self.tick_timer.expiry <= now {
             self.tick_timer = TickTimer::OFF;
         }
-        match &mut self.machine {
-            Machine::Tcp(connection) => connection.handle_timeout(instant(now)),
-            Machine::Roce(writes) => writes.queue_pair.handle_timeout(instant(now)),
-        }
+        of!(&mut self.machine, end => TransportEnd::handle_timeout(&mut **end, now));
     }
 
     /// What has happened since the last call.
     pub(crate) fn poll_progress(&mut self) -> Option<Progress> {
-        match &mut self.machine {
-            Machine::Tcp(connection) => loop {
-                match connection.poll_event()? {
-                    tcp::Event::Delivered(bytes) => return Some(Progress::Delivered(bytes)),
-                    tcp::Event::Acknowledged { all: true, .. } => return Some(Progress::Acknowledged),
-                    tcp::Event::Aborted(_) => return Some(Progress::Failed),
-                    _ => {}
-                }
-            },
-            Machine::Roce(writes) => writes.poll_progress(),
-        }
+        of!(&mut self.machine, end => TransportEnd::poll_progress(&mut **end))
     }
 
     /// The state of its connection, if it is one of TCP.
     pub(crate) fn tcp_info(&self, now: Time) -> Option<tcp::Info> {
         match &self.machine {
             Machine::Tcp(connection) => Some(connection.info(instant(now))),
-            Machine::Roce(_) => None,
-        }
-    }
-
-    /// Bytes that it has not sent yet, and whether it recovers from a loss: from one that it has inferred, or from what its
-    /// timer has found.
-    pub(crate) fn pending(&self, now: Time) -> (u64, bool) {
-        match &self.machine {
-            Machine::Tcp(connection) => {
-                let info = connection.info(instant(now));
-                let recovers = matches!(info.phase, Phase::Recovery | Phase::Loss);
-                (info.notsent_bytes, recovers)
-            }
-            Machine::Roce(writes) => (writes.left(), false),
+            Machine::Roce(_) | Machine::Other(_) => None,
         }
     }
 
     /// The queue pair with what is written over it, if it is one.
     pub(crate) fn writes(&mut self) -> Option<&mut Writes> {
         match &mut self.machine {
-            Machine::Tcp(_) => None,
             Machine::Roce(writes) => Some(writes),
+            Machine::Tcp(_) | Machine::Other(_) => None,
         }
     }
 
     /// How many segments or packets it has sent again, and how often its retransmission timer has expired, since that was
     /// last accounted for.
     pub(crate) fn effort(&self, now: Time) -> (u32, u32) {
-        let (retransmissions, timeouts) = match &self.machine {
-            Machine::Tcp(connection) => {
-                let info = connection.info(instant(now));
-                (info.total_retrans, info.timeouts)
-            }
-            Machine::Roce(writes) => {
-                let info = writes.queue_pair.info();
-                let (resent, timeouts) = writes.accounted;
-                (info.requests_resent - resent, info.timeouts - timeouts)
-            }
-        };
+        let Effort { retransmissions, timeouts } =
+            of!(&self.machine, end => TransportEnd::effort(&**end, now));
         (u32::try_from(retransmissions).unwrap_or(u32::MAX), u32::try_from(timeouts).unwrap_or(u32::MAX))
     }
 }

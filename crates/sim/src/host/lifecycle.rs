@@ -18,9 +18,8 @@ impl TransportHosts {
             None => self.connect(now, start, flows),
         };
         let [End(sending), _] = End::of_pair(pair);
-        let rdma = self.config.rdma;
-        if let Some(writes) = self.endpoints[sending as usize].as_mut().and_then(Endpoint::writes) {
-            writes.write(now, start.bytes, rdma.mechanisms.dummies, rdma.dummy_gap);
+        if let Some(endpoint) = &mut self.endpoints[sending as usize] {
+            endpoint.write(now, start.bytes);
         }
         let record = FlowRecord {
             source: start.source,

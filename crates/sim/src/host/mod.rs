@@ -1,7 +1,8 @@
 //! Hosts with transport protocols.
 //!
 //! A [`TransportHosts`] runs all hosts of a network. Its [`Workload`] says which flows begin when. A flow is two ends, each a
-//! state machine of [`linkmend_transport`]; the numbers of its two directions in the network are those of its ends.
+//! state machine behind [`TransportEnd`]: a connection or a queue pair of [`linkmend_transport`], or one of another crate
+//! ([`TransportProtocol`]). The numbers of its two directions in the network are those of its ends.
 //!
 //! # The way of a packet
 //!
@@ -35,11 +36,14 @@ mod latency;
 mod lifecycle;
 mod packets;
 mod progress;
+mod rdma;
 mod receive;
 mod repeat;
 mod setup;
 mod sizes;
+mod tcp_end;
 mod timeouts;
+mod transport;
 mod verb;
 mod workload;
 mod writes;
@@ -47,10 +51,13 @@ mod writes;
 pub(crate) use flow::End;
 pub use flow::{Disturbance, FlowIdentity, FlowRecord, Group};
 pub use latency::HostLatency;
-pub use packets::Packet;
-pub use setup::{HostsConfig, RdmaConfig, Transport};
+pub use packets::{OtherPacket, Packet};
+pub use progress::Progress;
+pub use rdma::RdmaConfig;
+pub use setup::{HostsConfig, OtherTransport, Transport};
 pub use sizes::FlowSizes;
 pub use timeouts::TimeoutCounts;
+pub use transport::{Effort, TransportEnd, TransportProtocol};
 pub use verb::RdmaVerb;
 pub use workload::{Extent, Incast, PingPong, Poisson, Schedule, Start, Traffic, Trials, Workload};
 
@@ -65,6 +72,7 @@ use endpoint::Endpoint;
 use flow::Active;
 use interrupts::Interrupts;
 use linkmend_transport::tcp;
+use linkmend_transport::tcp::congestion::Phase;
 use packets::{Handle, Packets};
 use receive::Joined;
 use repeat::{Repeaters, Sight};
@@ -307,13 +315,13 @@ impl TransportHosts {
         let Some(Some(endpoint)) = self.endpoints.get_mut(joined.endpoint as usize) else { return };
         endpoint.handle(now, &joined.packet, joined.marked);
         let sacked_bytes = joined.packet.sacked_bytes();
-        if sacked_bytes > 0 {
-            let (pending_bytes, recovers) = endpoint.pending(now);
-            if let Some(active) = self.active[End(joined.endpoint).pair() as usize].front_mut() {
-                let disturbance = &mut active.record.disturbance;
-                disturbance.note_sack(sacked_bytes, pending_bytes, self.config.mss());
-                disturbance.recovered |= recovers;
-            }
+        if sacked_bytes > 0
+            && let Some(info) = endpoint.tcp_info(now)
+            && let Some(active) = self.active[End(joined.endpoint).pair() as usize].front_mut()
+        {
+            let disturbance = &mut active.record.disturbance;
+            disturbance.note_sack(sacked_bytes, info.notsent_bytes, self.config.mss());
+            disturbance.recovered |= matches!(info.phase, Phase::Recovery | Phase::Loss);
         }
         self.acknowledge(now, joined.endpoint);
         self.make_ready(joined.endpoint);

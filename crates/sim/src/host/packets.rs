@@ -11,6 +11,17 @@ pub enum Packet {
     Tcp(tcp::Segment),
     /// A packet of a RoCEv2 reliable connection.
     Roce(roce::Packet),
+    /// A packet of a transport that this crate does not know.
+    Other(OtherPacket),
+}
+
+/// A packet of a transport that this crate does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OtherPacket {
+    /// Length of its Ethernet frame, with its frame check sequence; if less than the shortest, it is as long as that.
+    pub frame_bytes: u16,
+    /// What it says; the meaning is that transport's.
+    pub fields: [u64; 3],
 }
 
 impl Packet {
@@ -19,6 +30,7 @@ impl Packet {
         match self {
             Packet::Tcp(segment) => tcp_frame_bytes(segment),
             Packet::Roce(packet) => packet.frame_bytes(),
+            Packet::Other(packet) => packet.frame_bytes.max(FRAME_BYTES_MIN as u16),
         }
     }
 

@@ -2,7 +2,7 @@
 
 /// What an end of a flow reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub enum Progress {
     /// These bytes have arrived in order.
     Delivered(u64),
     /// Everything that was written for a flow is acknowledged.

@@ -27,7 +27,7 @@ impl Joined {
             Packet::Tcp(segment) => {
                 (segment.length, !is_plain(segment) || segment.flags.contains(Flags::PSH))
             }
-            Packet::Roce(_) => (0, true),
+            Packet::Roce(_) | Packet::Other(_) => (0, true),
         };
         Joined { endpoint, packet, marked, complete, segment_bytes }
     }

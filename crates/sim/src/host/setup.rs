@@ -4,8 +4,10 @@ use super::connections::Connections;
 use super::endpoint::{Endpoint, Machine};
 use super::interrupts::Interrupts;
 use super::packets::{self, Packet, Packets};
+use super::rdma::RdmaConfig;
 use super::repeat::Repeaters;
 use super::timeouts::TimeoutCounts;
+use super::transport::TransportProtocol;
 use super::verb::RdmaVerb;
 use super::workload::{Start, Workload};
 use super::writes::Writes;
@@ -16,7 +18,6 @@ use crate::node::NodeId;
 use crate::random::Random;
 use crate::time::Time;
 use linkmend_protocol::Mode;
-use linkmend_rdma::Mechanisms;
 use linkmend_transport::{Instant, Nanos, roce, tcp};
 use std::collections::BinaryHeap;
 use std::collections::VecDeque;
@@ -27,19 +28,25 @@ use std::sync::Arc;
 pub enum Transport {
     Tcp(Arc<tcp::Config>),
     Roce(Arc<roce::Config>),
+    /// One that this crate does not know: [`Transport::other`].
+    Other(OtherTransport),
 }
 
-/// How applications use RDMA, and what protects it from timeouts.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct RdmaConfig {
-    /// Connections from each host to each other that its flows share, in turns; `None` if each flow has its own.
-    pub queue_pairs: Option<u32>,
-    /// What hosts and their switches add.
-    pub mechanisms: Mechanisms,
-    /// Dummies follow a flow only if the one before it on its connection was written longer ago (the paper's T).
-    pub dummy_gap: Time,
-    /// How flows are transferred.
-    pub verb: RdmaVerb,
+/// A transport of another crate. It equals only itself.
+#[derive(Debug, Clone)]
+pub struct OtherTransport(Arc<dyn TransportProtocol>);
+
+impl PartialEq for OtherTransport {
+    fn eq(&self, other: &OtherTransport) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Transport {
+    /// A transport that this crate does not know.
+    pub fn other(protocol: impl TransportProtocol + 'static) -> Transport {
+        Transport::Other(OtherTransport(Arc::new(protocol)))
+    }
 }
 
 impl RdmaConfig {
@@ -55,7 +62,9 @@ impl RdmaConfig {
         }
         if let (RdmaVerb::Read, name) = (self.verb, self.verb.name()) {
             match transport {
-                Transport::Tcp(_) => return Err(ParameterError::new("rdma-verb", name, requirement)),
+                Transport::Tcp(_) | Transport::Other(_) => {
+                    return Err(ParameterError::new("rdma-verb", name, requirement));
+                }
                 Transport::Roce(card) if card.recovery != roce::Recovery::GoBackN => {
                     return Err(ParameterError::new(
                         "rdma-verb",
@@ -98,6 +107,7 @@ impl HostsConfig {
         match &self.transport {
             Transport::Tcp(config) => config.check(),
             Transport::Roce(config) => config.check(),
+            Transport::Other(_) => Ok(()),
         }
     }
 
@@ -105,7 +115,7 @@ impl HostsConfig {
     pub(crate) fn mss(&self) -> u32 {
         match &self.transport {
             Transport::Tcp(config) => config.mss,
-            Transport::Roce(_) => u32::MAX,
+            Transport::Roce(_) | Transport::Other(_) => u32::MAX,
         }
     }
 
@@ -133,6 +143,7 @@ impl HostsConfig {
                 let packet = roce::Packet { psn: 0, codepoint: tcp::Codepoint::NotEct, body };
                 (config.path_mtu.into(), packet.frame_bytes().into())
             }
+            Transport::Other(OtherTransport(protocol)) => protocol.full_packet(),
         }
     }
 
@@ -182,18 +193,17 @@ impl HostsConfig {
     }
 
     /// The two ends of a connection, that of the requester or sender first. It is open already, as with LinkGuardian's trials,
-    /// unless it begins with a handshake. Of TCP, the flow is written.
+    /// unless it begins with a handshake.
     pub(super) fn endpoints(&self, now: Time, start: &Start) -> [Endpoint; 2] {
         let now: Instant = super::clock::instant(now);
         let machines = match &self.transport {
             Transport::Tcp(config) => {
-                let [mut sender, receiver] = self.connection(now, config);
-                sender.write(start.bytes);
-                [sender, receiver].map(|connection| Machine::Tcp(Box::new(connection)))
+                self.connection(now, config).map(|connection| Machine::Tcp(Box::new(connection)))
             }
             Transport::Roce(config) => {
-                [(); 2].map(|()| Machine::Roce(Box::new(Writes::new(queue_pair(config), self.rdma.verb))))
+                [(); 2].map(|()| Machine::Roce(Box::new(Writes::new(queue_pair(config), self.rdma))))
             }
+            Transport::Other(OtherTransport(protocol)) => protocol.connect().map(Machine::Other),
         };
         let [requesting, responding] = self.requester_and_responder(start);
         let [first, second] = machines;

@@ -1,9 +1,12 @@
 //! A queue pair and what is written or read over it: the messages of flows, one flow after the other, and the dummies behind them.
 
+use super::clock::{instant, time};
+use super::packets::Packet;
 use super::progress::Progress;
-use super::verb::RdmaVerb;
+use super::rdma::RdmaConfig;
+use super::transport::{Effort, TransportEnd};
 use crate::time::Time;
-use linkmend_transport::roce;
+use linkmend_transport::{roce, tcp};
 use std::collections::VecDeque;
 
 /// Longest message of a flow that needs several.
@@ -24,14 +27,15 @@ struct Written {
 #[derive(Debug)]
 pub(crate) struct Writes {
     pub(super) queue_pair: roce::QueuePair,
-    verb: RdmaVerb,
+    /// How flows are transferred, and what follows them.
+    rdma: RdmaConfig,
     flows: VecDeque<Written>,
     /// The first of them that is not posted whole; all before it are.
     posting: usize,
     /// When the last flow was written.
     written_at: Option<Time>,
     /// Packets sent again and timeouts that were accounted for.
-    pub(super) accounted: (u64, u64),
+    accounted: (u64, u64),
     /// Timeouts whose cause was counted.
     counted_timeouts: u64,
     /// What is reported next.
@@ -39,10 +43,10 @@ pub(crate) struct Writes {
 }
 
 impl Writes {
-    pub(crate) fn new(queue_pair: roce::QueuePair, verb: RdmaVerb) -> Writes {
+    pub(crate) fn new(queue_pair: roce::QueuePair, rdma: RdmaConfig) -> Writes {
         Writes {
             queue_pair,
-            verb,
+            rdma,
             flows: VecDeque::new(),
             posting: 0,
             written_at: None,
@@ -50,21 +54,6 @@ impl Writes {
             counted_timeouts: 0,
             then: None,
         }
-    }
-
-    /// Writes or reads a flow of this many bytes, at least one, and as many dummies behind it if the one before it was written longer
-    /// than `gap` ago (section 5.2 of the JCST paper).
-    pub(crate) fn write(&mut self, now: Time, bytes: u64, dummies: u8, gap: Time) {
-        let is_late = self.written_at.is_none_or(|before| now > before + gap);
-        self.written_at = Some(now);
-        let dummies = if is_late { dummies } else { 0 };
-        self.flows.push_back(Written { left: bytes, posted: 0, dummies });
-        self.post();
-    }
-
-    /// Bytes that are not posted.
-    pub(crate) fn left(&self) -> u64 {
-        self.flows.iter().map(|flow| flow.left).sum()
     }
 
     /// Whether every flow is acknowledged, so that only dummies can be outstanding.
@@ -77,14 +66,14 @@ impl Writes {
         while let Some(flow) = self.flows.get_mut(self.posting) {
             while flow.left > 0 {
                 let bytes = flow.left.min(u64::from(MESSAGE_BYTES_MAX)) as u32;
-                if self.queue_pair.post(roce::Request { opcode: self.verb.opcode(), bytes }).is_err() {
+                if self.queue_pair.post(roce::Request { opcode: self.rdma.verb.opcode(), bytes }).is_err() {
                     return;
                 }
                 flow.left -= u64::from(bytes);
                 flow.posted += 1;
             }
             while flow.dummies > 0 {
-                if self.queue_pair.post(roce::Request { opcode: self.verb.dummy(), bytes: 0 }).is_err() {
+                if self.queue_pair.post(roce::Request { opcode: self.rdma.verb.dummy(), bytes: 0 }).is_err() {
                     return;
                 }
                 flow.dummies -= 1;
@@ -93,8 +82,62 @@ impl Writes {
         }
     }
 
-    /// What has happened since the last call.
-    pub(crate) fn poll_progress(&mut self) -> Option<Progress> {
+    /// The first flow is acknowledged. If its dummies were not posted yet, because the queue is full, they are not missed.
+    fn end_first(&mut self) {
+        self.flows.pop_front();
+        self.posting = self.posting.saturating_sub(1);
+    }
+
+    /// Whether the timer has expired since the last call.
+    pub(crate) fn take_timeout(&mut self) -> bool {
+        let timeouts = self.queue_pair.info().timeouts;
+        std::mem::replace(&mut self.counted_timeouts, timeouts) < timeouts
+    }
+
+    /// Takes what was sent again, and the timeouts, as accounted for.
+    pub(crate) fn account(&mut self) {
+        let info = self.queue_pair.info();
+        self.accounted = (info.requests_resent, info.timeouts);
+    }
+}
+
+impl TransportEnd for Writes {
+    /// Dummies follow a flow if the one before it was written longer ago than the gap (section 5.2 of the JCST paper).
+    fn write(&mut self, now: Time, bytes: u64) {
+        let RdmaConfig { mechanisms, dummy_gap, .. } = self.rdma;
+        let is_late = self.written_at.is_none_or(|before| now > before + dummy_gap);
+        self.written_at = Some(now);
+        let dummies = if is_late { mechanisms.dummies } else { 0 };
+        self.flows.push_back(Written { left: bytes, posted: 0, dummies });
+        self.post();
+    }
+
+    #[inline]
+    fn handle(&mut self, now: Time, packet: &Packet, marked: bool) {
+        let Packet::Roce(packet) = packet else { return };
+        let mut packet = *packet;
+        if marked && packet.codepoint != tcp::Codepoint::NotEct {
+            packet.codepoint = tcp::Codepoint::Ce;
+        }
+        self.queue_pair.handle_packet(instant(now), &packet);
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Time) -> Option<Packet> {
+        self.queue_pair.poll_transmit(instant(now)).map(Packet::Roce)
+    }
+
+    #[inline]
+    fn handle_timeout(&mut self, now: Time) {
+        self.queue_pair.handle_timeout(instant(now));
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Time> {
+        self.queue_pair.next_timeout().map(time)
+    }
+
+    fn poll_progress(&mut self) -> Option<Progress> {
         if let Some(progress) = self.then.take() {
             return Some(progress);
         }
@@ -129,21 +172,10 @@ impl Writes {
         }
     }
 
-    /// The first flow is acknowledged. If its dummies were not posted yet, because the queue is full, they are not missed.
-    fn end_first(&mut self) {
-        self.flows.pop_front();
-        self.posting = self.posting.saturating_sub(1);
-    }
-
-    /// Whether the timer has expired since the last call.
-    pub(crate) fn take_timeout(&mut self) -> bool {
-        let timeouts = self.queue_pair.info().timeouts;
-        std::mem::replace(&mut self.counted_timeouts, timeouts) < timeouts
-    }
-
-    /// Takes what was sent again, and the timeouts, as accounted for.
-    pub(crate) fn account(&mut self) {
+    /// Since that was last accounted for.
+    fn effort(&self, _: Time) -> Effort {
         let info = self.queue_pair.info();
-        self.accounted = (info.requests_resent, info.timeouts);
+        let (resent, timeouts) = self.accounted;
+        Effort { retransmissions: info.requests_resent - resent, timeouts: info.timeouts - timeouts }
     }
 }

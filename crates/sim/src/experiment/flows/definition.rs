@@ -347,5 +347,7 @@ fn plain_frame_hops(config: &FlowsConfig) -> f64 {
         }
         Demand::Load { sizes, extent: Extent::Flows(flows), .. } => *flows as f64 * of_bytes(sizes.mean()),
         Demand::Endless { duration } => of_bytes(carried(*duration)),
+        // As if every host sent at its rate.
+        Demand::Other { duration, .. } => of_bytes(hosts * carried(*duration)),
     }
 }

@@ -36,7 +36,8 @@ impl FlowRun {
             Demand::Trials { .. }
             | Demand::Incast { .. }
             | Demand::PingPong { .. }
-            | Demand::Endless { .. } => Vec::new(),
+            | Demand::Endless { .. }
+            | Demand::Other { .. } => Vec::new(),
         };
         let (payload, _) = config.hosts.full_frame();
         let segments = ended.clone().map(|record| record.bytes.div_ceil(u64::from(payload))).sum::<u64>();

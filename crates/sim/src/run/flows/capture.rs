@@ -180,13 +180,13 @@ fn write_seen<X: Scheme, W: Write + Send>(network: &mut FlowNetwork<PortCapture<
             What::Frame(frame, comment) => {
                 let (packet, flow) = hosts.packet(&frame);
                 let addresses = Addresses { flow, from_source: End(frame.flow.0).is_sending() };
-                let bytes = match packet {
-                    Some(packet) => addresses.write(buffer, packet, frame.marked, &hosts.config().transport),
-                    None => {
-                        *buffer = unknown(*port);
-                        u32::from(frame.bytes) - FCS_BYTES
-                    }
-                };
+                let transport = &hosts.config().transport;
+                let written =
+                    packet.and_then(|packet| addresses.write(buffer, packet, frame.marked, transport));
+                let bytes = written.unwrap_or_else(|| {
+                    *buffer = unknown(*port);
+                    u32::from(frame.bytes) - FCS_BYTES
+                });
                 (bytes, described(comment, packet.is_some()))
             }
         };
@@ -251,8 +251,14 @@ struct Addresses {
 }
 
 impl Addresses {
-    /// Writes the frame of a packet; returns its whole length without check sequence.
-    fn write(&self, buffer: &mut Vec<u8>, packet: &Packet, marked: bool, transport: &Transport) -> u32 {
+    /// Writes the frame of a packet; returns its whole length without check sequence. `None` if its format is not known.
+    fn write(
+        &self,
+        buffer: &mut Vec<u8>,
+        packet: &Packet,
+        marked: bool,
+        transport: &Transport,
+    ) -> Option<u32> {
         let mark = |codepoint: &mut Codepoint| {
             if marked && *codepoint != Codepoint::NotEct {
                 *codepoint = Codepoint::Ce;
@@ -262,13 +268,14 @@ impl Addresses {
             Packet::Tcp(segment) => {
                 let mut segment = *segment;
                 mark(&mut segment.codepoint);
-                tcp::write(buffer, &self.tcp(transport), &segment, SNAP_TCP as usize)
+                Some(tcp::write(buffer, &self.tcp(transport), &segment, SNAP_TCP as usize))
             }
             Packet::Roce(packet) => {
                 let mut packet = *packet;
                 mark(&mut packet.codepoint);
-                roce::write(buffer, &self.roce(), &packet, SNAP_ROCE as usize)
+                Some(roce::write(buffer, &self.roce(), &packet, SNAP_ROCE as usize))
             }
+            Packet::Other(_) => None,
         }
     }
 
@@ -292,7 +299,7 @@ impl Addresses {
     fn tcp(&self, transport: &Transport) -> tcp::Flow {
         let buffer = match transport {
             Transport::Tcp(config) => config.receive_buffer,
-            Transport::Roce(_) => 0,
+            Transport::Roce(_) | Transport::Other(_) => 0,
         };
         // As in a handshake: the least shift with which the window fits into 16 bits (RFC 7323, section 2.3).
         let window_scale = (0..14).find(|shift| buffer >> shift <= u32::from(u16::MAX)).unwrap_or(14);

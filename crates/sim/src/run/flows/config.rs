@@ -3,13 +3,16 @@
 use super::parameters::unknown;
 use super::schemes::{Recovery, SchemeKind};
 use super::spreading::Spreading;
-use crate::host::{Extent, FlowSizes, HostsConfig};
+use crate::host::{Extent, FlowSizes, HostsConfig, Workload};
 use crate::link::LinkConfig;
 use crate::link::config::{ParameterError, check};
 use crate::network::{Balance, FailingLink, LinkId, PfcLimits};
+use crate::random::Random;
 use crate::time::Time;
 use linkmend_topology::{Graph, NodeKind};
+use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// Trials in one network, after each other; further ones are in another network with random numbers of its own. It bounds
 /// how long a thread works alone, and does not depend on the number of threads.
@@ -33,6 +36,34 @@ pub enum Demand {
     PingPong { rounds: u64, bytes: u64 },
     /// One flow without an end, from the first host to the last one.
     Endless { duration: Time },
+    /// Flows of a workload that this crate does not know. None begins after this time: see [`Demand::other`].
+    Other { workload: OtherWorkload, duration: Time },
+}
+
+/// Makes a workload, given the number of hosts and its random numbers.
+type MakeWorkload = dyn Fn(u32, Random) -> Box<dyn Workload> + Send + Sync;
+
+/// A workload of another crate. It equals only itself.
+#[derive(Clone)]
+pub struct OtherWorkload(Arc<MakeWorkload>);
+
+impl OtherWorkload {
+    /// Makes the workload for so many hosts.
+    pub(super) fn make(&self, hosts: u32, random: Random) -> Box<dyn Workload> {
+        (self.0)(hosts, random)
+    }
+}
+
+impl PartialEq for OtherWorkload {
+    fn eq(&self, other: &OtherWorkload) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for OtherWorkload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OtherWorkload")
+    }
 }
 
 /// Between which hosts the flows of a load are.
@@ -111,6 +142,16 @@ impl FromStr for TrafficKind {
 }
 
 impl Demand {
+    /// A workload that this crate does not know, which `make` makes for a number of hosts, with random numbers of its own. None
+    /// of its flows begins after `duration`.
+    pub fn other<W: Workload + 'static>(
+        duration: Time,
+        make: impl Fn(u32, Random) -> W + Send + Sync + 'static,
+    ) -> Demand {
+        let make = move |hosts, random| Box::new(make(hosts, random)) as Box<dyn Workload>;
+        Demand::Other { workload: OtherWorkload(Arc::new(make)), duration }
+    }
+
     /// Trials of one size.
     ///
     /// # Errors
@@ -128,7 +169,7 @@ impl Demand {
             Demand::Incast { rounds, senders, .. } => Some(rounds * u64::from(*senders)),
             Demand::PingPong { rounds, .. } => Some(*rounds),
             Demand::Load { extent: Extent::Flows(flows), .. } => Some(*flows),
-            Demand::Load { .. } | Demand::Endless { .. } => None,
+            Demand::Load { .. } | Demand::Endless { .. } | Demand::Other { .. } => None,
         }
     }
 }
@@ -203,7 +244,7 @@ impl FlowsConfig {
                     }
                 }
             }
-            Demand::Endless { duration } => {
+            Demand::Endless { duration } | Demand::Other { duration, .. } => {
                 check(*duration > Time::ZERO, "duration", duration.as_secs(), "must be above 0 s")?;
             }
         }

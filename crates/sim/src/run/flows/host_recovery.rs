@@ -59,6 +59,7 @@ impl HostRecovery {
         let is_known = match &mut hosts.transport {
             Transport::Tcp(config) => self.set_tcp(Arc::make_mut(config)),
             Transport::Roce(config) => self.set_roce(Arc::make_mut(config)),
+            Transport::Other(_) => false,
         };
         let others = "must be rack, rack-static, duplicate-acks or adaptive-duplicate-acks with TCP, go-back-n or \
                       selective-repeat with RDMA";

@@ -25,7 +25,7 @@ mod spreading;
 mod statistics;
 
 pub use capture::{PortCapture, PortCaptureOptions};
-pub use config::{Between, Demand, FlowsConfig, TrafficKind};
+pub use config::{Between, Demand, FlowsConfig, OtherWorkload, TrafficKind};
 pub use failover::FailoverReport;
 pub use failures::{Detection, FailureSetup, HandOffKind, Reroute};
 pub use host_recovery::HostRecovery;

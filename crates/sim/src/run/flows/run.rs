@@ -128,7 +128,9 @@ impl FlowsConfig {
         match &self.demand {
             Demand::Trials { count, .. } => count.div_ceil(TRIALS_AT_ONCE) as usize,
             Demand::Incast { rounds, .. } => rounds.div_ceil(ROUNDS_AT_ONCE) as usize,
-            Demand::Load { .. } | Demand::PingPong { .. } | Demand::Endless { .. } => 1,
+            Demand::Load { .. } | Demand::PingPong { .. } | Demand::Endless { .. } | Demand::Other { .. } => {
+                1
+            }
         }
     }
 }
@@ -165,7 +167,9 @@ pub(super) fn run_part<O: FlowObserver<X>, X: Scheme>(
         | Demand::Load { extent: Extent::Flows(count), .. } => {
             began + Time(DRAINING_MAX.0.saturating_mul(*count))
         }
-        Demand::Load { extent: Extent::Duration(duration), .. } => began + *duration + DRAINING_MAX,
+        Demand::Load { extent: Extent::Duration(duration), .. } | Demand::Other { duration, .. } => {
+            began + *duration + DRAINING_MAX
+        }
         Demand::Endless { duration } => began + *duration,
     };
     let goes_on = |network: &mut FlowNetwork<O, X>| {
@@ -245,6 +249,7 @@ fn workload(config: &FlowsConfig, part: u64, hosts: u32, seed: u64) -> Box<dyn W
             Box::new(Incast::new(rounds, *senders, pair(*bytes), TRIAL_GAP, random))
         }
         Demand::Endless { .. } => Box::new(Schedule::new(vec![pair(Start::ENDLESS)])),
+        Demand::Other { workload, .. } => workload.make(hosts, random),
         Demand::PingPong { rounds, bytes } => Box::new(PingPong::new(*rounds, pair(*bytes))),
         Demand::Load { sizes, load, between, extent } => {
             let bits = mean_wire_bytes(sizes, &config.hosts) * 8.0;

@@ -62,9 +62,11 @@ impl TimelineConfig {
     pub fn duration(&self) -> Time {
         match self.flows.demand {
             Demand::Endless { duration } => duration,
-            Demand::Trials { .. } | Demand::Incast { .. } | Demand::Load { .. } | Demand::PingPong { .. } => {
-                Time::ZERO
-            }
+            Demand::Trials { .. }
+            | Demand::Incast { .. }
+            | Demand::Load { .. }
+            | Demand::PingPong { .. }
+            | Demand::Other { .. } => Time::ZERO,
         }
     }
 

@@ -1,0 +1,77 @@
+//! Adds a transport to the simulator's hosts: [`fixed_window`] is the transport, and [`Transport::other`] has hosts use it. The
+//! crates of the simulator know nothing of it.
+//!
+//!     cargo run -p linkmend-example-transport
+
+#![expect(clippy::print_stdout, reason = "it prints what it has measured")]
+
+mod fixed_window;
+
+use fixed_window::FixedWindow;
+use linkmend_sim::flows::{self, Demand, FlowSetup, FlowsReport, SchemeKind};
+use linkmend_sim::host::Transport;
+use linkmend_sim::link::config::ParameterError;
+use linkmend_sim::time::Time;
+use std::sync::atomic::AtomicBool;
+
+const TRIALS: u64 = 1_000;
+const FLOW_BYTES: u64 = 24_387;
+/// Share of frames that the link corrupts.
+const LOSS: f64 = 1e-3;
+const TRANSPORT: FixedWindow =
+    FixedWindow { window_packets: 16, payload_bytes: 1_450, timeout: Time::from_nanos(1_000_000) };
+
+fn main() -> Result<(), ParameterError> {
+    for scheme in [SchemeKind::None, SchemeKind::Ordered] {
+        let report = run(scheme, TRANSPORT)?;
+        let median = report.fct_us.map_or(0.0, |times| times.p50);
+        println!(
+            "{}: {TRIALS} flows of {FLOW_BYTES} B, {} packets sent again after {} timeouts, median {median:.1} us",
+            scheme.name(),
+            report.retransmissions,
+            report.timeouts
+        );
+    }
+    Ok(())
+}
+
+/// Flows, one after the other, over five switches in a row, of which one link corrupts frames.
+fn run(scheme: SchemeKind, transport: FixedWindow) -> Result<FlowsReport, ParameterError> {
+    let setup = FlowSetup { scheme, loss: LOSS, ..FlowSetup::default() };
+    let mut config = setup.config(setup.testbed()?, Demand::trials(TRIALS, FLOW_BYTES)?)?;
+    config.hosts.transport = Transport::other(transport);
+    let report = flows::run(&config, 1, &AtomicBool::new(false), &|| ())?;
+    Ok(report.unwrap_or_else(|| unreachable!("nobody stops it")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_flows_end_and_only_losses_cause_timeouts() {
+        let report = run(SchemeKind::None, TRANSPORT).expect("the parameters are good");
+        assert_eq!((report.unfinished_flows, report.failed_flows), (0, 0));
+        // A flow has 17 packets, of which one in a thousand is lost.
+        assert!((5..40).contains(&report.frames_corrupted), "{} frames corrupted", report.frames_corrupted);
+        assert!(report.timeouts > 0 && report.timeouts <= report.frames_corrupted);
+        assert!(report.retransmissions >= report.timeouts);
+    }
+
+    #[test]
+    fn a_link_that_recovers_spares_hosts_the_timeouts() {
+        let report = run(SchemeKind::Ordered, TRANSPORT).expect("the parameters are good");
+        assert!(report.frames_corrupted > 0);
+        assert_eq!((report.timeouts, report.retransmissions), (0, 0));
+    }
+
+    #[test]
+    fn a_smaller_window_takes_more_round_trips() {
+        let median = |window_packets| {
+            let report = run(SchemeKind::Ordered, FixedWindow { window_packets, ..TRANSPORT });
+            report.expect("the parameters are good").fct_us.expect("flows have ended").p50
+        };
+        let [stop_and_wait, two, all] = [1, 2, 17].map(median);
+        assert!(stop_and_wait > 1.7 * two && two > 3.0 * all, "{stop_and_wait}, {two} and {all} us");
+    }
+}
