@@ -22,8 +22,8 @@ use linkmend_random::Random;
 use socket2::{Domain, Socket, Type};
 
 const LOSS: f64 = 0.01;
-/// How the source addresses of hostile hosts begin.
-const HOSTILE: [u8; 4] = [2, b'H', b'O', b'S'];
+/// How the source addresses of hostile hosts begin. The fourth byte is the host's.
+const HOSTILE: [u8; 3] = [2, b'H', b'O'];
 const ADDRESSES: usize = 12;
 
 fn pick(random: &mut Random, count: u64) -> u64 {
@@ -31,8 +31,8 @@ fn pick(random: &mut Random, count: u64) -> u64 {
 }
 
 /// A host's frame under an EtherType of ours, with any header (`hostile_host` also has tags in front). Its source address and its end are its number.
-fn from_host(random: &mut Random, number: u32) -> Vec<u8> {
-    let mut frame = [&[0xff; 6][..], &HOSTILE, &number.to_be_bytes()[2..]].concat();
+fn from_host(random: &mut Random, host: u8, number: u32) -> Vec<u8> {
+    let mut frame = [&[0xff; 6][..], &HOSTILE, &[host], &number.to_be_bytes()[2..]].concat();
     frame.extend([[0x88, 0xb5], [0xab, 0xcd]][pick(random, 2) as usize]);
     frame.push(random.next_u64() as u8);
     if pick(random, 2) == 0 {
@@ -94,6 +94,7 @@ impl Recorder {
 
 /// A hostile host, what it has sent, and what has arrived of it at the other host.
 struct Host {
+    number: u8,
     port: FramePort,
     arrivals: Recorder,
     sent: BTreeSet<Vec<u8>>,
@@ -102,8 +103,9 @@ struct Host {
 }
 
 impl Host {
-    fn new(lab: &Lab, role: Role, other: Role) -> Host {
+    fn new(lab: &Lab, number: u8, [role, other]: [Role; 2]) -> Host {
         Host {
+            number,
             port: FramePort::new(lab, role, "eth0"),
             arrivals: Recorder::new(lab, other, "eth0"),
             sent: BTreeSet::new(),
@@ -117,7 +119,7 @@ impl Host {
         for _ in 0..50 {
             self.count += 1;
             // Source addresses are used again once their frames have long arrived.
-            burst.push(from_host(random, self.count));
+            burst.push(from_host(random, self.number, self.count));
         }
         self.sent.extend(burst.iter().cloned());
         // Frames longer than the MTU are refused by the host's own interface.
@@ -126,7 +128,11 @@ impl Host {
 
     fn judge(&mut self) {
         for frame in self.arrivals.frames(usize::MAX) {
-            if frame[6..10] == HOSTILE {
+            if frame[6..9] == HOSTILE {
+                // What the other host sends leaves through the same interface.
+                if frame[9] != self.number {
+                    continue;
+                }
                 assert!(self.sent.remove(&frame), "not sent, or twice: {:02x?}", &frame[..40]);
                 self.arrived += 1;
             } else {
@@ -158,7 +164,8 @@ fn endure(name: &str, has_key: bool) {
     ends.corrupt_reverse(Some(CorruptionModel::Iid { rate: LOSS })).expect("it corrupts");
     let wires = [Role::End1, Role::End2].map(|role| FramePort::new(&lab, role, "link"));
     let ears = [Role::End1, Role::End2].map(|role| Recorder::new(&lab, role, "link"));
-    let mut hosts = [Host::new(&lab, Role::Host1, Role::Host2), Host::new(&lab, Role::Host2, Role::Host1)];
+    let mut hosts =
+        [Host::new(&lab, 1, [Role::Host1, Role::Host2]), Host::new(&lab, 2, [Role::Host2, Role::Host1])];
     let mut random = Random::new(7, "hostile");
     let begun = Instant::now();
     let lasts = || begun.elapsed() < Duration::from_secs(seconds);
