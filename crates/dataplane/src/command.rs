@@ -1,10 +1,10 @@
 //! Requests to a running link end, and its answers.
 
 use crate::capture::{CAPTURES_MAX, FilterError};
-use crate::corruption::CorruptionModel;
 use crate::loss_script::LossScript;
-use crate::report::{LinkReport, Path};
 use crate::settings::ProtectionSettings;
+use linkmend_control::report::Path;
+use linkmend_control::{CorruptionModel, LinkReport};
 use linkmend_diagnose::{Diagnose, ParameterError};
 use linkmend_protocol::Format;
 

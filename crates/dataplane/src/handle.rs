@@ -1,10 +1,11 @@
 //! The handle through which the rest of the process uses a running link end.
 
-use crate::capture::{Capture, CaptureOptions, Tap};
+use crate::capture::{Capture, Tap};
 use crate::command::{Command, CommandError, CommandResult};
 use crate::engine::{Engine, ExitReason, Request, StartError};
 use crate::interface_watch::InterfaceWatch;
 use crate::settings::LinkSettings;
+use linkmend_control::capture::CaptureOptions;
 use linkmend_linux::route::InterfaceFacts;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::io;

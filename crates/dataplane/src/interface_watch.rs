@@ -3,6 +3,7 @@
 //! The kernel announces every change of an interface. A separate thread waits for these announcements, so they cost the
 //! loop nothing. Traffic alone would reveal most changes late, and some never.
 
+use linkmend_control::report::PortState;
 use linkmend_linux::announcements::Announcements;
 use linkmend_linux::route::{self, InterfaceFacts};
 use nix::errno::Errno;
@@ -83,5 +84,15 @@ pub(crate) struct InterfaceState {
 impl From<&InterfaceFacts> for InterfaceState {
     fn from(facts: &InterfaceFacts) -> InterfaceState {
         InterfaceState { mtu: facts.mtu, up: facts.up, carrier: facts.carrier }
+    }
+}
+
+impl From<InterfaceState> for PortState {
+    fn from(interface: InterfaceState) -> PortState {
+        match interface {
+            InterfaceState { up: false, .. } => PortState::Down,
+            InterfaceState { carrier: false, .. } => PortState::NoCarrier,
+            _ => PortState::Up,
+        }
     }
 }

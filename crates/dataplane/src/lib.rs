@@ -10,9 +10,9 @@
 //! Around them:
 //!
 //! - [`Daemon`] supervises the link ends of a machine; a [`LinkEndHandle`] starts one and talks to its loop.
-//! - [`config`] is what people set, [`settings`] what a link end gets; [`command`], [`control`], [`report`] and [`metrics`]
-//!   are its ways to the outside.
-//! - [`capture`] copies frames out of the loop; [`corruption`] drops some for tests.
+//! - [`config`] is what people set, [`settings`] what a link end gets; [`command`], [`control`] and [`metrics`] are its
+//!   ways to the outside. What requests and answers contain is in `linkmend-control`.
+//! - [`capture`] copies frames out of the loop; `corruption` drops some for tests.
 //!
 //! Questions to the kernel about interfaces and threads, and packet sockets, are in `linkmend-linux`. Unsafe code is
 //! confined to one private module, `sys`.
@@ -56,12 +56,11 @@ mod clock;
 pub mod command;
 pub mod config;
 pub mod control;
-pub mod corruption;
+mod corruption;
 mod daemon;
 mod engine;
 pub mod frame_pool;
 pub mod handle;
-pub mod health;
 mod interface_watch;
 mod key_file;
 mod loss_script;
@@ -70,7 +69,6 @@ mod parameter_keys;
 pub mod port;
 pub mod port_pair;
 mod protocol_log;
-pub mod report;
 mod saved_protection;
 pub mod settings;
 #[allow(unsafe_code, reason = "system calls need it; no other module has any")]
@@ -78,18 +76,15 @@ mod sys;
 
 pub use bypass::{Bypass, BypassCounters, BypassMode, BypassOptions};
 pub use command::{Command, CommandError, CommandResult};
-pub use corruption::CorruptionModel;
 pub use daemon::{Daemon, DaemonError};
 #[cfg(feature = "bench")]
 pub use engine::bench;
 pub use engine::{ExitReason, StartError};
 pub use frame_pool::{FrameHandle, FramePool, PoolOptions};
 pub use handle::LinkEndHandle;
-pub use health::DaemonHealth;
 pub use linkmend_linux::route::XdpMode;
 pub use loss_script::LossScript;
 pub use port::{Port, PortCounters, PortError, QueueFull};
 pub use port_pair::{PortChoice, PortPair, PortPairOptions};
-pub use report::LinkReport;
 pub use saved_protection::SavedProtection;
 pub use settings::{BackupSettings, LinkSettings, ProtectionSettings};

@@ -3,8 +3,9 @@
 //! One small file serves all links of a daemon. Beside what was set, it stores what the configuration said at the time.
 //! If the configuration has been changed since, the change was deliberate, and the configuration wins.
 
-use crate::config::{LinkConfig, ProtectConfig, ProtectMode};
-use crate::health::{DaemonHealth, Part};
+use crate::config::{LinkConfig, protection, validate_protection};
+use linkmend_control::health::Part;
+use linkmend_control::{DaemonHealth, ProtectConfig, ProtectMode};
 use linkmend_linux::private_file;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -107,7 +108,7 @@ impl SavedProtection {
         let refusal = if !means_the_same(&entry.configured, &link.protect) {
             Some("its configuration has been changed since".to_owned())
         } else {
-            let problem = entry.protect.validate(link.format).err();
+            let problem = validate_protection(&entry.protect, link.format).err();
             problem.map(|(key, problem)| format!("{key}: {problem}"))
         };
         if let Some(refusal) = refusal {
@@ -188,7 +189,7 @@ impl SavedProtection {
 /// Compares two protections; a default that is written out equals one that is left out.
 fn means_the_same(one: &ProtectConfig, other: &ProtectConfig) -> bool {
     let off = |protect: &ProtectConfig| protect.mode == ProtectMode::Off;
-    (off(one) && off(other)) || one.settings() == other.settings()
+    (off(one) && off(other)) || protection(one) == protection(other)
 }
 
 fn read(path: &Path) -> Result<Vec<Entry>, SavedFileError> {
@@ -208,9 +209,13 @@ fn read(path: &Path) -> Result<Vec<Entry>, SavedFileError> {
     }
     for Entry { name, protect, .. } in &file.links {
         // The format is checked once the link is known.
-        protect.validate(crate::config::HeaderFormat::Transparent).map_err(|(key, problem)| {
-            SavedFileError::Invalid { link: name.clone(), key, problem: problem.to_string() }
-        })?;
+        validate_protection(protect, crate::config::HeaderFormat::Transparent).map_err(
+            |(key, problem)| SavedFileError::Invalid {
+                link: name.clone(),
+                key,
+                problem: problem.to_string(),
+            },
+        )?;
     }
     Ok(file.links)
 }

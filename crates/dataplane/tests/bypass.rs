@@ -8,7 +8,8 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use linkmend_dataplane::bypass::{self, Steering};
+use linkmend_control::report::Steering;
+use linkmend_dataplane::bypass;
 use linkmend_dataplane::port::Interface;
 use linkmend_dataplane::{BypassMode, BypassOptions, PortChoice, PortPair, PortPairOptions, XdpMode};
 use nix::sys::signal::{Signal, kill};

@@ -12,7 +12,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use linkmend_dataplane::{CorruptionModel, PortChoice, ProtectionSettings};
+use linkmend_control::CorruptionModel;
+use linkmend_dataplane::{PortChoice, ProtectionSettings};
 use linkmend_lab::tcp::{self, BulkOptions, FlowOptions, TrafficPath};
 use linkmend_lab::{Lab, LabOptions, LinkEnds, Role, RunControl, StopFlag, Summary};
 use linkmend_protocol::{Copies, Mode};

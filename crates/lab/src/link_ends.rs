@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use linkmend_dataplane::report::TransmitState;
+use linkmend_control::report::TransmitState;
+use linkmend_control::{CorruptionModel, LinkReport};
 use linkmend_dataplane::{
-    BackupSettings, Command, CommandError, CorruptionModel, LinkEndHandle, LinkReport, LinkSettings,
-    LossScript, PortChoice, ProtectionSettings, StartError,
+    BackupSettings, Command, CommandError, LinkEndHandle, LinkSettings, LossScript, PortChoice,
+    ProtectionSettings, StartError,
 };
 use linkmend_diagnose::Diagnose;
 

@@ -6,7 +6,8 @@
 
 mod common;
 
-use linkmend_dataplane::{CorruptionModel, PortChoice, ProtectionSettings};
+use linkmend_control::CorruptionModel;
+use linkmend_dataplane::{PortChoice, ProtectionSettings};
 use linkmend_lab::generator::{GeneratorOptions, GeneratorReport, generate};
 use linkmend_lab::{FramePath, Lab, LinkEnds, RunControl};
 use linkmend_protocol::{Mode, effective_loss};
@@ -46,7 +47,7 @@ fn case(lab: &Lab, ends: &LinkEnds, mode: Mode, model: CorruptionModel) {
     let before = ends.report().expect("a report");
     let report = send(&FramePath::forward(lab), frames());
     let after = ends.report().expect("a report");
-    let counted = |count: fn(&linkmend_dataplane::LinkReport) -> u64| count(&after.1) - count(&before.1);
+    let counted = |count: fn(&linkmend_control::LinkReport) -> u64| count(&after.1) - count(&before.1);
     let lost_first = counted(|report| report.counters.lost_frames);
     let given_up = counted(|report| report.counters.given_up_frames());
     let actual = lost_first as f64 / report.sent as f64;

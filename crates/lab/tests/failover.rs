@@ -10,8 +10,9 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use linkmend_dataplane::report::{Path as ReportedPath, TransmitState};
-use linkmend_dataplane::{Command, CorruptionModel, LinkReport, PortChoice, ProtectionSettings};
+use linkmend_control::report::{Path as ReportedPath, TransmitState};
+use linkmend_control::{CorruptionModel, LinkReport};
+use linkmend_dataplane::{Command, PortChoice, ProtectionSettings};
 use linkmend_lab::generator::{GeneratorOptions, GeneratorReport, generate};
 use linkmend_lab::{
     BackupLink, Cut, DelayLines, Direction, FramePath, Impairments, Lab, LabOptions, LinkEnds, Path,

@@ -4,7 +4,8 @@
 
 mod common;
 
-use linkmend_dataplane::{CorruptionModel, ProtectionSettings, report};
+use linkmend_control::{CorruptionModel, report};
+use linkmend_dataplane::ProtectionSettings;
 use linkmend_lab::generator::{GeneratorOptions, generate};
 use linkmend_lab::{FramePath, Lab, LinkEnds, Role, RunControl};
 use linkmend_protocol::{Copies, Format, Mode};

@@ -3,7 +3,8 @@
 
 mod common;
 
-use linkmend_dataplane::report::{LinkReport, TransmitState};
+use linkmend_control::LinkReport;
+use linkmend_control::report::TransmitState;
 use linkmend_dataplane::{PortChoice, ProtectionSettings};
 use linkmend_lab::frames::{TestFrame, TransparencyOptions, TransparencyReport, Verdict, send_and_capture};
 use linkmend_lab::{FramePath, Lab, LinkEnds, Role, RunControl};

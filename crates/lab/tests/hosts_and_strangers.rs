@@ -12,8 +12,9 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
-use linkmend_dataplane::report::TransmitState;
-use linkmend_dataplane::{CorruptionModel, PortChoice, ProtectionSettings};
+use linkmend_control::CorruptionModel;
+use linkmend_control::report::TransmitState;
+use linkmend_dataplane::{PortChoice, ProtectionSettings};
 use linkmend_lab::generator::{GeneratorOptions, generate};
 use linkmend_lab::{FramePath, FramePort, Lab, LinkEnds, Role, RunControl};
 use linkmend_protocol::wire::{CONTROL_FRAME_MAX, emit_control};

@@ -9,8 +9,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use linkmend_dataplane::report::{KeyTrouble, LinkReport, TransmitState};
-use linkmend_dataplane::{CorruptionModel, PortChoice, ProtectionSettings};
+use linkmend_control::report::{KeyTrouble, TransmitState};
+use linkmend_control::{CorruptionModel, LinkReport};
+use linkmend_dataplane::{PortChoice, ProtectionSettings};
 use linkmend_lab::generator::{GeneratorOptions, generate};
 use linkmend_lab::{BackupLink, Cut, FramePath, FramePort, Lab, LabOptions, LinkEnds, Role, RunControl};
 use linkmend_protocol::Mode;

@@ -4,7 +4,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use linkmend_dataplane::report::TransmitState;
+use linkmend_control::report::TransmitState;
 use linkmend_dataplane::{PortChoice, ProtectionSettings};
 use linkmend_lab::generator::{GeneratorOptions, generate};
 use linkmend_lab::{FramePath, FramePort, Lab, LinkEnds, Role, RunControl};

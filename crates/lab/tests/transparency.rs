@@ -2,7 +2,8 @@
 
 mod common;
 
-use linkmend_dataplane::{CorruptionModel, PortChoice, ProtectionSettings};
+use linkmend_control::CorruptionModel;
+use linkmend_dataplane::{PortChoice, ProtectionSettings};
 use linkmend_lab::frames::{TransparencyOptions, catalogue, send_and_capture};
 use linkmend_lab::{FramePath, Lab, LabOptions, LinkEnds, RunControl};
 use linkmend_protocol::classify::Classifier;

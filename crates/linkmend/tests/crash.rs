@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use linkmend_dataplane::control::Client;
-use linkmend_dataplane::report::TransmitState;
+use linkmend_control::Client;
+use linkmend_control::report::TransmitState;
 use linkmend_lab::generator::{GeneratorOptions, GeneratorReport, generate};
 use linkmend_lab::{FramePath, Lab, LabOptions, Role, RunControl};
 

@@ -3,7 +3,7 @@
 mod daemon_lab;
 
 use daemon_lab::{Hub, Lab};
-use linkmend_dataplane::control::Client;
+use linkmend_control::Client;
 use std::fs::OpenOptions;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -69,7 +69,7 @@ fn a_log_that_may_not_grow_does_not_end_the_daemon() {
     }
     let mut client = Client::connect(&control).expect("it listens");
     for _ in 0..30 {
-        let protect = linkmend_dataplane::config::ProtectConfig::default();
+        let protect = linkmend_control::ProtectConfig::default();
         client.protect("left", &protect).expect("it answers");
     }
     assert!(lab.status("left").contains("lines of the log could not be written"), "{}", lab.read_log("left"));

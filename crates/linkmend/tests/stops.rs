@@ -10,9 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use linkmend_dataplane::CorruptionModel;
-use linkmend_dataplane::control::Client;
-use linkmend_dataplane::report::{LinkReport, ReceiveState, TransmitState};
+use linkmend_control::report::{ReceiveState, TransmitState};
+use linkmend_control::{Client, CorruptionModel, LinkReport};
 use linkmend_lab::generator::{GeneratorOptions, GeneratorReport, generate};
 use linkmend_lab::{FramePath, Lab, LabOptions, Role, RunControl, StopFlag, hog};
 use linkmend_random::Random;

@@ -5,7 +5,7 @@
 //! increases, so that what comes twice, late or in another order changes nothing.
 
 use crate::PortName;
-use linkmend_dataplane::config::ProtectMode;
+use linkmend_control::ProtectMode;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -27,6 +27,7 @@ use std::time::{Duration, Instant};
 use crate::port::{Interface, PortError, XdpPort};
 use crate::sys::bpf::{Program, SharedWords, XskMap};
 pub(crate) use attach::carries_bypass;
+use linkmend_control::report::Steering;
 use linkmend_diagnose::Diagnose as _;
 use linkmend_linux::ethtool;
 use linkmend_linux::route::XdpMode;
@@ -34,7 +35,6 @@ use linkmend_linux::xdp_features::xdp_features;
 use load::{find_devices, load};
 pub use program::Side;
 pub use queue::KernelDrops;
-pub use steering::Steering;
 use target::{CarrierReader, Target};
 
 /// The names by which our programs are recognised on an interface.

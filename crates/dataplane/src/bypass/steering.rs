@@ -16,8 +16,8 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
+use linkmend_control::report::Steering;
 use nix::unistd::{SysconfVar, sysconf};
-use serde::{Deserialize, Serialize};
 
 use super::{attach, census, words};
 use crate::port::Interface;
@@ -30,16 +30,6 @@ const PROCESSORS_MAX: usize = 4096;
 const GROUP: usize = 32;
 /// The number of receive queues that the note has room for.
 const QUEUES_MAX: u32 = 32;
-
-/// Who has set which processors receive the frames of a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Steering {
-    /// Linkmend has, so that each flow goes to one of them. This is undone when the bypass is removed.
-    Linkmend,
-    /// Somebody else has, before the link started. Their setting stays as it is.
-    Operator,
-}
 
 /// The note: the queues of one interface, and what their steering was set to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! Describes a captured frame as text.
 
+use super::class;
 use super::layers::{ICMP, ICMPV6, Layers, TCP, UDP};
-use super::{CapturePort, CapturedFrame, Direction, FrameClass};
+use linkmend_control::capture::{CapturePort, CapturedFrame, Direction, FrameClass};
 use linkmend_protocol::wire::ethertype::{ARP, IPV4, IPV6};
 use serde::Serialize;
 use std::fmt::Write;
@@ -92,7 +93,7 @@ pub fn description(frame: &CapturedFrame) -> Description {
         direction: frame.direction,
         length: frame.length,
         corrupted: frame.corrupted,
-        classes: FrameClass::of(&layers),
+        classes: class::of(&layers),
         linkmend: layers.link.as_ref().map(ToString::to_string),
         tag: layers.tag.map(|tag| format!("{tag:08x}")),
         source_mac: layers.macs.map(|(_, source)| mac(source)),

@@ -1,7 +1,7 @@
 //! Takes a frame apart from its first bytes: the Linkmend header, if it is on the link, and the original frame behind
 //! it.
 
-use super::{CapturePort, CapturedFrame};
+use linkmend_control::capture::{CapturePort, CapturedFrame};
 use linkmend_protocol::wire::{self, ADDRESSES_BYTES, Decapsulation, LinkFrame, Untagged, ethertype};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

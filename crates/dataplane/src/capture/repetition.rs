@@ -1,7 +1,7 @@
 //! Control frames without news, which an idle link exchanges a hundred times a second.
 
 use super::layers::Layers;
-use super::{CapturedFrame, Direction};
+use linkmend_control::capture::{CapturedFrame, Direction};
 use linkmend_protocol::Control;
 use linkmend_protocol::wire::LinkFrame;
 use std::mem::discriminant;

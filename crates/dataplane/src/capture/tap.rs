@@ -1,10 +1,11 @@
 //! The ring between the loop of a link end and the reader of a capture.
 
+use super::class;
 use super::filter::{Filter, FilterError};
 use super::layers::Layers;
-use super::{CaptureOptions, CapturePort, CaptureProgress, CapturedFrame, Direction, class};
 use crate::clock;
 use crate::frame_pool::{FrameHandle, FramePool};
+use linkmend_control::capture::{CaptureOptions, CapturePort, CaptureProgress, CapturedFrame, Direction};
 use linkmend_protocol::wire::CONTROL_FRAME_MAX;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

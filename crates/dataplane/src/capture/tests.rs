@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
-use super::record::Record;
 use super::*;
 use crate::frame_pool::{FramePool, PoolOptions};
+use linkmend_control::capture::record::Record;
+use linkmend_control::capture::{
+    CaptureOptions, CapturePort, CaptureProgress, CapturedFrame, Direction, FrameClass,
+};
 use linkmend_protocol::wire::{CONTROL_FRAME_MAX, emit_control, encapsulate, escape};
 use linkmend_protocol::{
     Control, DataHeader, Feedback, Format, LaneFeedback, LongSequenceNumber, Mode, PerMode, PiggybackAck,

@@ -2,12 +2,11 @@
 
 use super::error::ConfigError;
 use super::link::LinkConfig;
+use linkmend_control::CONTROL_FOLDER;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// Folder of control sockets, unless configured; clients look for links here.
-pub const CONTROL_FOLDER: &str = "/run/linkmend";
 /// Largest configuration file.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 

@@ -1,7 +1,7 @@
 //! Errors of a configuration, and where in it they are.
 
-use super::class_field::ClassField;
 use super::interface_name::HOST_PORT_NAME_BYTES_MAX;
+use linkmend_control::ClassField;
 use linkmend_diagnose::{Diagnose, Fault, LineSuffix, ParameterError, line_of};
 use linkmend_protocol::Format;
 use std::fmt;

@@ -5,9 +5,10 @@ use super::fallback::FallbackLimits;
 use super::header_format::HeaderFormat;
 use super::interface_name::PEER_PREFIX;
 use super::parameters::ParametersConfig;
-use super::protect::ProtectConfig;
+use super::protect::protection;
 use crate::port_pair::PortChoice;
 use crate::settings::LinkSettings;
+use linkmend_control::ProtectConfig;
 use linkmend_quantity::{BitRate, ByteSize, QuantityError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -318,7 +319,7 @@ impl LinkConfig {
             backup: self.backup.as_deref().map(|interface| self.failover.settings(interface)),
             ports: self.ports.into(),
             format: self.format.into(),
-            protection: self.protect.settings(),
+            protection: protection(&self.protect),
             overrides: self.parameters.overrides(),
             fallback: self.fallback.settings(),
             rate_bps: self.rate.map(|rate| rate.0),

@@ -9,7 +9,6 @@
 //!    link end is started with.
 
 mod bounds;
-mod class_field;
 mod daemon;
 mod devices;
 mod error;
@@ -25,8 +24,7 @@ mod protect;
 mod tests;
 mod validate;
 
-pub use class_field::ClassField;
-pub use daemon::{CONTROL_FOLDER, DaemonConfig};
+pub use daemon::DaemonConfig;
 pub use devices::{DeviceError, DeviceErrors, check_all_devices, check_devices, device_problems};
 pub(crate) use devices::{uses_behind_bypass, uses_that_end};
 pub use error::{ConfigError, Place, Problem};
@@ -37,6 +35,4 @@ pub use host_port::{HostPort, HostPortError};
 pub use link::{EcnThreshold, InnerPort, LinkConfig, PortKind};
 pub use linkmend_quantity::{BitRate, ByteSize, LossRate, QuantityError, Span};
 pub use parameters::ParametersConfig;
-pub use protect::{
-    ClassError, ClassRule, INITIAL_LOSS_DEFAULT, ProtectConfig, ProtectMode, TARGET_LOSS_DEFAULT,
-};
+pub(crate) use protect::{protection, validate_protection};

@@ -1,260 +1,86 @@
-//! How a link is protected, as people write it.
+//! What a link's protection means to its link end.
 
-use super::class_field::ClassField;
 use super::error::Problem;
 use super::header_format::HeaderFormat;
 use crate::settings::ProtectionSettings;
+use linkmend_control::{ClassField, INITIAL_LOSS_DEFAULT, ProtectConfig, ProtectMode, TARGET_LOSS_DEFAULT};
+use linkmend_protocol::Copies;
 use linkmend_protocol::classify::Classifier;
-use linkmend_protocol::{Copies, Mode};
-use linkmend_quantity::LossRate;
-use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
 
-/// The paper's target for the effective loss (section 3.4).
-pub const TARGET_LOSS_DEFAULT: LossRate = LossRate(1e-8);
-/// The loss rate assumed until the link's has been measured.
-pub const INITIAL_LOSS_DEFAULT: LossRate = LossRate(1e-3);
-
-/// Protection of the sending direction: `[link.protect]`, or the arguments of `run` and `protect`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::Args))]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct ProtectConfig {
-    /// How the frames this end sends are protected
-    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t, help_heading = "Protection"))]
-    pub mode: ProtectMode,
-    /// Always retransmit this many copies of a lost frame (1 to 16), instead of as many as --target needs
-    #[cfg_attr(feature = "clap", arg(
-        long,
-        value_name = "N",
-        conflicts_with_all = ["target", "loss"],
-        value_parser = clap::value_parser!(u8).range(1..=16),
-        help_heading = "Protection"
-    ))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub copies: Option<u8>,
-    /// Effective loss rate to stay below; decides the copies from the loss that is measured [default: 1e-8]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "RATE", help_heading = "Protection"))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<LossRate>,
-    /// Loss rate to assume until enough has been measured, like 1e-3 or 0.1% [default: 1e-3]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "RATE", help_heading = "Protection"))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub loss: Option<LossRate>,
-    /// A traffic class with another mode, like pcp=5:non-blocking or dscp=46:non-blocking; may be repeated
-    #[cfg_attr(feature = "clap", arg(long = "class", value_name = "CLASS", help_heading = "Protection"))]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub classes: Vec<ClassRule>,
-}
-
-/// The mode of a link.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-#[serde(rename_all = "kebab-case")]
-pub enum ProtectMode {
-    /// Lost frames are recovered and every frame is delivered in order (LinkGuardian)
-    #[default]
-    Ordered,
-    /// Lost frames are recovered and delivered as they come, perhaps out of order (LinkGuardianNB)
-    NonBlocking,
-    /// Dormant until `linkmend protect`: frames are forwarded in the kernel
-    Off,
-}
-
-impl fmt::Display for ProtectMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ProtectMode::Ordered => "ordered",
-            ProtectMode::NonBlocking => "non-blocking",
-            ProtectMode::Off => "off",
-        })
+/// Translates the protection into the link end's settings; `None` when off.
+pub(crate) fn protection(protect: &ProtectConfig) -> Option<ProtectionSettings> {
+    let mut classifier = Classifier::new(protect.mode.mode()?);
+    for rule in &protect.classes {
+        let Some(mode) = rule.mode.mode() else { continue };
+        match rule.field {
+            ClassField::Pcp(pcp) => classifier.set_pcp(pcp, mode),
+            ClassField::Dscp(dscp) => classifier.set_dscp(dscp, mode),
+        };
     }
+    let copies = match protect.copies {
+        Some(copies) => Copies::Fixed(copies),
+        None => Copies::Target {
+            target_loss: protect.target.unwrap_or(TARGET_LOSS_DEFAULT).0,
+            initial_loss: protect.loss.unwrap_or(INITIAL_LOSS_DEFAULT).0,
+        },
+    };
+    Some(ProtectionSettings { classifier, copies })
 }
 
-impl ProtectMode {
-    /// The protocol's mode; `None` when off.
-    pub fn mode(self) -> Option<Mode> {
-        match self {
-            ProtectMode::Ordered => Some(Mode::Ordered),
-            ProtectMode::NonBlocking => Some(Mode::NonBlocking),
-            ProtectMode::Off => None,
+/// Checks what can be checked without a device. For a running link, pass the transparent format; the loop checks
+/// the modes against the actual one.
+///
+/// # Errors
+/// The key and the problem.
+pub(crate) fn validate_protection(
+    protect: &ProtectConfig,
+    format: HeaderFormat,
+) -> Result<(), (&'static str, Problem)> {
+    if let Some(copies) = protect.copies {
+        if !(1..=16).contains(&copies) {
+            return Err(Problem::value("protect.copies", copies, "the number of copies is 1 to 16"));
         }
-    }
-}
-
-/// Frames of one class travel in a mode of their own. In a file: `{ pcp = 5, mode = "non-blocking" }`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "RawRule", into = "RawRule")]
-pub struct ClassRule {
-    pub field: ClassField,
-    /// Its mode, which is never [`ProtectMode::Off`].
-    pub mode: ProtectMode,
-}
-
-/// Why a class rule is not valid.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ClassError {
-    /// The text does not have the right form.
-    #[error("`{0}` is not a class; write pcp=N:MODE or dscp=N:MODE, like pcp=5:non-blocking")]
-    Form(String),
-    /// Neither field is given, or both are.
-    #[error("a class needs exactly one of `pcp` and `dscp`")]
-    OneField,
-    /// There is no such priority.
-    #[error("pcp {0}: a VLAN priority is 0 to 7")]
-    Pcp(u8),
-    /// There is no such code point.
-    #[error("dscp {0}: a code point is 0 to 63")]
-    Dscp(u8),
-    /// Classes cannot be excluded from protection.
-    #[error("mode `off` does not exist for a class; use ordered or non-blocking")]
-    Off,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawRule {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pcp: Option<u8>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dscp: Option<u8>,
-    mode: ProtectMode,
-}
-
-impl TryFrom<RawRule> for ClassRule {
-    type Error = ClassError;
-
-    fn try_from(raw: RawRule) -> Result<ClassRule, ClassError> {
-        let field = match (raw.pcp, raw.dscp) {
-            (Some(pcp @ 8..), None) => return Err(ClassError::Pcp(pcp)),
-            (None, Some(dscp @ 64..)) => return Err(ClassError::Dscp(dscp)),
-            (Some(pcp), None) => ClassField::Pcp(pcp),
-            (None, Some(dscp)) => ClassField::Dscp(dscp),
-            _ => return Err(ClassError::OneField),
-        };
-        if raw.mode == ProtectMode::Off {
-            return Err(ClassError::Off);
-        }
-        Ok(ClassRule { field, mode: raw.mode })
-    }
-}
-
-impl From<ClassRule> for RawRule {
-    fn from(rule: ClassRule) -> RawRule {
-        let (pcp, dscp) = match rule.field {
-            ClassField::Pcp(pcp) => (Some(pcp), None),
-            ClassField::Dscp(dscp) => (None, Some(dscp)),
-        };
-        RawRule { pcp, dscp, mode: rule.mode }
-    }
-}
-
-impl FromStr for ClassRule {
-    type Err = ClassError;
-
-    fn from_str(text: &str) -> Result<ClassRule, ClassError> {
-        let form = || ClassError::Form(text.to_owned());
-        let (class, mode) = text.split_once(':').ok_or_else(form)?;
-        let (field, number) = class.split_once('=').ok_or_else(form)?;
-        let number: u8 = number.trim().parse().map_err(|_| form())?;
-        let modes = [ProtectMode::Ordered, ProtectMode::NonBlocking, ProtectMode::Off];
-        let mode = modes.into_iter().find(|known| known.to_string() == mode.trim()).ok_or_else(form)?;
-        let (pcp, dscp) = match field.trim() {
-            "pcp" => (Some(number), None),
-            "dscp" => (None, Some(number)),
-            _ => return Err(form()),
-        };
-        RawRule { pcp, dscp, mode }.try_into()
-    }
-}
-
-impl ProtectConfig {
-    /// Translates the protection into the link end's settings; `None` when off.
-    pub fn settings(&self) -> Option<ProtectionSettings> {
-        let mut classifier = Classifier::new(self.mode.mode()?);
-        for rule in &self.classes {
-            let Some(mode) = rule.mode.mode() else { continue };
-            match rule.field {
-                ClassField::Pcp(pcp) => classifier.set_pcp(pcp, mode),
-                ClassField::Dscp(dscp) => classifier.set_dscp(dscp, mode),
-            };
-        }
-        let copies = match self.copies {
-            Some(copies) => Copies::Fixed(copies),
-            None => Copies::Target {
-                target_loss: self.target.unwrap_or(TARGET_LOSS_DEFAULT).0,
-                initial_loss: self.loss.unwrap_or(INITIAL_LOSS_DEFAULT).0,
-            },
-        };
-        Some(ProtectionSettings { classifier, copies })
-    }
-
-    /// Checks what can be checked without a device. For a running link, pass the transparent format; the loop checks
-    /// the modes against the actual one.
-    ///
-    /// # Errors
-    /// The key and the problem.
-    pub fn validate(&self, format: HeaderFormat) -> Result<(), (&'static str, Problem)> {
-        if let Some(copies) = self.copies {
-            if !(1..=16).contains(&copies) {
-                return Err(Problem::value("protect.copies", copies, "the number of copies is 1 to 16"));
-            }
-            for (key, set) in [("protect.target", self.target), ("protect.loss", self.loss)] {
-                if set.is_some() {
-                    return Err((key, Problem::BesideCopies));
-                }
+        for (key, set) in [("protect.target", protect.target), ("protect.loss", protect.loss)] {
+            if set.is_some() {
+                return Err((key, Problem::BesideCopies));
             }
         }
-        if let Some(rate) = self.target.map(|rate| rate.0)
-            && !(rate > 0.0 && rate < 1.0)
-        {
-            let requirement = "must be above 0 and below 1, or no number of copies reaches it";
-            return Err(Problem::value("protect.target", rate, requirement));
-        }
-        if let Some(rate) = self.loss.map(|rate| rate.0)
-            && !(0.0..1.0).contains(&rate)
-        {
-            let requirement = "must be below 1; a link that loses everything cannot be protected";
-            return Err(Problem::value("protect.loss", rate, requirement));
-        }
-        for (index, rule) in self.classes.iter().enumerate() {
-            if self.classes[..index].iter().any(|earlier| earlier.field == rule.field) {
-                return Err(("protect.classes", Problem::ClassTwice { field: rule.field }));
-            }
-        }
-        let two_modes =
-            self.mode != ProtectMode::Off && self.classes.iter().any(|rule| rule.mode != self.mode);
-        if format != HeaderFormat::Transparent && two_modes {
-            return Err(("protect.classes", Problem::OneMode { format: format.into() }));
-        }
-        Ok(())
     }
+    if let Some(rate) = protect.target.map(|rate| rate.0)
+        && !(rate > 0.0 && rate < 1.0)
+    {
+        let requirement = "must be above 0 and below 1, or no number of copies reaches it";
+        return Err(Problem::value("protect.target", rate, requirement));
+    }
+    if let Some(rate) = protect.loss.map(|rate| rate.0)
+        && !(0.0..1.0).contains(&rate)
+    {
+        let requirement = "must be below 1; a link that loses everything cannot be protected";
+        return Err(Problem::value("protect.loss", rate, requirement));
+    }
+    for (index, rule) in protect.classes.iter().enumerate() {
+        if protect.classes[..index].iter().any(|earlier| earlier.field == rule.field) {
+            return Err(("protect.classes", Problem::ClassTwice { field: rule.field }));
+        }
+    }
+    let two_modes =
+        protect.mode != ProtectMode::Off && protect.classes.iter().any(|rule| rule.mode != protect.mode);
+    if format != HeaderFormat::Transparent && two_modes {
+        return Err(("protect.classes", Problem::OneMode { format: format.into() }));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn classes_read_from_arguments() {
-        let rule = "pcp=5:non-blocking".parse();
-        assert_eq!(rule, Ok(ClassRule { field: ClassField::Pcp(5), mode: ProtectMode::NonBlocking }));
-        let error = |text: &str| text.parse::<ClassRule>().expect_err(text).to_string();
-        let form = "is not a class; write pcp=N:MODE or dscp=N:MODE, like pcp=5:non-blocking";
-        for text in ["pcp=5", "5:ordered", "vlan=5:ordered", "pcp=x:ordered", "pcp=5:fast"] {
-            assert_eq!(error(text), format!("`{text}` {form}"));
-        }
-        assert_eq!(error("pcp=8:ordered"), "pcp 8: a VLAN priority is 0 to 7");
-        assert_eq!(error("dscp=64:ordered"), "dscp 64: a code point is 0 to 63");
-        assert_eq!(error("dscp=1:off"), "mode `off` does not exist for a class; use ordered or non-blocking");
-    }
+    use linkmend_protocol::Mode;
 
     #[test]
     fn the_default_is_the_engines() {
-        assert_eq!(ProtectConfig::default().settings(), Some(ProtectionSettings::new(Mode::Ordered)));
+        assert_eq!(protection(&ProtectConfig::default()), Some(ProtectionSettings::new(Mode::Ordered)));
         let off = ProtectConfig { mode: ProtectMode::Off, ..ProtectConfig::default() };
-        assert_eq!(off.settings(), None);
+        assert_eq!(protection(&off), None);
     }
 
     #[test]
@@ -264,7 +90,7 @@ mod tests {
             copies: Some(3),
             ..ProtectConfig::default()
         };
-        let settings = config.settings().expect("on");
+        let settings = protection(&config).expect("on");
         assert!(settings.classifier.uses_both_modes());
         assert_eq!(settings.copies, Copies::Fixed(3));
     }

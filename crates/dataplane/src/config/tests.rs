@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::settings::LinkSettings;
+use linkmend_control::ProtectConfig;
 use linkmend_diagnose::Diagnose;
 use linkmend_protocol::{Copies, Mode};
 use std::path::Path;

@@ -5,6 +5,7 @@ use super::daemon::DaemonConfig;
 use super::error::{Place, Problem};
 use super::interface_name::{HOST_PORT_NAME_BYTES_MAX, INTERFACE_NAME_BYTES_MAX};
 use super::link::{EcnThreshold, InnerPort, LinkConfig};
+use super::protect::validate_protection;
 use linkmend_diagnose::is_printable;
 use linkmend_protocol::Format;
 use linkmend_quantity::{BitRate, ByteSize};
@@ -78,7 +79,7 @@ fn link(config: &LinkConfig) -> Verdict {
     backup(config)?;
     key(config)?;
     quantities(config)?;
-    config.protect.validate(config.format)?;
+    validate_protection(&config.protect, config.format)?;
     let fallback = config.fallback.settings();
     let valid = config.parameters.validate(config.pool, config.format.into(), fallback);
     valid.map_err(|error| (error.parameter, Problem::Value(error)))

@@ -1,10 +1,12 @@
 //! Translates requests to commands of link ends.
 
-use super::message::{ErrorKind, ErrorReply, PROTOCOL_VERSION, Request, Response};
-use crate::capture::{Capture, CaptureOptions};
+use crate::capture::Capture;
 use crate::command::{Command, CommandError, CommandResult};
-use crate::config::{HeaderFormat, ProtectConfig, ProtectMode};
-use crate::report::LinkReport;
+use crate::config::{HeaderFormat, protection, validate_protection};
+use linkmend_control::capture::CaptureOptions;
+use linkmend_control::{
+    ErrorKind, ErrorReply, LinkReport, PROTOCOL_VERSION, ProtectConfig, ProtectMode, Request, Response,
+};
 use linkmend_diagnose::Diagnose;
 
 /// The links of a daemon, as the socket's requests use them.
@@ -22,7 +24,7 @@ pub trait Backend: Send + Sync + 'static {
 }
 
 pub(super) fn protect_command(protect: &ProtectConfig) -> Command {
-    protect.settings().map_or(Command::Unprotect, Command::Protect)
+    protection(protect).map_or(Command::Unprotect, Command::Protect)
 }
 
 /// Answers one line. Never fails: anything that makes no sense is answered with [`Response::Error`].
@@ -52,7 +54,7 @@ fn serve(backend: &dyn Backend, request: Request) -> Result<Response, ErrorReply
         }
         Request::Protect { link, protect } => {
             // The link end knows the format, and checks the modes against it.
-            if let Err((key, problem)) = protect.validate(HeaderFormat::Transparent) {
+            if let Err((key, problem)) = validate_protection(&protect, HeaderFormat::Transparent) {
                 let message = format!("link {link}: {key}: {problem}");
                 return Err(ErrorReply {
                     hint: problem.hint(),

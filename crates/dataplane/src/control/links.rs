@@ -1,14 +1,15 @@
 //! The links of a daemon: those that run, and those that wait to start again.
 
 use super::backend::{Backend, protect_command};
-use crate::capture::{Capture, CaptureOptions};
+use crate::capture::Capture;
 use crate::command::{Command, CommandError, CommandResult};
-use crate::config::{LinkConfig, ProtectConfig};
+use crate::config::LinkConfig;
 use crate::engine::ExitReason;
 use crate::handle::LinkEndHandle;
-use crate::health::DaemonHealth;
-use crate::report::{LinkReport, PortReport};
 use crate::saved_protection::SavedProtection;
+use linkmend_control::capture::CaptureOptions;
+use linkmend_control::report::PortReport;
+use linkmend_control::{DaemonHealth, LinkReport, ProtectConfig};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;

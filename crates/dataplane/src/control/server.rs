@@ -1,9 +1,10 @@
 //! The daemon's side of the socket: one thread accepts, and another serves each client.
 
 use super::backend::{Backend, answer};
-use super::message::{ErrorKind, ErrorReply, REQUEST_BYTES_MAX, Request, Response, write};
-use super::socket::{ControlSocket, Reservation, SocketError};
 use super::streaming;
+use linkmend_control::{
+    ControlSocket, ErrorKind, ErrorReply, REQUEST_BYTES_MAX, Request, Reservation, Response, SocketError,
+};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -56,7 +57,7 @@ impl Server {
             let path = path.clone();
             move |source| SocketError::System { path, step, source }
         };
-        socket.listener.set_nonblocking(true).map_err(failed("setting it up"))?;
+        socket.listener().set_nonblocking(true).map_err(failed("setting it up"))?;
         let (wake, woken) = UnixStream::pair().map_err(failed("setting it up"))?;
         let clients = Arc::new(Clients::default());
         let accepting = Arc::clone(&clients);
@@ -97,7 +98,7 @@ fn accept_all(
     let mut next_id = 0u64;
     loop {
         let mut ready = [
-            PollFd::new(socket.listener.as_fd(), PollFlags::POLLIN),
+            PollFd::new(socket.listener().as_fd(), PollFlags::POLLIN),
             PollFd::new(woken.as_fd(), PollFlags::POLLIN),
         ];
         if poll(&mut ready, PollTimeout::NONE).is_err_and(|errno| errno != nix::errno::Errno::EINTR) {
@@ -106,7 +107,7 @@ fn accept_all(
         if ready[1].any().unwrap_or(true) {
             return;
         }
-        match socket.listener.accept() {
+        match socket.listener().accept() {
             Ok((stream, _)) => {
                 next_id += 1;
                 if let Err(error) = begin(next_id, stream, clients, backend) {
@@ -142,7 +143,7 @@ fn begin(
                 "end some of them (`ss -xp` names them), or wait: silent ones are disconnected after {} s",
                 IDLE_TIMEOUT.as_secs()
             ));
-        return write(&mut stream, &Response::Error(busy));
+        return Response::Error(busy).write(&mut stream);
     }
     known.insert(id, stream.try_clone()?);
     drop(known);
@@ -171,14 +172,14 @@ fn serve(stream: &mut UnixStream, backend: &dyn Backend) -> io::Result<()> {
                 if let Ok(Request::Capture { link, options }) = serde_json::from_slice(line) {
                     return streaming::serve(stream, backend, &link, options);
                 }
-                write(stream, &answer(backend, line))?;
+                answer(backend, line).write(stream)?;
             }
             begun = (!pending.is_empty()).then(Instant::now);
             continue;
         }
         if pending.len() >= REQUEST_BYTES_MAX {
             let message = format!("a request has at most {REQUEST_BYTES_MAX} bytes");
-            return write(stream, &Response::Error(ErrorReply::new(ErrorKind::TooLong, message)));
+            return Response::Error(ErrorReply::new(ErrorKind::TooLong, message)).write(stream);
         }
         let patience = begun.map_or(IDLE_TIMEOUT, |begun| PATIENCE.saturating_sub(begun.elapsed()));
         if patience.is_zero() {
@@ -202,5 +203,5 @@ fn serve(stream: &mut UnixStream, backend: &dyn Backend) -> io::Result<()> {
 
 fn timed_out(stream: &mut UnixStream) -> io::Result<()> {
     let message = format!("the request was not complete within {} s", PATIENCE.as_secs());
-    write(stream, &Response::Error(ErrorReply::new(ErrorKind::TimedOut, message)))
+    Response::Error(ErrorReply::new(ErrorKind::TimedOut, message)).write(stream)
 }

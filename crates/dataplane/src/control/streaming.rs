@@ -1,9 +1,10 @@
 //! Sends a capture to a client.
 
 use super::backend::{Backend, capture};
-use super::message::{Response, write};
-use crate::capture::record::Record;
-use crate::capture::{Capture, CaptureOptions};
+use crate::capture::Capture;
+use linkmend_control::Response;
+use linkmend_control::capture::CaptureOptions;
+use linkmend_control::capture::record::Record;
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::TryRecvError;
@@ -25,9 +26,9 @@ pub(super) fn serve(
 ) -> io::Result<()> {
     let capture = match capture(backend, link, options) {
         Ok(capture) => capture,
-        Err(reply) => return write(stream, &Response::Error(reply)),
+        Err(reply) => return Response::Error(reply).write(stream),
     };
-    write(stream, &Response::Capturing {})?;
+    Response::Capturing {}.write(stream)?;
     // A slow client makes its ring overflow, and is told so. Nothing else suffers.
     stream.set_write_timeout(None)?;
     let mut out = Vec::new();

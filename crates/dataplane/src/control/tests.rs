@@ -1,12 +1,14 @@
 //! The socket, with a backend that only records its calls.
 
 use super::*;
-use crate::capture::record::Record;
-use crate::capture::{Capture, CaptureOptions, CapturePort, Direction, Tap, Taps};
+use crate::capture::{Capture, Tap, Taps};
 use crate::command::{Command, CommandError, CommandResult};
-use crate::config::{ProtectConfig, ProtectMode};
-use crate::corruption::CorruptionModel;
-use crate::report::LinkReport;
+use linkmend_control::capture::record::Record;
+use linkmend_control::capture::{CaptureOptions, CapturePort, Direction};
+use linkmend_control::{
+    Client, ClientError, CorruptionModel, ErrorKind, ErrorReply, LinkReport, ProtectConfig, ProtectMode,
+    REQUEST_BYTES_MAX, Reservation, Response, SocketError,
+};
 use linkmend_diagnose::Diagnose;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -95,7 +97,7 @@ fn requests_reach_the_link_and_its_report_comes_back() {
         .filter(|(link, command)| link == "up" && *command != Command::Report)
         .map(|it| it.1)
         .collect();
-    let settings = protect.settings().expect("on");
+    let settings = crate::config::protection(&protect).expect("on");
     let expected = [
         Command::Protect(settings),
         Command::Unprotect,
@@ -247,7 +249,7 @@ fn the_daemon_of_a_link_is_found() {
     assert!(matches!(Client::find("up", &[]), Err(ClientError::UnknownLink { .. })));
 }
 
-fn fake_page() -> crate::metrics::Page {
+fn fake_page() -> linkmend_control::metrics::Page {
     let backend = Fake::default();
     Box::new(move || crate::metrics::page_of_links(&backend))
 }
@@ -255,8 +257,8 @@ fn fake_page() -> crate::metrics::Page {
 #[test]
 fn metrics_are_served_over_http() {
     let address = "127.0.0.1:0".parse().expect("an address");
-    let health = Arc::new(crate::health::DaemonHealth::default());
-    let server = crate::metrics::MetricsServer::start(address, fake_page(), health);
+    let health = Arc::new(linkmend_control::health::DaemonHealth::default());
+    let server = linkmend_control::metrics::MetricsServer::start(address, fake_page(), health);
     let server = server.expect("it starts");
     let get = |request: &str| {
         let mut stream = std::net::TcpStream::connect(server.address()).expect("it listens");
@@ -280,9 +282,9 @@ fn metrics_are_served_over_http() {
 fn an_address_for_metrics_that_is_taken_is_no_reason_not_to_run_and_is_had_when_it_is_free() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("bound");
-    let health = Arc::new(crate::health::DaemonHealth::default());
-    let _server =
-        crate::metrics::MetricsServer::start(address, fake_page(), Arc::clone(&health)).expect("it starts");
+    let health = Arc::new(linkmend_control::health::DaemonHealth::default());
+    let _server = linkmend_control::metrics::MetricsServer::start(address, fake_page(), Arc::clone(&health))
+        .expect("it starts");
     let troubles = health.report().troubles;
     assert!(troubles[0].starts_with(&format!("metrics cannot be served at {address}: ")), "{troubles:?}");
     drop(taken);

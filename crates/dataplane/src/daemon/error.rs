@@ -1,9 +1,9 @@
 //! Why a daemon does not start, or must end.
 
 use crate::config::HostPortError;
-use crate::control::SocketError;
 use crate::engine::StartError;
-use crate::metrics::MetricsError;
+use linkmend_control::SocketError;
+use linkmend_control::metrics::MetricsError;
 use linkmend_diagnose::{Diagnose, Fault};
 
 /// Why a daemon does not start, or must end.

@@ -8,14 +8,14 @@ mod tests;
 pub use error::DaemonError;
 
 use crate::bypass::{self, carries_bypass};
-use crate::config::{
-    CONTROL_FOLDER, DaemonConfig, HostPort, LinkConfig, check_devices, uses_behind_bypass, uses_that_end,
-};
-use crate::control::{Backend, Links, Loss, Reservation, Server};
-use crate::metrics::{MetricsServer, page_of_links};
+use crate::config::{DaemonConfig, HostPort, LinkConfig, check_devices, uses_behind_bypass, uses_that_end};
+use crate::control::{Backend, Links, Loss, Server};
+use crate::metrics::page_of_links;
 use crate::port::Interface;
-use crate::{DaemonHealth, LinkEndHandle, SavedProtection};
+use crate::{LinkEndHandle, SavedProtection};
 use link_restarts::{LinkRestarts, interfaces_of};
+use linkmend_control::metrics::MetricsServer;
+use linkmend_control::{CONTROL_FOLDER, DaemonHealth, Reservation};
 use linkmend_diagnose::Diagnose as _;
 use std::path::Path;
 use std::sync::Arc;

@@ -6,10 +6,10 @@
 use super::peers::Address;
 use super::{Engine, to_link};
 use crate::bypass::{Bypass, Side};
-use crate::corruption::CorruptionModel;
 use crate::interface_watch::InterfaceState;
 use crate::loss_script::LossInjector;
-use crate::report::{FailoverReport, LastChangeReport};
+use linkmend_control::CorruptionModel;
+use linkmend_control::report::{FailoverReport, LastChangeReport};
 use linkmend_protocol::paths::{ChangeReason, Failover as LastChange, Path, PathChange, Paths, Probe};
 use linkmend_protocol::wire::CONTROL_FRAME_MAX;
 use linkmend_protocol::{Control, FrameHandle, Instant};

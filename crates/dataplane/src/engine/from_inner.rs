@@ -1,8 +1,8 @@
 //! Frames from the inner port: they are classified, marked if the queue is long, and queued.
 
 use super::{BATCH, Engine, ecn};
-use crate::capture::{CapturePort, Direction};
 use crate::settings::LinkSettings;
+use linkmend_control::capture::{CapturePort, Direction};
 use linkmend_protocol::schedule::{Arrival, ClassQueues, QueueLimits, Waiting};
 use linkmend_protocol::trace::Step;
 use linkmend_protocol::{FrameHandle, Instant};

@@ -1,10 +1,10 @@
 //! Frames from the link: corruption (in tests), the protocol, delivery to the inner port.
 
 use super::{BATCH, Engine, INNER_STUCK_NS};
-use crate::capture::{CapturePort, Direction};
 use crate::clock;
 use crate::port::QueueFull;
 use crate::port_pair::PortPair;
+use linkmend_control::capture::{CapturePort, Direction};
 use linkmend_protocol::paths::Path;
 use linkmend_protocol::trace::{CorruptedFrame, Step};
 use linkmend_protocol::wire::{self, ADDRESSES_BYTES, Decapsulation, LinkFrame};

@@ -1,7 +1,7 @@
 //! A link with a key: what leaves is sealed, and what arrives without the peer's seal is not believed.
 
 use super::Engine;
-use crate::report::KeyTrouble;
+use linkmend_control::report::KeyTrouble;
 use linkmend_protocol::paths::Path;
 use linkmend_protocol::wire::{
     self, ADDRESSES_BYTES, CONTROL_FRAME_MAX, Decapsulation, Encapsulation, FRAME_BYTES_MIN_IN_MEMORY,

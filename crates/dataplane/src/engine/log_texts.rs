@@ -1,6 +1,6 @@
 //! Texts of log messages.
 
-use crate::corruption::CorruptionModel;
+use linkmend_control::CorruptionModel;
 use linkmend_protocol::{CloseReason, Copies, Level};
 
 /// Describes why a session ended.

@@ -4,15 +4,16 @@ use super::{Engine, failover, log_texts};
 use crate::bypass::{Bypass, BypassCounters, KernelDrops, Side};
 use crate::capture::Tap;
 use crate::command::{Command, CommandError, CommandResult};
-use crate::corruption::{CorruptionModel, DrawnLosses};
+use crate::corruption::DrawnLosses;
 use crate::interface_watch::InterfaceState;
 use crate::loss_script::LossInjector;
 use crate::port::Port;
-use crate::report::{
-    self, BufferReport, CountersReport, DaemonReport, HistogramReport, LinkReport, Mode, ParametersReport,
-    PortReport, ThirdEndReport,
-};
 use crate::settings::ProtectionSettings;
+use linkmend_control::report::{
+    self, BufferReport, CountersReport, DaemonReport, HistogramReport, Mode, ParametersReport, PortReport,
+    ThirdEndReport,
+};
+use linkmend_control::{CorruptionModel, LinkReport};
 use linkmend_linux::route::{InterfaceFacts, XdpMode};
 use linkmend_protocol::paths::Path;
 use linkmend_protocol::{BufferStats, Format, Histogram, Protection, Stats};

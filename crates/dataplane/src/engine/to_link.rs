@@ -1,8 +1,8 @@
 //! Frames that leave on the link, in the order of [`linkmend_protocol::schedule`].
 
 use super::Engine;
-use crate::capture::{CapturePort, Direction};
 use crate::port_pair::PortPair;
+use linkmend_control::capture::{CapturePort, Direction};
 use linkmend_protocol::paths::Path;
 use linkmend_protocol::schedule::{Next, PortRoom, Round, Waiting};
 use linkmend_protocol::wire::{

@@ -1,6 +1,6 @@
 //! The names and meanings of the counters.
 
-use crate::report::{CountersReport, PortReport};
+use linkmend_control::report::{CountersReport, PortReport};
 
 /// A counter of a link.
 pub(super) struct Counter {

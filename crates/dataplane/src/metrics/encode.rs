@@ -2,9 +2,9 @@
 
 use super::counters::{COUNTERS, PORT_COUNTERS};
 use super::labels::{Label, count, label};
-use crate::report::{
-    BufferReport, FallbackLevel, HistogramReport, LinkReport, PortReport, PortState, ReceiveState,
-    TransmitState,
+use linkmend_control::LinkReport;
+use linkmend_control::report::{
+    BufferReport, FallbackLevel, HistogramReport, PortReport, PortState, ReceiveState, TransmitState,
 };
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};

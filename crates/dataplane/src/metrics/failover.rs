@@ -1,7 +1,8 @@
 //! The metrics of link ends with two links.
 
 use super::labels::{Label, count, label};
-use crate::report::{FailoverReport, LinkReport, Path};
+use linkmend_control::LinkReport;
+use linkmend_control::report::{FailoverReport, Path};
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::MetricType;
 use std::fmt;
@@ -138,7 +139,8 @@ fn labels(link: &str, path: Path) -> [Label; 2] {
 
 #[cfg(test)]
 mod tests {
-    use crate::report::{FailoverReport, LastChangeReport, LinkReport, Path};
+    use linkmend_control::LinkReport;
+    use linkmend_control::report::{FailoverReport, LastChangeReport, Path};
 
     #[test]
     fn the_page_of_two_links_has_what_one_has_not() {

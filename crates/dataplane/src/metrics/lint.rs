@@ -2,7 +2,7 @@
 //! those of its rules that apply to us.
 
 use super::encode::{encode, sample};
-use super::text_format::from_open_metrics;
+use linkmend_control::metrics::from_open_metrics;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};

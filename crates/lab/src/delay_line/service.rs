@@ -5,7 +5,7 @@ use crate::impairments::{BackupLink, Impairments};
 use crate::process::TrackedProcess;
 use crate::stop::StopFlag;
 use crate::topology::Lab;
-use linkmend_dataplane::config::CONTROL_FOLDER;
+use linkmend_control::CONTROL_FOLDER;
 use linkmend_diagnose::Diagnose;
 use serde::{Deserialize, Serialize};
 use std::io;

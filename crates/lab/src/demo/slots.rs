@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use linkmend_dataplane::{CorruptionModel, ProtectionSettings};
+use linkmend_control::CorruptionModel;
+use linkmend_dataplane::ProtectionSettings;
 use linkmend_diagnose::Diagnose;
 use linkmend_protocol::Mode;
 

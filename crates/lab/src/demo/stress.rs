@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use linkmend_dataplane::report::{BufferReport, HistogramReport, LinkReport};
+use linkmend_control::LinkReport;
+use linkmend_control::report::{BufferReport, HistogramReport};
 use linkmend_protocol::wire::{FULL_FRAME_BYTES_IN_MEMORY, wire_bytes};
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use linkmend_dataplane::{LinkReport, PortChoice, ProtectionSettings};
+use linkmend_control::LinkReport;
+use linkmend_dataplane::{PortChoice, ProtectionSettings};
 use linkmend_protocol::Mode;
 
 use super::usual::{self, Usual};

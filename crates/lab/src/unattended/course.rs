@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use linkmend_dataplane::CorruptionModel;
-use linkmend_dataplane::report::TransmitState;
+use linkmend_control::CorruptionModel;
+use linkmend_control::report::TransmitState;
 
 use super::stage::Stage;
 use super::{FramesCourse, GoodputSample, Moments, TransferCourse, UnattendedError, UnattendedOptions};
@@ -138,7 +138,7 @@ fn course(
 }
 
 /// Frames that the link has corrupted so far.
-fn corrupted(right: &mut linkmend_dataplane::control::Client) -> Result<u64, UnattendedError> {
+fn corrupted(right: &mut linkmend_control::Client) -> Result<u64, UnattendedError> {
     let reports = right.status(Some("right"))?;
     Ok(reports.first().map_or(0, |report| report.counters.corrupted_frames))
 }

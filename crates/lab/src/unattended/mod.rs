@@ -6,7 +6,7 @@ mod stage;
 
 use std::time::Duration;
 
-use linkmend_dataplane::control::ClientError;
+use linkmend_control::ClientError;
 use linkmend_dataplane::{DaemonError, config::ConfigError};
 use linkmend_diagnose::Diagnose;
 use linkmend_monitor::config::ConfigError as MonitorConfigError;

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use linkmend_control::Client;
 use linkmend_dataplane::Daemon;
 use linkmend_dataplane::config::DaemonConfig;
-use linkmend_dataplane::control::Client;
 use linkmend_monitor::config::{DetectionConfig, MonitorConfig};
 use linkmend_monitor::daemon::Corruptd;
 use linkmend_quantity::Span;

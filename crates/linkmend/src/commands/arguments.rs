@@ -3,7 +3,8 @@
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
-use linkmend_dataplane::config::{DaemonConfig, LinkConfig, LossRate, ProtectConfig};
+use linkmend_control::ProtectConfig;
+use linkmend_dataplane::config::{DaemonConfig, LinkConfig, LossRate};
 use std::path::PathBuf;
 
 /// Arguments of `linkmend run`.
@@ -176,7 +177,7 @@ pub enum WhichLink {
     Backup,
 }
 
-impl From<WhichLink> for linkmend_dataplane::report::Path {
+impl From<WhichLink> for linkmend_control::report::Path {
     fn from(link: WhichLink) -> Self {
         match link {
             WhichLink::Primary => Self::Primary,

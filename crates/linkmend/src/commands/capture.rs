@@ -6,12 +6,13 @@ use crate::failure::{Hinted, Plain, Result, UsageError};
 use crate::output::{print, remark};
 use crate::written_file::{self, cannot_write};
 use clap::Args;
-use linkmend_dataplane::LinkReport;
-use linkmend_dataplane::capture::describe;
-use linkmend_dataplane::capture::record::Record;
-use linkmend_dataplane::capture::{
-    CaptureOptions, CapturePort, CaptureProgress, CapturedFrame, Direction, Filter, FrameClass, Repetition,
+use linkmend_control::LinkReport;
+use linkmend_control::capture::record::Record;
+use linkmend_control::capture::{
+    CaptureOptions, CapturePort, CaptureProgress, CapturedFrame, Direction, FrameClass,
 };
+use linkmend_dataplane::capture::describe;
+use linkmend_dataplane::capture::{Filter, Repetition};
 use linkmend_pcapng::{Packet, PcapngWriter, PortId, PortOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -123,7 +124,7 @@ struct Run<'a> {
 impl Run<'_> {
     fn follow(
         &mut self,
-        stream: &mut linkmend_dataplane::control::CaptureStream,
+        stream: &mut linkmend_control::CaptureStream,
         sink: &mut Sink,
         count: Option<u64>,
         deadline: Option<Instant>,

@@ -2,9 +2,7 @@
 
 use crate::commands::arguments::Daemons;
 use crate::failure::{Hinted, Result};
-use linkmend_dataplane::LinkReport;
-use linkmend_dataplane::config::CONTROL_FOLDER;
-use linkmend_dataplane::control::{Client, ClientError, sockets};
+use linkmend_control::{CONTROL_FOLDER, Client, ClientError, LinkReport, sockets};
 use std::path::PathBuf;
 
 impl Daemons {

@@ -3,7 +3,7 @@
 use crate::commands::arguments::{Bursts, CorruptArgs, PreferArgs, ProtectArgs, UnprotectArgs};
 use crate::failure::Result;
 use crate::output::print;
-use linkmend_dataplane::{CorruptionModel, LinkReport};
+use linkmend_control::{CorruptionModel, LinkReport};
 
 /// `linkmend protect`.
 pub fn protect(arguments: &ProtectArgs) -> Result<()> {

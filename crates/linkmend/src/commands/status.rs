@@ -3,13 +3,12 @@
 use crate::commands::arguments::StatusArgs;
 use crate::failure::Result;
 use crate::output::print;
-use linkmend_dataplane::bypass::Steering;
-use linkmend_dataplane::health::BACKLOG_HINT;
-use linkmend_dataplane::report::{
+use linkmend_control::health::BACKLOG_HINT;
+use linkmend_control::report::{
     BufferReport, CountersReport, DaemonReport, FailoverReport, FallbackLevel, Format, KeyTrouble, Path,
-    PortReport, PortState, ThirdEndReport, TransmitState,
+    PortReport, PortState, Steering, ThirdEndReport, TransmitState,
 };
-use linkmend_dataplane::{CorruptionModel, LinkReport};
+use linkmend_control::{CorruptionModel, LinkReport};
 use linkmend_report::quantity::{bytes, count, duration, loss_rate, percent};
 use std::fmt::Write;
 
@@ -369,7 +368,7 @@ fn time(ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use linkmend_dataplane::report::{HistogramReport, Mode, ReceiveState};
+    use linkmend_control::report::{HistogramReport, Mode, ReceiveState};
 
     #[test]
     fn a_link_in_a_dozen_lines() {

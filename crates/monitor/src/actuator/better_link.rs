@@ -1,6 +1,6 @@
 //! Which of two links of a link end is the better one.
 
-use linkmend_dataplane::report::Path;
+use linkmend_control::report::Path;
 use std::collections::BTreeMap;
 
 /// How many times more the preferred link must corrupt than the other before the other is preferred.

@@ -4,10 +4,8 @@ use super::Actuator;
 use super::better_link::BetterLinks;
 use crate::exchange::{Effect, Protection, Request};
 use crate::source::backup_port;
-use linkmend_dataplane::LinkReport;
-use linkmend_dataplane::config::ProtectConfig;
-use linkmend_dataplane::control::{Client, sockets};
-use linkmend_dataplane::report::{FailoverReport, Path, TransmitState};
+use linkmend_control::report::{FailoverReport, Path, TransmitState};
+use linkmend_control::{Client, LinkReport, ProtectConfig, sockets};
 use linkmend_quantity::LossRate;
 use std::path::PathBuf;
 

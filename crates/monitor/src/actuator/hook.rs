@@ -169,7 +169,7 @@ fn on_one_line(text: &[u8]) -> String {
 mod tests {
     use super::*;
     use crate::exchange::Protection;
-    use linkmend_dataplane::config::ProtectMode;
+    use linkmend_control::ProtectMode;
 
     fn script(folder: &tempfile::TempDir, text: &str) -> Hook {
         let path = folder.path().join("hook.sh");

@@ -34,7 +34,7 @@ use crate::exchange::{Acknowledgement, DirectionState, Effect, Request};
 use crate::findings::PortFinding;
 use crate::{Cabling, PortName};
 use direction::{Carrying, Due};
-use linkmend_dataplane::config::ProtectMode;
+use linkmend_control::ProtectMode;
 use linkmend_diagnose::excerpt;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;

@@ -13,7 +13,7 @@ pub use resolved::{ActuatorChoice, Resolved};
 pub use source::{CountersConfig, SourceChoice, SourceKind};
 
 use crate::PortName;
-use linkmend_dataplane::config::ProtectMode;
+use linkmend_control::ProtectMode;
 use linkmend_quantity::{Count, LossRate, Span};
 use serde::{Deserialize, Serialize};
 use std::fmt;

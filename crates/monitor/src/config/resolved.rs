@@ -8,7 +8,7 @@ use super::{
 use crate::agent::Policy;
 use crate::detection::Settings;
 use crate::{Cabling, HeardCable, PortName};
-use linkmend_dataplane::config::ProtectMode;
+use linkmend_control::ProtectMode;
 use linkmend_diagnose::ParameterError;
 use linkmend_topology::file::{FarPort, LldpNeighbour, lldp_neighbours, read_cables};
 use std::net::SocketAddr;

@@ -2,8 +2,8 @@
 
 use crate::bus::BusError;
 use crate::config::ConfigError;
-use linkmend_dataplane::control::SocketError;
-use linkmend_dataplane::metrics::MetricsError;
+use linkmend_control::SocketError;
+use linkmend_control::metrics::MetricsError;
 use linkmend_diagnose::{Diagnose, ParameterError};
 use std::io;
 use std::path::PathBuf;

@@ -3,8 +3,8 @@
 use crate::agent::{AgentStatus, PortStatus};
 use crate::detection::State;
 use crate::exchange::Effect;
-use linkmend_dataplane::DaemonHealth;
-use linkmend_dataplane::metrics::{MetricsError, MetricsServer};
+use linkmend_control::DaemonHealth;
+use linkmend_control::metrics::{MetricsError, MetricsServer};
 use linkmend_protocol::effective_loss;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::agent::{DisabledStatus, HeldStatus, PlanStatus};
     use crate::exchange::{Acknowledgement, Protection, Request};
-    use linkmend_dataplane::config::ProtectMode;
+    use linkmend_control::ProtectMode;
     use std::path::Path;
 
     fn status() -> AgentStatus {
@@ -255,7 +255,7 @@ mod tests {
             return;
         };
         assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
-        let page = linkmend_dataplane::metrics::from_open_metrics(&encode(status()));
+        let page = linkmend_control::metrics::from_open_metrics(&encode(status()));
         let mut child = Command::new("promtool")
             .args(["check", "metrics"])
             .stdin(Stdio::piped())

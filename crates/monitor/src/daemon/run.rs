@@ -16,7 +16,7 @@ use crate::config::{ActuatorChoice, PlanChoice, Resolved, SourceChoice, network}
 use crate::exchange::DirectionState;
 use crate::planning::{Network, Planner, PlannerSettings, downstream_ports};
 use crate::source::{LinkmendSource, LinuxSource, PrometheusSource, SonicSource, Source};
-use linkmend_dataplane::metrics::MetricsServer;
+use linkmend_control::metrics::MetricsServer;
 use linkmend_diagnose::Diagnose;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};

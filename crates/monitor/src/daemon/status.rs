@@ -3,7 +3,7 @@
 use crate::agent::AgentStatus;
 use crate::exchange::Directions;
 use crate::findings::PortFindings;
-use linkmend_dataplane::control::{ControlSocket, Reservation, SocketError};
+use linkmend_control::{ControlSocket, Reservation, SocketError};
 use linkmend_diagnose::Diagnose;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -175,7 +175,7 @@ fn entering(topology: &Topology, outside: &[(&PortName, f64)]) -> BTreeMap<Switc
 pub(super) mod tests {
     use super::*;
     use crate::exchange::{DirectionState, Protection, Request};
-    use linkmend_dataplane::config::ProtectMode;
+    use linkmend_control::ProtectMode;
     use linkmend_topology::file::{TopologyFileOptions, parse_topology};
 
     /// Two leaves and two spines; leaf1 has two links to spine1.

@@ -6,7 +6,7 @@ use super::network::Network;
 use crate::PortName;
 use crate::exchange::{DirectionState, Directions, Protection, Request};
 use crate::findings::Finding;
-use linkmend_dataplane::config::ProtectMode;
+use linkmend_control::ProtectMode;
 use linkmend_fleet::Constraint;
 use linkmend_fleet::attribution::Culprit;
 use linkmend_fleet::deployment::Deployment;

@@ -4,9 +4,8 @@
 
 use super::{Source, SourceError};
 use crate::counters::Reading;
-use linkmend_dataplane::LinkReport;
-use linkmend_dataplane::control::{Client, sockets};
-use linkmend_dataplane::report::{PortReport, PortState};
+use linkmend_control::report::{PortReport, PortState};
+use linkmend_control::{Client, LinkReport, sockets};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
-use super::super::{CapturePort, Layers};
+use super::super::Layers;
 use super::Filter;
+use linkmend_control::capture::CapturePort;
 use linkmend_protocol::wire;
 use linkmend_protocol::{DataHeader, Format, Mode, SequenceNumber};
 

@@ -277,8 +277,8 @@ pub(super) mod tests {
                 retransmitted_copies: 3_000,
                 recovery_timeouts: 0,
                 recovery_ns: Some((524_000, 1_050_000)),
-                tx_buffer: linkmend_dataplane::report::BufferReport { now: 0, min: 0, max: 71_200 },
-                rx_buffer: linkmend_dataplane::report::BufferReport { now: 0, min: 0, max: 25_700 },
+                tx_buffer: linkmend_control::report::BufferReport { now: 0, min: 0, max: 71_200 },
+                rx_buffer: linkmend_control::report::BufferReport { now: 0, min: 0, max: 25_700 },
             });
         }
         result

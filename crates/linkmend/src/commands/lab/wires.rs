@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use linkmend_dataplane::config::CONTROL_FOLDER;
+use linkmend_control::CONTROL_FOLDER;
 use linkmend_lab::delay_line::{WiresReport, serve};
 use linkmend_lab::{BackupLink, Impairments, Lab, StopFlag};
 use linkmend_quantity::{BitRate, ByteSize, Span};

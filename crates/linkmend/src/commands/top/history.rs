@@ -1,7 +1,7 @@
 //! The recent past of a link.
 
-use linkmend_dataplane::LinkReport;
-use linkmend_dataplane::report::Rates;
+use linkmend_control::LinkReport;
+use linkmend_control::report::Rates;
 use std::collections::VecDeque;
 use std::time::Instant;
 

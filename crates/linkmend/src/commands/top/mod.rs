@@ -6,7 +6,7 @@ mod view;
 use crate::commands::arguments::TopArgs;
 use crate::failure::{Hinted, Result, UsageError};
 use history::History;
-use linkmend_dataplane::LinkReport;
+use linkmend_control::LinkReport;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};

@@ -3,7 +3,7 @@
 use super::App;
 use super::history::History;
 use crate::commands::status::failover_lines;
-use linkmend_dataplane::report::{BufferReport, FallbackLevel, Mode, TransmitState};
+use linkmend_control::report::{BufferReport, FallbackLevel, Mode, TransmitState};
 use linkmend_diagnose::printable;
 use linkmend_report::quantity::{bytes, count, duration, loss_rate, rate};
 use ratatui::Frame;
@@ -224,8 +224,8 @@ fn time(ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use linkmend_dataplane::LinkReport;
-    use linkmend_dataplane::report::{HistogramReport, ReceiveState};
+    use linkmend_control::LinkReport;
+    use linkmend_control::report::{HistogramReport, ReceiveState};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
     use std::time::{Duration, Instant};

@@ -143,7 +143,7 @@ fn agree(name: &str, generation: Option<u64>, part: &Part) -> Result<(), String>
 mod tests {
     use super::*;
     use crate::exchange::{Acknowledgement, Protection, Request};
-    use linkmend_dataplane::config::ProtectMode;
+    use linkmend_control::ProtectMode;
     use proptest::prelude::*;
 
     const GENERATION_MOST: u64 = 1 << 62;

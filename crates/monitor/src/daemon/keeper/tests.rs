@@ -4,7 +4,7 @@ use super::*;
 use crate::exchange::{DirectionState, Protection, Request};
 use crate::findings::{Counted, Finding, PortFinding};
 use crate::planning::{GuardMemory, PlannerSettings};
-use linkmend_dataplane::config::ProtectMode;
+use linkmend_control::ProtectMode;
 use linkmend_topology::file::{TopologyFileOptions, parse_topology};
 use std::path::Path;
 use std::sync::mpsc::channel;

@@ -7,6 +7,8 @@ use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt,
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
+/// Folder of control sockets, unless configured; clients look for links here.
+pub const CONTROL_FOLDER: &str = "/run/linkmend";
 /// Only the owner may talk to the daemon, whose clients can change the link.
 const SOCKET_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o755;
@@ -105,7 +107,7 @@ impl Drop for Reservation {
 /// A listening socket. Dropping it removes its files.
 #[derive(Debug)]
 pub struct ControlSocket {
-    pub(super) listener: UnixListener,
+    listener: UnixListener,
     reservation: Reservation,
 }
 
@@ -115,7 +117,8 @@ impl ControlSocket {
         &self.listener
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// Where the socket's file is.
+    pub fn path(&self) -> &Path {
         &self.reservation.path
     }
 }

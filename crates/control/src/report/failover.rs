@@ -1,7 +1,7 @@
 //! Which of two links is in use, why, and what the last change cost.
 
 use super::{ChangeReason, Path, PortReport};
-use crate::corruption::CorruptionModel;
+use crate::corruption_model::CorruptionModel;
 use serde::{Deserialize, Serialize};
 
 /// The two links of a link end.

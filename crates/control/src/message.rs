@@ -1,8 +1,8 @@
 //! Requests and answers on the control socket.
 
 use crate::capture::CaptureOptions;
-use crate::config::ProtectConfig;
-use crate::corruption::CorruptionModel;
+use crate::corruption_model::CorruptionModel;
+use crate::protect::ProtectConfig;
 use crate::report::{LinkReport, Path};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
@@ -96,6 +96,18 @@ pub enum Response {
     Error(ErrorReply),
 }
 
+impl Response {
+    /// Writes it as one line.
+    ///
+    /// # Errors
+    /// What the kernel says of the connection.
+    pub fn write(&self, stream: &mut UnixStream) -> io::Result<()> {
+        let mut line = serde_json::to_vec(self)?;
+        line.push(b'\n');
+        stream.write_all(&line)
+    }
+}
+
 /// Why a request was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
@@ -131,18 +143,13 @@ pub enum ErrorKind {
 }
 
 impl ErrorReply {
-    pub(super) fn new(kind: ErrorKind, message: impl Into<String>) -> ErrorReply {
+    /// A refusal without a hint.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> ErrorReply {
         ErrorReply { kind, message: message.into(), hint: None }
     }
 
-    pub(super) fn with_hint(self, hint: impl Into<String>) -> ErrorReply {
+    /// The same with a hint.
+    pub fn with_hint(self, hint: impl Into<String>) -> ErrorReply {
         ErrorReply { hint: Some(hint.into()), ..self }
     }
-}
-
-/// Writes a response as one line.
-pub(super) fn write(stream: &mut UnixStream, response: &Response) -> io::Result<()> {
-    let mut line = serde_json::to_vec(response)?;
-    line.push(b'\n');
-    stream.write_all(&line)
 }

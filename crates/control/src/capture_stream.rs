@@ -1,7 +1,7 @@
 //! Receives a capture from a daemon.
 
-use super::client_error::ClientError;
 use crate::capture::record::Record;
+use crate::client_error::ClientError;
 use std::io::{self, BufReader, Read};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub struct CaptureStream {
 }
 
 impl CaptureStream {
-    pub(super) fn new(path: PathBuf, stream: BufReader<UnixStream>) -> CaptureStream {
+    pub(crate) fn new(path: PathBuf, stream: BufReader<UnixStream>) -> CaptureStream {
         CaptureStream { path, stream, pending: Vec::new() }
     }
 

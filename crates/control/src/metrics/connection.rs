@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Writes a page in the OpenMetrics text format.
 pub type Page = Box<dyn Fn() -> String + Send + Sync>;
 
-/// What [`super::encode`] writes, and what [`from_open_metrics`] makes of it.
+/// What pages are written in, and what [`from_open_metrics`] makes of it.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Longest request, headers included.

@@ -11,8 +11,7 @@ pub use state::{
     ChangeReason, FallbackLevel, Format, KeyTrouble, Mode, Path, PortState, ReceiveState, TransmitState,
 };
 
-use crate::bypass::Steering;
-use crate::corruption::CorruptionModel;
+use crate::corruption_model::CorruptionModel;
 use serde::{Deserialize, Serialize};
 
 /// A link end at one moment.
@@ -153,6 +152,16 @@ pub struct PortReport {
     /// Frames that arrived here and that the bypass could not send on, because they are too long for the other port or
     /// it is gone.
     pub bypass_failed_redirects: u64,
+}
+
+/// Who has set which processors receive the frames of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Steering {
+    /// Linkmend has, so that each flow goes to one of them. This is undone when the bypass is removed.
+    Linkmend,
+    /// Somebody else has, before the link started. Their setting stays as it is.
+    Operator,
 }
 
 /// Parameters in force. Times are in ns, sizes in bytes.

@@ -1,12 +1,13 @@
 //! The client's side of the socket, for the command line and the laboratory.
 
-use super::capture_stream::CaptureStream;
-use super::client_error::ClientError;
-use super::message::{Request, Response};
 use crate::capture::CaptureOptions;
-use crate::config::{CONTROL_FOLDER, ProtectConfig};
-use crate::corruption::CorruptionModel;
+use crate::capture_stream::CaptureStream;
+use crate::client_error::ClientError;
+use crate::corruption_model::CorruptionModel;
+use crate::message::{Request, Response};
+use crate::protect::ProtectConfig;
 use crate::report::{self, LinkReport};
+use crate::socket::CONTROL_FOLDER;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};

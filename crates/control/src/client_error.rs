@@ -1,6 +1,6 @@
 //! Why a daemon did not do what a client asked.
 
-use super::message::ErrorReply;
+use crate::message::ErrorReply;
 use linkmend_diagnose::Diagnose;
 use std::io;
 use std::path::PathBuf;

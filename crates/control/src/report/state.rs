@@ -1,6 +1,5 @@
 //! States and choices of a link end, each with the one word that JSON, metrics and people have for it.
 
-use crate::interface_watch::InterfaceState;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -181,16 +180,6 @@ impl From<linkmend_protocol::Format> for Format {
             linkmend_protocol::Format::Transparent => Format::Transparent,
             linkmend_protocol::Format::Compact => Format::Compact,
             linkmend_protocol::Format::Linkguardian => Format::Linkguardian,
-        }
-    }
-}
-
-impl From<InterfaceState> for PortState {
-    fn from(interface: InterfaceState) -> PortState {
-        match interface {
-            InterfaceState { up: false, .. } => PortState::Down,
-            InterfaceState { carrier: false, .. } => PortState::NoCarrier,
-            _ => PortState::Up,
         }
     }
 }

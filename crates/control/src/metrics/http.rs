@@ -1,9 +1,6 @@
 //! The metrics server: one thread that serves all clients at the same time, so that no client waits for another.
 
 use super::connection::{Connection, Page};
-use super::encode::encode;
-use crate::command::Command;
-use crate::control::Backend;
 use crate::health::{DaemonHealth, Part};
 use linkmend_diagnose::Diagnose;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -171,18 +168,6 @@ fn accept(listener: &TcpListener, clients: &mut VecDeque<Connection>, page: &Pag
             }
         }
     }
-}
-
-/// The page of a daemon's links.
-pub fn page_of_links(backend: &dyn Backend) -> String {
-    let (mut reports, mut silent) = (Vec::new(), Vec::new());
-    for link in backend.links() {
-        match backend.command(&link, Command::Report) {
-            Some(Ok(report)) if report.gone.is_none() => reports.push(*report),
-            _ => silent.push(link),
-        }
-    }
-    encode(reports, silent)
 }
 
 #[cfg(test)]
