@@ -116,23 +116,9 @@ impl PortPair {
         [&self.inner, &self.link].into_iter().chain(&self.backup)
     }
 
-    /// The same, to be used.
-    pub fn ports_mut(&mut self) -> impl Iterator<Item = &mut Port> {
-        [&mut self.inner, &mut self.link].into_iter().chain(&mut self.backup)
-    }
-
     /// Transmissions that the kernel has not finished, in chunks.
     pub fn in_flight(&self) -> usize {
         self.ports().map(Port::in_flight).sum()
-    }
-
-    /// The port of one of the links, to be used.
-    #[inline]
-    pub fn on_mut(&mut self, path: Path) -> &mut Port {
-        match (path, &mut self.backup) {
-            (Path::Backup, Some(backup)) => backup,
-            _ => &mut self.link,
-        }
     }
 
     /// The port of one of the links; that of the first where there is one link.

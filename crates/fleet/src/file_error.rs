@@ -32,19 +32,31 @@ pub enum FileError {
         /// The network that the file belongs to.
         network: String,
     },
+    /// The file is Parquet, which is not read.
+    #[error("{file} is Parquet; traces are read as CSV")]
+    Parquet {
+        /// Path of the file.
+        file: String,
+    },
 }
 
 impl Diagnose for FileError {
     fn fault(&self) -> Fault {
         match self {
             FileError::Io { .. } => Fault::Failure,
-            FileError::Form { .. } | FileError::OtherNetwork { .. } => Fault::Usage,
+            FileError::Form { .. } | FileError::OtherNetwork { .. } | FileError::Parquet { .. } => {
+                Fault::Usage
+            }
         }
     }
 
     fn hint(&self) -> Option<String> {
         match self {
             FileError::OtherNetwork { .. } => Some("leave --topology out to take the trace's own".to_owned()),
+            FileError::Parquet { file } => Some(format!(
+                "convert it: duckdb -c \"COPY (FROM '{file}') TO 'trace.csv'\", or with pandas: read_parquet('{file}').to_csv('trace.csv', \
+                 index=False)"
+            )),
             FileError::Io { .. } | FileError::Form { .. } => None,
         }
     }

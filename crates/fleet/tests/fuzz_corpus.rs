@@ -21,7 +21,6 @@ fn replay(target: &str, body: fn(&[u8])) {
 #[test]
 fn traces() {
     replay("trace_csv", fuzz_bodies::trace_csv);
-    replay("trace_parquet", fuzz_bodies::trace_parquet);
     replay("trace_authors", fuzz_bodies::trace_authors);
 }
 

@@ -4,11 +4,10 @@
 use linkmend_diagnose::Diagnose;
 use linkmend_fleet::FileError;
 use linkmend_fleet::trace::{
-    AuthorsTrace, LossEvent, MAX_TIME_S, Trace, TraceFile, TraceFormat, TraceParameters, parse_parquet,
-    read_authors, read_csv, read_parquet, write_csv, write_parquet, write_trace,
+    AuthorsTrace, LossEvent, MAX_TIME_S, Trace, TraceFile, TraceFormat, TraceParameters, read_authors,
+    read_csv, write_csv,
 };
 use linkmend_topology::{FabricParameters, LinkId, Topology, leaf_spine};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// A file in the authors' format, for three pods of eight ToRs: 96 + 96 links. Events begin on line 8.
@@ -144,17 +143,19 @@ fn a_csv_for_another_network_is_refused() {
     assert_refused(&error, "trace.csv", 1, "made for another network: leaf-spine:leaves=1,spines=2");
 }
 
+/// Whatever its name: the first bytes say what it is.
 #[test]
-fn parquet_is_read_as_it_was_written() {
-    let topology = leaf_spine(8, 4, 100_000_000_000).expect("in range");
-    let trace = TraceParameters { mttf_hours: 100.0, ..TraceParameters::paper(2) }.generate(&topology);
-    let path = file("trace.parquet", b"");
-    write_parquet(&trace, &topology, File::create(&path).expect("a file")).expect("it can be written");
-    assert_eq!(read_parquet(&path, &topology).expect("it is of that form"), trace);
-    let error = read_parquet(&path, &two_links()).expect_err("another network");
-    assert_refused(&error, &path.display().to_string(), 1, "made for another network");
-    let path = file("garbage.parquet", b"PAR1 or so");
-    assert!(read_parquet(&path, &topology).is_err());
+fn parquet_is_refused_with_how_to_convert_it() {
+    for name in ["year.parquet", "year.csv"] {
+        let path = file(name, b"PAR1\x15\x04PAR1");
+        let error = TraceFile::open(&path).unwrap().for_network(&two_links()).expect_err("it is Parquet");
+        assert_eq!(error.to_string(), format!("{} is Parquet; traces are read as CSV", path.display()));
+        let hint = error.hint().unwrap_or_default();
+        assert!(
+            hint.contains(&format!("duckdb -c \"COPY (FROM '{}') TO 'trace.csv'\"", path.display())),
+            "{hint}"
+        );
+    }
 }
 
 fn two_links() -> Topology {
@@ -241,33 +242,11 @@ fn an_authors_file_of_a_network_beyond_the_limit_is_refused() {
     assert_refused(&error, &path.display().to_string(), 4, "2147483648 links; at most 10000000");
 }
 
-/// Replaces each byte of the footer and of the first page's header. Nothing may panic or allocate much memory.
-#[test]
-fn a_damaged_parquet_is_refused_or_read() {
-    let topology = two_links();
-    let trace = Trace::new(vec![event(5, 0, 1e-3), event(6, 1, 0.5)]);
-    let path = file("damaged.parquet", b"");
-    write_parquet(&trace, &topology, File::create(&path).expect("a file")).expect("it can be written");
-    let whole = std::fs::read(&path).expect("it was written");
-    assert_eq!(parse_parquet(whole.clone(), "trace", &topology).expect("it is of that form"), trace);
-    for place in 0..whole.len() {
-        for byte in [0, 1, 0x0f, 0x15, 0x19, 0x1c, 0x7f, 0x80, 0xfc, 0xff] {
-            let mut bytes = whole.clone();
-            bytes[place] = byte;
-            let _ = parse_parquet(bytes, "trace", &topology);
-        }
-        assert!(parse_parquet(whole[..place].to_vec(), "trace", &topology).is_err());
-    }
-}
-
 #[test]
 fn the_end_of_a_file_s_name_says_its_format() {
-    for (name, format) in [
-        ("year.json", TraceFormat::Authors),
-        ("year.parquet", TraceFormat::Parquet),
-        ("year.csv", TraceFormat::Csv),
-        ("year", TraceFormat::Csv),
-    ] {
+    for (name, format) in
+        [("year.json", TraceFormat::Authors), ("year.csv", TraceFormat::Csv), ("year", TraceFormat::Csv)]
+    {
         assert_eq!(TraceFormat::from_path(Path::new(name)), format, "{name}");
     }
 }
@@ -278,13 +257,11 @@ fn a_trace_that_is_written_is_opened_again_as_the_same() {
     let topology = leaf_spine(4, 4, 100_000_000_000).unwrap();
     let trace = TraceParameters { mttf_hours: 500.0, ..TraceParameters::paper(1) }.generate(&topology);
     assert!(!trace.events().is_empty());
-    for name in ["a.csv", "a.parquet"] {
-        let path = directory.path().join(name);
-        write_trace(&trace, &topology, &path, std::fs::File::create(&path).unwrap()).unwrap();
-        let file = TraceFile::open(&path).unwrap();
-        assert_eq!(file.fabric(), None, "{name}");
-        assert_eq!(file.for_network(&topology).unwrap(), trace, "{name}");
-    }
+    let path = directory.path().join("a.csv");
+    write_csv(&trace, &topology, &mut std::fs::File::create(&path).unwrap()).unwrap();
+    let file = TraceFile::open(&path).unwrap();
+    assert_eq!(file.fabric(), None);
+    assert_eq!(file.for_network(&topology).unwrap(), trace);
     let missing = TraceFile::open(&directory.path().join("none.csv")).unwrap().for_network(&topology);
     assert!(matches!(missing, Err(FileError::Io { .. })), "{missing:?}");
 }

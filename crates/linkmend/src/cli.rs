@@ -1,11 +1,10 @@
 //! The command line: the subcommands, and the functions that execute them.
 
 use crate::commands::arguments::{
-    CorruptArgs, DetachArgs, GenerateArgs, PreferArgs, ProtectArgs, RunArgs, StatusArgs, TopArgs,
-    UnprotectArgs,
+    CorruptArgs, DetachArgs, GenerateArgs, PreferArgs, ProtectArgs, RunArgs, StatusArgs, UnprotectArgs,
 };
 use crate::commands::{
-    capture, control, corruptd, demo, detach, fleet, generate, lab, rdma, reproduce, run, sim, status, top,
+    capture, control, corruptd, demo, detach, fleet, generate, lab, rdma, reproduce, run, sim, status,
 };
 use crate::failure::Result;
 use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
@@ -30,7 +29,7 @@ const EXAMPLES: &str = "\
 Examples:
   linkmend run --inner eth1 --link eth2    one end of a link; the same at the other end
   linkmend status                          its state
-  linkmend top                             the same, live
+  linkmend status --watch                  the same, redrawn every second
   linkmend sim stress --speed 400G         a link that nobody has at hand, simulated
   linkmend reproduce all                   the paper's figures and tables, and how well they agree
 
@@ -44,8 +43,6 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Show the state of links
     Status(StatusArgs),
-    /// Show the state of links, live
-    Top(TopArgs),
     /// Protect the sending direction of a link, or change how
     Protect(ProtectArgs),
     /// End the protection of the sending direction of a link
@@ -117,7 +114,6 @@ impl Command {
         match self {
             Command::Run(arguments) => run::execute(*arguments, matches, &Cli::command()),
             Command::Status(arguments) => status::execute(&arguments),
-            Command::Top(arguments) => top::execute(&arguments),
             Command::Protect(arguments) => control::protect(&arguments),
             Command::Unprotect(arguments) => control::unprotect(&arguments),
             Command::Prefer(arguments) => control::prefer(&arguments),

@@ -53,19 +53,60 @@ pub fn remark(text: &str) {
 /// The width of the terminal, or `alternative` if there is none, and whether to use colour.
 pub fn terminal(alternative: usize) -> (usize, bool) {
     let on_terminal = io::stdout().is_terminal();
-    let width = ratatui::crossterm::terminal::size().ok().filter(|_| on_terminal);
     let colour = on_terminal && std::env::var_os("NO_COLOR").is_none();
-    (width.map_or(alternative, |(columns, _)| usize::from(columns)), colour)
+    (size().map_or(alternative, |(columns, _)| columns), colour)
+}
+
+/// Columns and lines of the terminal that standard output is.
+fn size() -> Option<(usize, usize)> {
+    let (columns, lines) = terminal_size::terminal_size_of(io::stdout())?;
+    Some((columns.0.into(), lines.0.into()))
+}
+
+/// Shows `text` on the terminal in place of what is there, as much of it as fits.
+///
+/// # Errors
+/// [`WriteError`].
+pub fn redraw(text: &str) -> Result<(), WriteError> {
+    let (columns, lines) = size().unwrap_or((80, 24));
+    let mut out = io::stdout().lock();
+    let written = out.write_all(screen(text, columns, lines).as_bytes()).and_then(|()| out.flush());
+    written.map_err(cannot_write(Path::new("standard output")))
+}
+
+/// What a terminal of this size has to be sent. Each line overwrites the one that was there, so that nothing flickers.
+fn screen(text: &str, columns: usize, lines: usize) -> String {
+    const HOME: &str = "\x1b[H";
+    const CLEAR_LINE: &str = "\x1b[K";
+    const CLEAR_BELOW: &str = "\x1b[J";
+    // The cursor stands on the last line.
+    let shown = harmless(text, false);
+    let shown = shown.lines().take(lines.saturating_sub(1)).map(|line| {
+        let line: String = line.chars().take(columns).collect();
+        format!("{line}{CLEAR_LINE}\r\n")
+    });
+    format!("{HOME}{}{CLEAR_BELOW}", shown.collect::<String>())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::harmless;
+    use super::{harmless, screen};
 
     #[test]
     fn only_colours_reach_a_terminal_and_nothing_a_file() {
         let text = "\x1b[1;31mred\x1b[0m\x1b]0;title\x07\u{202e}\n";
         assert_eq!(harmless(text, true), "\x1b[1;31mred\x1b[0m\\u001b]0;title\\u0007\\u202e\n");
         assert_eq!(harmless(text, false), "\\u001b[1;31mred\\u001b[0m\\u001b]0;title\\u0007\\u202e\n");
+    }
+
+    #[test]
+    fn a_screen_is_what_fits_and_obeys_no_name() {
+        assert_eq!(
+            screen("one\u{1b}[2J\nlonger than it is wide\nthree\n", 10, 3),
+            "\x1b[Hone\\u001b[\x1b[K\r\nlonger tha\x1b[K\r\n\x1b[J"
+        );
+        for (columns, lines) in [(0, 0), (1, 1), (300, 100)] {
+            assert!(screen("a\nb\n", columns, lines).ends_with("\x1b[J"));
+        }
     }
 }

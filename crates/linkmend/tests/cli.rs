@@ -35,7 +35,6 @@ fn help_is_the_golden_one() {
         "",
         "run",
         "status",
-        "top",
         "protect",
         "unprotect",
         "capture",
@@ -70,7 +69,6 @@ fn help_is_the_golden_one() {
         "rdma",
         "rdma model",
         "rdma plan",
-        "rdma published",
         "rdma check",
         "reproduce",
         "fleet",
@@ -240,11 +238,13 @@ fn without_a_daemon_there_is_a_hint() {
 }
 
 #[test]
-fn top_without_a_terminal_says_so() {
-    let (code, _, err) = run(&["top"]);
+fn watching_without_a_terminal_or_too_often_says_so() {
+    let (code, _, err) = run(&["status", "--watch"]);
     assert_eq!(code, 1);
-    assert!(err.contains("error: top needs a terminal\nhint: `linkmend status --json`"), "{err}");
-    assert_eq!(run(&["top", "--interval", "0"]).0, 2);
+    assert!(err.contains("error: --watch needs a terminal\nhint: `linkmend status --json`"), "{err}");
+    let (code, _, err) = run(&["status", "--watch=0"]);
+    assert_eq!((code, err.as_str()), (2, "error: --watch 0: must be from 0.1 to 60 seconds\n"));
+    assert_eq!(run(&["status", "--watch", "--json"]).0, 2);
 }
 
 #[test]

@@ -33,12 +33,10 @@ fn the_same_seed_gives_the_same_result() {
 fn a_trace_read_back_gives_the_same_result_as_when_it_was_drawn() {
     let folder = tempfile::tempdir().expect("a folder");
     let drawn = simulate(&SMALL);
-    for name in ["trace.csv", "trace.parquet"] {
-        let path = folder.path().join(name);
-        let (code, _, error) = run(&[&["fleet", "trace", "--out", text(&path)][..], &SMALL].concat());
-        assert_eq!(code, 0, "{error}");
-        assert_eq!(simulate(&[&SMALL[..2], &["--trace", text(&path)]].concat()), drawn, "{name}");
-    }
+    let path = folder.path().join("trace.csv");
+    let (code, _, error) = run(&[&["fleet", "trace", "--out", text(&path)][..], &SMALL].concat());
+    assert_eq!(code, 0, "{error}");
+    assert_eq!(simulate(&[&SMALL[..2], &["--trace", text(&path)]].concat()), drawn);
 }
 
 #[test]

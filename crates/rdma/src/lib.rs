@@ -12,7 +12,6 @@
 //! - [`Mechanisms`]: what the paper adds to hosts and switches.
 //! - [`Model`]: the probabilities of timeouts, and what the mechanisms cost.
 //! - [`plan`]: the cheapest mechanisms for a wanted probability.
-//! - [`published`]: every number that the paper derives, compared with what its formulas and ours give.
 #![forbid(unsafe_code)]
 
 mod chances;
@@ -21,7 +20,6 @@ mod mechanisms;
 mod model;
 mod path;
 pub mod plan;
-pub mod published;
 mod sizes;
 mod timeouts;
 

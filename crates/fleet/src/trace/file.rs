@@ -1,19 +1,20 @@
 //! Trace files of any format. The end of a file's name determines its format.
 
-use super::{AuthorsTrace, Trace, read_authors, read_csv, read_parquet, write_csv, write_parquet};
+use super::{AuthorsTrace, Trace, read_authors, read_csv};
 use crate::FileError;
 use linkmend_topology::{FabricParameters, Topology};
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Write};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+
+/// What Parquet files begin with.
+const PARQUET: &[u8] = b"PAR1";
 
 /// The format of a trace file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceFormat {
     /// JSON of the authors' simulator, which names its network. This format can only be read.
     Authors,
-    /// Parquet; the name ends in `.parquet`.
-    Parquet,
     /// CSV, for any other name.
     Csv,
 }
@@ -23,7 +24,6 @@ impl TraceFormat {
     pub fn from_path(path: &Path) -> TraceFormat {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("json") => TraceFormat::Authors,
-            Some("parquet") => TraceFormat::Parquet,
             _ => TraceFormat::Csv,
         }
     }
@@ -33,7 +33,6 @@ impl TraceFormat {
 #[derive(Debug)]
 pub struct TraceFile {
     path: PathBuf,
-    format: TraceFormat,
     authors: Option<AuthorsTrace>,
 }
 
@@ -46,9 +45,9 @@ impl TraceFile {
         let format = TraceFormat::from_path(path);
         let authors = match format {
             TraceFormat::Authors => Some(read_authors(path)?),
-            TraceFormat::Parquet | TraceFormat::Csv => None,
+            TraceFormat::Csv => None,
         };
-        Ok(TraceFile { path: path.to_owned(), format, authors })
+        Ok(TraceFile { path: path.to_owned(), authors })
     }
 
     /// The network that the file was made for, if it says so.
@@ -62,29 +61,23 @@ impl TraceFile {
     /// If it was made for another network, or cannot be read.
     pub fn for_network(self, topology: &Topology) -> Result<Trace, FileError> {
         let file = self.path.display().to_string();
-        match (self.authors, self.format) {
-            (Some(AuthorsTrace { fabric, trace }), _) if topology.fabric() == Some(fabric) => Ok(trace),
-            (Some(AuthorsTrace { fabric, .. }), _) => {
+        match self.authors {
+            Some(AuthorsTrace { fabric, trace }) if topology.fabric() == Some(fabric) => Ok(trace),
+            Some(AuthorsTrace { fabric, .. }) => {
                 Err(FileError::OtherNetwork { file, network: fabric.to_string() })
             }
-            (None, TraceFormat::Parquet) => read_parquet(&self.path, topology),
-            (None, _) => match File::open(&self.path) {
-                Ok(reader) => read_csv(BufReader::new(reader), &file, topology),
-                Err(source) => Err(FileError::Io { file, source }),
-            },
+            None => read_table(&self.path, file, topology),
         }
     }
 }
 
-/// Writes a trace to the file of this path in the format that its name determines: Parquet, or else CSV.
-///
-/// # Errors
-/// If the file cannot be written.
-pub fn write_trace(trace: &Trace, topology: &Topology, path: &Path, file: File) -> std::io::Result<()> {
-    if TraceFormat::from_path(path) == TraceFormat::Parquet {
-        return write_parquet(trace, topology, file).map_err(std::io::Error::other);
+fn read_table(path: &Path, file: String, topology: &Topology) -> Result<Trace, FileError> {
+    let mut reader = match File::open(path) {
+        Ok(opened) => BufReader::new(opened),
+        Err(source) => return Err(FileError::Io { file, source }),
+    };
+    match reader.fill_buf() {
+        Ok(begin) if begin.starts_with(PARQUET) => Err(FileError::Parquet { file }),
+        _ => read_csv(reader, &file, topology),
     }
-    let mut writer = BufWriter::new(file);
-    write_csv(trace, topology, &mut writer)?;
-    writer.flush()
 }

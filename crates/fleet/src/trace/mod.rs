@@ -5,12 +5,10 @@ mod csv;
 mod file;
 mod generate;
 mod loss_buckets;
-mod parquet;
 
 pub use self::csv::{read_csv, write_csv};
-pub use self::parquet::{parse_parquet, read_parquet, write_parquet};
 pub use authors::{AuthorsTrace, parse_authors, read_authors};
-pub use file::{TraceFile, TraceFormat, write_trace};
+pub use file::{TraceFile, TraceFormat};
 pub use generate::{SharedFailures, TraceParameters};
 pub use loss_buckets::{LossBucket, LossDistribution, WithinBucket};
 

@@ -3,7 +3,7 @@
 
 mod traces;
 
-pub use traces::{trace_authors, trace_csv, trace_parquet};
+pub use traces::{trace_authors, trace_csv};
 
 use linkmend_fleet::FileError;
 use linkmend_fleet::plan::read_links;

@@ -1,11 +1,8 @@
 //! Fuzz bodies for traces.
 
 use super::{FILE, check_refusal, network};
-use linkmend_fleet::trace::{
-    MAX_TIME_S, Trace, parse_authors, parse_parquet, read_csv, write_csv, write_parquet,
-};
+use linkmend_fleet::trace::{MAX_TIME_S, Trace, parse_authors, read_csv, write_csv};
 use linkmend_topology::Topology;
-use std::io::{Read, Seek};
 
 /// A trace as CSV.
 pub fn trace_csv(data: &[u8]) {
@@ -35,19 +32,6 @@ pub fn trace_authors(data: &[u8]) {
     }
 }
 
-/// A trace as Parquet. Lines are rows here, so only the file of an error is checked.
-pub fn trace_parquet(data: &[u8]) {
-    let network = network();
-    match parse_parquet(data.to_vec(), FILE, &network) {
-        Ok(trace) => {
-            check(&trace, network.link_count() as u64);
-            check_rewritten(&trace, &network);
-            check_rewritten_parquet(&trace, &network);
-        }
-        Err(error) => assert!(error.to_string().starts_with(&format!("{FILE}:")), "{error}"),
-    }
-}
-
 /// Events must be in order, each in a second of its own, and name links that exist and lose something.
 fn check(trace: &Trace, links: u64) {
     assert!(trace.events().windows(2).all(|pair| pair[0].time_s < pair[1].time_s));
@@ -63,14 +47,4 @@ fn check_rewritten(trace: &Trace, network: &Topology) {
     let mut text = Vec::new();
     write_csv(trace, network, &mut text).expect("memory can be written");
     assert_eq!(read_csv(&text[..], FILE, network).expect("it was written"), *trace);
-}
-
-/// The same for Parquet.
-fn check_rewritten_parquet(trace: &Trace, network: &Topology) {
-    let mut file = tempfile::tempfile().expect("a file");
-    let copy = file.try_clone().expect("a second handle");
-    write_parquet(trace, network, copy).expect("it can be written");
-    let mut bytes = Vec::new();
-    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).expect("it was written");
-    assert_eq!(parse_parquet(bytes, FILE, network).expect("it was written"), *trace);
 }

@@ -59,6 +59,7 @@ pub struct Daemons {
 #[command(after_help = "\
 Examples:
   linkmend status                  all links of all daemons on this machine
+  linkmend status --watch=0.5      the same, redrawn twice a second
   linkmend status uplink --json    one link, as JSON: counters, times in ns, sizes in bytes
   linkmend status --json | jq '.[].counters.recovery_timeouts'")]
 pub struct StatusArgs {
@@ -71,17 +72,16 @@ pub struct StatusArgs {
     /// Then reset the recorded extremes of the buffers' fill levels
     #[arg(long)]
     pub reset_extremes: bool,
-    #[command(flatten)]
-    pub daemons: Daemons,
-}
-
-/// Arguments of `linkmend top`.
-#[derive(Debug, Args)]
-#[command(after_help = "Keys: q quit, up and down choose a link, r reset the buffers' extremes, p pause.")]
-pub struct TopArgs {
-    /// Time between updates, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
-    pub interval: f64,
+    /// Show it again every so many seconds, with the traffic in between, until Ctrl-C [default: 1]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "1",
+        conflicts_with_all = ["json", "reset_extremes"]
+    )]
+    pub watch: Option<f64>,
     #[command(flatten)]
     pub daemons: Daemons,
 }

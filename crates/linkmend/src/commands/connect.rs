@@ -2,7 +2,7 @@
 
 use crate::commands::arguments::Daemons;
 use crate::failure::{Hinted, Result};
-use linkmend_control::{CONTROL_FOLDER, Client, ClientError, LinkReport, sockets};
+use linkmend_control::{CONTROL_FOLDER, Client, ClientError, sockets};
 use std::path::PathBuf;
 
 impl Daemons {
@@ -34,14 +34,5 @@ impl Daemons {
             }
             .into()),
         }
-    }
-
-    /// Reports of all links of all daemons, in the order of their sockets.
-    pub fn reports(&self) -> Result<Vec<LinkReport>> {
-        let mut reports = Vec::new();
-        for mut client in self.all()? {
-            reports.extend(client.status(None)?);
-        }
-        Ok(reports)
     }
 }

@@ -16,4 +16,3 @@ pub mod reproduce;
 pub mod run;
 pub mod sim;
 pub mod status;
-pub mod top;

@@ -41,7 +41,7 @@ traces are drawn, they differ only by chance, and the output says so. Time count
 pub struct DeployArgs {
     #[command(flatten)]
     network: NetworkArgs,
-    /// Read the trace from a file instead of drawing it: CSV, Parquet, or JSON of the authors' simulator
+    /// Read the trace from a file instead of drawing it: CSV, or JSON of the authors' simulator
     #[arg(long, value_name = "FILE", conflicts_with_all = DRAWING)]
     trace: Option<PathBuf>,
     #[command(flatten)]

@@ -43,7 +43,7 @@ the paper does). The series has a row before and one after every event.")]
 pub struct SimulateArgs {
     #[command(flatten)]
     network: NetworkArgs,
-    /// Read the trace from a file instead of drawing it: CSV, Parquet, or JSON of the authors' simulator
+    /// Read the trace from a file instead of drawing it: CSV, or JSON of the authors' simulator
     #[arg(long, value_name = "FILE", conflicts_with_all = DRAWING)]
     trace: Option<PathBuf>,
     #[command(flatten)]

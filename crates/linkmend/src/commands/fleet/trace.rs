@@ -6,8 +6,9 @@ use crate::failure::Result;
 use crate::output;
 use crate::written_file::{self, cannot_write};
 use clap::Args;
-use linkmend_fleet::trace::{write_csv, write_trace};
+use linkmend_fleet::trace::write_csv;
 use linkmend_topology::FabricParameters;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 /// Arguments of `linkmend fleet trace`.
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   linkmend fleet trace --out year.csv                       a year of the paper's fabric
-  linkmend fleet trace --days 30 --shared 18% --out m.parquet
+  linkmend fleet trace --days 30 --shared 18% --out month.csv
   linkmend fleet trace --topology fat-tree:k=8 --mttf 1000  on standard output
 
 Each line is a link that begins to corrupt, or that changes its loss rate: seconds since the beginning, link number, share \
@@ -25,7 +26,7 @@ pub struct TraceArgs {
     network: NetworkArgs,
     #[command(flatten)]
     draw: DrawArgs,
-    /// File to write: Parquet if it ends in .parquet, otherwise CSV [default: CSV on standard output]
+    /// CSV file to write [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -39,8 +40,8 @@ pub fn execute(arguments: &TraceArgs) -> Result<()> {
         write_csv(&trace, &topology, &mut text)?;
         return Ok(output::print(&String::from_utf8_lossy(&text))?);
     };
-    let file = written_file::create_private(path)?;
-    write_trace(&trace, &topology, path, file).map_err(cannot_write(path))?;
+    let mut file = BufWriter::new(written_file::create_private(path)?);
+    write_csv(&trace, &topology, &mut file).and_then(|()| file.flush()).map_err(cannot_write(path))?;
     let events = trace.events().len();
     Ok(output::print(&format!("{events} events in {}", path.display()))?)
 }

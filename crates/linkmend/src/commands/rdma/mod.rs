@@ -3,14 +3,12 @@
 //! - [`arguments`]: the path, its corruption, the flows, and the mechanisms;
 //! - [`model`]: the probabilities;
 //! - [`plan`]: the cheapest mechanisms;
-//! - [`published`]: what the paper derives, compared;
 //! - [`check`]: the model against the simulated transport.
 
 mod arguments;
 mod check;
 mod model;
 mod plan;
-mod published;
 
 use crate::failure::Result;
 use clap::{Args, Subcommand};
@@ -22,7 +20,6 @@ Examples:
   linkmend rdma model                                   a web search over four links that lose a packet in a thousand
   linkmend rdma model --mechanisms all --json           the same with what the paper adds, as JSON
   linkmend rdma plan --wanted 1e-6                      the cheapest way to one timeout in a million flows
-  linkmend rdma published                               every number that the paper derives, compared
   linkmend rdma check                                   the model against the simulated transport
 
 After Gao et al., Analyzing and Optimizing Packet Corruption in RDMA Network, JCST 37(4), 2022. The same flows in a \
@@ -38,8 +35,6 @@ enum RdmaCommand {
     Model(model::ModelArgs),
     /// Find the cheapest mechanisms for a wanted rate of timeouts
     Plan(plan::PlanArgs),
-    /// Compare every number that the paper derives with its own formulas and with the exact ones
-    Published(published::PublishedArgs),
     /// Compare the model with the simulated transport, also where timeouts are too rare to be counted
     Check(check::CheckArgs),
 }
@@ -49,7 +44,6 @@ pub fn execute(arguments: &RdmaArgs) -> Result<()> {
     match &arguments.command {
         RdmaCommand::Model(arguments) => model::execute(arguments),
         RdmaCommand::Plan(arguments) => plan::execute(arguments),
-        RdmaCommand::Published(arguments) => published::execute(arguments),
         RdmaCommand::Check(arguments) => check::execute(arguments),
     }
 }

@@ -180,12 +180,7 @@ impl Detector {
         self.counted
     }
 
-    /// Share of corrupted frames among the latest [`Settings::window_frames`]; `None` before frames have come.
-    pub fn current_loss_rate(&self, settings: &Settings) -> Option<f64> {
-        self.window.latest(settings.window_frames).loss_rate()
-    }
-
-    /// The frames of that share.
+    /// The latest [`Settings::window_frames`] frames, and how many of them were corrupted.
     pub fn current(&self, settings: &Settings) -> Stretch {
         self.window.latest(settings.window_frames)
     }

@@ -1,5 +1,7 @@
 //! `linkmend status`: the state of links, for people and for programs.
 
+mod watch;
+
 use crate::commands::arguments::StatusArgs;
 use crate::failure::Result;
 use crate::output::print;
@@ -17,26 +19,10 @@ const STOLEN_SHARE_TOLD: f64 = 0.02;
 
 /// Executes the command.
 pub fn execute(arguments: &StatusArgs) -> Result<()> {
-    let reports = match &arguments.name {
-        Some(name) => {
-            let mut client = arguments.daemons.serving(name)?;
-            let reports = client.status(Some(name))?;
-            if arguments.reset_extremes {
-                client.reset_extremes(Some(name))?;
-            }
-            reports
-        }
-        None => {
-            let mut reports = Vec::new();
-            for mut client in arguments.daemons.all()? {
-                reports.extend(client.status(None)?);
-                if arguments.reset_extremes {
-                    client.reset_extremes(None)?;
-                }
-            }
-            reports
-        }
-    };
+    if let Some(interval_s) = arguments.watch {
+        return watch::execute(arguments, interval_s);
+    }
+    let reports = reports(arguments)?;
     if !arguments.json {
         let blocks: Vec<String> = reports.iter().map(describe).collect();
         return Ok(print(&blocks.join("\n"))?);
@@ -46,6 +32,23 @@ pub fn execute(arguments: &StatusArgs) -> Result<()> {
         _ => serde_json::to_string_pretty(&reports)?,
     };
     Ok(print(&text)?)
+}
+
+/// The reports of the links that were asked for.
+fn reports(arguments: &StatusArgs) -> Result<Vec<LinkReport>> {
+    let name = arguments.name.as_deref();
+    let clients = match name {
+        Some(name) => vec![arguments.daemons.serving(name)?],
+        None => arguments.daemons.all()?,
+    };
+    let mut reports = Vec::new();
+    for mut client in clients {
+        reports.extend(client.status(name)?);
+        if arguments.reset_extremes {
+            client.reset_extremes(name)?;
+        }
+    }
+    Ok(reports)
 }
 
 /// Describes a link in about a dozen lines of at most 80 columns.
@@ -389,7 +392,7 @@ mod tests {
         report.counters.queue_drops = 12;
         report.recovery_latency_ns =
             HistogramReport { count: 9, p50: 131_071, p99: 262_143, max: 300_000, ..Default::default() };
-        expect_test::expect_file!["../../tests/golden/status.txt"].assert_eq(&describe(&report));
+        expect_test::expect_file!["../../../tests/golden/status.txt"].assert_eq(&describe(&report));
     }
 
     #[test]
