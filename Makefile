@@ -2,10 +2,10 @@
 
 .PHONY: build demo test bench fuzz miri mutants advisories acceptance clean help
 
-# The linkmend binary, at target/release/linkmend.
+# The two programs, linkmend and linkmend-workbench (simulator, fleet, demo), in target/release.
 build:
 	@scripts/require
-	cargo build --release --locked --bin linkmend
+	cargo build --release --locked --bin linkmend --bin linkmend-workbench
 
 # Kernel TCP over a corrupting link, unprotected and protected: 1 to 2 minutes; with AF_XDP as root, else AF_PACKET.
 demo: build

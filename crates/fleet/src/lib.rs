@@ -23,6 +23,7 @@ pub mod attribution;
 mod constraint;
 pub mod deployment;
 mod exact_sum;
+#[cfg(feature = "experiment")]
 pub mod experiment;
 mod file_error;
 mod file_kind;

@@ -1,11 +1,9 @@
 //! The command line: the subcommands, and the functions that execute them.
 
 use crate::commands::arguments::{
-    CorruptArgs, DetachArgs, GenerateArgs, PreferArgs, ProtectArgs, RunArgs, StatusArgs, UnprotectArgs,
+    CorruptArgs, DetachArgs, PreferArgs, ProtectArgs, RunArgs, StatusArgs, UnprotectArgs,
 };
-use crate::commands::{
-    capture, control, corruptd, demo, detach, fleet, generate, lab, rdma, reproduce, run, sim, status,
-};
+use crate::commands::{capture, control, corruptd, detach, run, status};
 use crate::failure::Result;
 use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
@@ -55,22 +53,8 @@ pub enum Command {
     Corrupt(CorruptArgs),
     /// Find links that corrupt, switch their protection on, and off again after their repair
     Corruptd(Box<corruptd::CorruptdArgs>),
-    /// Show what Linkmend does: kernel TCP over a corrupting link in a laboratory of its own, unprotected and protected
-    Demo(demo::DemoArgs),
-    /// Keep a laboratory of network namespaces running, for your own experiments
-    Lab(lab::LabArgs),
-    /// Simulate a protected link at any speed, packet by packet, with the protocol code that `run` uses
-    Sim(Box<sim::SimArgs>),
-    /// Decide which of many links to disable, protect and repair
-    Fleet(fleet::FleetArgs),
-    /// Compute how often corruption makes RDMA wait for a timeout, and what prevents it
-    Rdma(rdma::RdmaArgs),
-    /// Repeat the published evaluations in the simulator, and compare
-    Reproduce(reproduce::ReproduceArgs),
     /// Remove an in-kernel bypass that a stopped daemon left, which cuts the link
     Detach(DetachArgs),
-    /// Write manual pages or shell completions
-    Generate(GenerateArgs),
 }
 
 /// The command line as it is parsed. A negative number is a value that can be refused with the name of its option, not
@@ -99,7 +83,8 @@ pub fn arguments(written: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     arguments
 }
 
-fn with_negative_numbers(command: clap::Command) -> clap::Command {
+/// Lets each option of a command and of those below it take a negative number for a value.
+pub fn with_negative_numbers(command: clap::Command) -> clap::Command {
     command
         .mut_args(|argument| {
             let takes_values = argument.get_action().takes_values();
@@ -110,6 +95,9 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
 
 impl Command {
     /// Executes the command. `matches` tells which options were written and which are defaults.
+    ///
+    /// # Errors
+    /// Whatever went wrong, with its context.
     pub fn execute(self, matches: &ArgMatches) -> Result<()> {
         match self {
             Command::Run(arguments) => run::execute(*arguments, matches, &Cli::command()),
@@ -120,14 +108,7 @@ impl Command {
             Command::Capture(arguments) => capture::execute(&arguments),
             Command::Corrupt(arguments) => control::corrupt(&arguments),
             Command::Corruptd(arguments) => corruptd::execute(&arguments, matches, &Cli::command()),
-            Command::Lab(arguments) => lab::execute(&arguments),
-            Command::Demo(arguments) => demo::execute(&arguments),
-            Command::Sim(arguments) => sim::execute(&arguments),
-            Command::Fleet(arguments) => fleet::execute(&arguments),
-            Command::Rdma(arguments) => rdma::execute(&arguments),
-            Command::Reproduce(arguments) => reproduce::execute(&arguments),
             Command::Detach(arguments) => detach::execute(&arguments),
-            Command::Generate(arguments) => generate::execute(&arguments, Cli::command()),
         }
     }
 }
@@ -139,15 +120,5 @@ mod tests {
     #[test]
     fn the_description_is_consistent() {
         command().debug_assert();
-    }
-
-    /// A regression: the error was about an option `-1`.
-    #[test]
-    fn a_negative_number_in_scientific_notation_is_refused_with_the_name_of_its_option() {
-        let parse =
-            |line: &str| command().try_get_matches_from(arguments(line.split(' ').map(OsString::from)));
-        let said = parse("linkmend rdma model --loss -1e-3").expect_err("it is negative").to_string();
-        assert!(said.contains("'-1e-3' for '--loss <RATE>'"), "{said}");
-        assert!(parse("linkmend rdma model --loss 1e-3 -v").is_ok());
     }
 }

@@ -66,8 +66,14 @@ impl Display for Error {
 /// Adds to an error what was being done.
 pub trait Context<T> {
     /// Adds a text that already exists.
+    ///
+    /// # Errors
+    /// The same error with that text.
     fn context(self, context: impl Into<String>) -> Result<T>;
     /// Adds a text that is only composed if there is an error.
+    ///
+    /// # Errors
+    /// The same error with that text.
     fn with_context<C: Into<String>>(self, context: impl FnOnce() -> C) -> Result<T>;
 }
 

@@ -2,8 +2,10 @@
 
 mod corruptd_source;
 mod program;
+mod remembering;
 
 use corruptd_source::Counting;
+use remembering::{Remembering, network, request};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
@@ -116,108 +118,6 @@ fn a_checked_configuration_is_printed_as_it_could_be_written() {
     let (code, again, log) =
         program::run(&["corruptd", "--check", "--config", path.to_str().expect("UTF-8")]);
     assert_eq!((code, again), (0, said), "{log}");
-}
-
-/// A `corruptd` that remembers these corrupting directions, and reads no counters; it ends with this.
-struct Remembering {
-    daemon: std::process::Child,
-    socket: String,
-}
-
-impl Remembering {
-    /// Nobody listens at port 1, so that it counts nothing.
-    fn start(folder: &Path, directions: &Value, more: &[&str]) -> Remembering {
-        Remembering::counting(folder, directions, "http://127.0.0.1:1", more)
-    }
-
-    fn counting(folder: &Path, directions: &Value, source: &str, more: &[&str]) -> Remembering {
-        let path = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
-        let (state, socket) = (path("state.json"), path("socket"));
-        let memory = serde_json::json!({ "version": 1, "directions": directions });
-        std::fs::write(&state, memory.to_string()).expect("written");
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_linkmend"));
-        command.args(["corruptd", "--agent", "leaf1", "--state", &state, "--control", &socket]);
-        command.args(["--source", "prometheus", "--prometheus", source, "--poll", "200ms"]).args(more);
-        command.args(["--prometheus-queries", "linkmend", "--hold-down", "1s"]);
-        let daemon = command.stderr(std::process::Stdio::null()).spawn().expect("it starts");
-        let begun = std::time::Instant::now();
-        while linkmend_monitor::daemon::ask(Path::new(&socket)).is_err() {
-            assert!(begun.elapsed().as_secs() < 20, "it does not answer");
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        Remembering { daemon, socket }
-    }
-}
-
-impl Drop for Remembering {
-    fn drop(&mut self) {
-        let _ = self.daemon.kill();
-        let _ = self.daemon.wait();
-    }
-}
-
-/// A leaf with four spines, in a file.
-fn network(folder: &Path) -> String {
-    let path = folder.join("network.yaml");
-    let spines: String = (1..=4).map(|spine| format!("  - {{name: spine{spine}, layer: 1}}\n")).collect();
-    let links: String =
-        (1..=4).map(|spine| format!("  - {{from: leaf1, to: spine{spine}, speed: 100G}}\n")).collect();
-    let text = format!("switches:\n  - {{name: leaf1, layer: 0}}\n{spines}links:\n{links}");
-    std::fs::write(&path, text).expect("written");
-    path.to_str().expect("UTF-8").to_owned()
-}
-
-/// What the receiving end of a corrupting direction has asked for.
-fn request(sender: &str, loss_rate: f64) -> Value {
-    let protection =
-        serde_json::json!({ "mode": "ordered", "loss-rate": loss_rate, "target": 1e-8, "copies": 2 });
-    serde_json::json!({ "request": {
-        "generation": 1, "protection": protection, "sender": sender, "disable": false, "reason": "a test"
-    } })
-}
-
-#[test]
-fn the_planner_decides_about_what_a_running_corruptd_has_found() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let network = &network(folder.path());
-    let directions = serde_json::json!({
-        "leaf1/eth1": request("spine1/eth0", 1e-4),
-        "spine1/eth0": request("leaf1/eth1", 1e-5),
-        "leaf1/eth2": request("spine2/eth0", 1e-3),
-        "leaf7/eth0": request("spine2/eth9", 1e-3),
-    });
-    let daemon = Remembering::start(folder.path(), &directions, &[]);
-    let plan = |arguments: &[&str]| {
-        let all = ["fleet", "plan", "--topology", network, "--corruptd", &daemon.socket];
-        program::run(&[&all[..], arguments].concat())
-    };
-    let (code, said, log) = plan(&["--json", "--constraint", "75%"]);
-    assert_eq!(code, 0, "{log}");
-    let plan_of: Value = serde_json::from_str(&said).expect("JSON");
-    let decided: Vec<(&str, &str)> = plan_of["links"]
-        .as_array()
-        .expect("links")
-        .iter()
-        .map(|link| (link["action"].as_str().expect("a text"), link["ends"].as_str().unwrap_or_default()))
-        .collect();
-    // Three of four paths must stay: the worse of the two is disabled, the other one protected.
-    assert_eq!(decided.len(), 2, "{said}");
-    assert_eq!(
-        decided.iter().map(|(action, _)| *action).collect::<Vec<_>>(),
-        ["disable", "protect"],
-        "{said}"
-    );
-    assert!(
-        log.contains("not planned for: leaf7/eth0: the network has no link between leaf7 and spine2"),
-        "{log}"
-    );
-    let (code, said, log) = plan(&["--explain", "leaf1--spine1"]);
-    assert_eq!(code, 0, "{log}");
-    assert!(said.contains("protect"), "{said}");
-    let (_, _, log) = plan(&["--explain", "leaf1--spine4"]);
-    assert!(log.contains("this link is not in what corruptd at"), "{log}");
-    let (code, _, log) = program::run(&["fleet", "plan", "--corruptd", "/nowhere/socket"]);
-    assert!(code != 0 && log.contains("no corruptd answers at /nowhere/socket"), "{log}");
 }
 
 /// A program that writes down what it is told. Were this process to write it, a child of another test could still have it open,

@@ -32,19 +32,23 @@
 //! ```
 
 mod comparison;
+#[cfg(feature = "html")]
 mod plot;
 pub mod quantity;
+#[cfg(feature = "html")]
 mod report;
 mod table;
 mod tone;
 mod wrap;
 
 pub use comparison::{Comparison, Judged, Tolerance, Verdict};
+#[cfg(feature = "html")]
 pub use plot::{
     Axis, BoxPlot, Distribution, GroupedBars, HeatMap, Hue, LayeredGraph, Line, Mark, Panel, Place, Plot,
     Scatter, Series, Stroke, Summary, TailPlot, Timeline,
 };
 pub use quantity::Unit;
+#[cfg(feature = "html")]
 pub use report::{Report, Section};
 pub use table::{Alignment, Cell, Column, Content, Table};
 pub use tone::Tone;

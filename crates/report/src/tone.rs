@@ -17,6 +17,7 @@ pub enum Tone {
 
 impl Tone {
     /// The class of the style sheets, empty for [`Tone::Plain`].
+    #[cfg(feature = "html")]
     pub(crate) fn class(self) -> &'static str {
         match self {
             Tone::Plain => "",

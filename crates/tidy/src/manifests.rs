@@ -3,8 +3,8 @@
 use crate::Violation;
 use std::path::Path;
 
-/// The crate that reads the command line.
-const PROGRAM: &str = "linkmend";
+/// The crates that read the command line.
+const PROGRAMS: [&str; 2] = ["linkmend", "workbench"];
 
 /// Crates whose manifest does not take the workspace's lints, clippy configurations that only some may have, and
 /// libraries that cannot be used without `clap`.
@@ -43,7 +43,7 @@ pub fn violations(root: &Path, in_real_time: &[&str]) -> Vec<Violation> {
         let needs_clap = |line: &str| {
             line.starts_with("clap") && !line.contains("= [") && !line.contains("optional = true")
         };
-        if name != PROGRAM && manifest.lines().any(needs_clap) {
+        if !PROGRAMS.contains(&name.as_str()) && manifest.lines().any(needs_clap) {
             violation("Cargo.toml", "a library parses no arguments; make `clap` optional, behind a feature");
         }
         if entry.path().join("clippy.toml").exists() && !in_real_time.contains(&name.as_str()) {

@@ -5,7 +5,7 @@ use linkmend_tidy::{workspace_root, workspace_sources};
 use std::path::PathBuf;
 
 /// Crates that wait, measure or log in real time. All others take the time as an argument.
-const IN_REAL_TIME: [&str; 5] = ["control", "dataplane", "lab", "linkmend", "monitor"];
+const IN_REAL_TIME: [&str; 6] = ["control", "dataplane", "lab", "linkmend", "monitor", "workbench"];
 
 fn demand_none(violations: &[Violation]) {
     assert!(violations.is_empty(), "{} places break this rule:{}", violations.len(), report(violations));

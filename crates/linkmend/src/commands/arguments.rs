@@ -237,30 +237,6 @@ pub struct DetachArgs {
     pub interfaces: Vec<String>,
 }
 
-/// Arguments of `linkmend generate`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  linkmend generate man /usr/local/share/man/man1
-  linkmend generate completions ~/.local/share/bash-completion/completions")]
-pub struct GenerateArgs {
-    /// What to write
-    #[arg(value_enum)]
-    pub what: Generated,
-    /// Folder to write to; it is created if necessary
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
-}
-
-/// What can be generated from the command line's description.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub enum Generated {
-    /// A manual page for each subcommand
-    Man,
-    /// Completions for bash, zsh, fish and elvish
-    Completions,
-}
-
 /// The threads that were asked for, or one for each processor.
 pub fn threads(asked: Option<usize>) -> usize {
     asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))

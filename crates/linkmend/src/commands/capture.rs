@@ -1,8 +1,8 @@
 //! `linkmend capture`: what passes through the daemon, printed or written to a file.
 
 use crate::commands::arguments::Daemons;
-use crate::commands::interrupt;
 use crate::failure::{Hinted, Plain, Result, UsageError};
+use crate::interrupt;
 use crate::output::{print, remark};
 use crate::written_file::{self, cannot_write};
 use clap::Args;

@@ -11,12 +11,15 @@ impl Daemons {
     }
 
     /// Connects to the daemon that serves `link`.
+    ///
+    /// # Errors
+    /// Those of [`Client::find`].
     pub fn serving(&self, link: &str) -> Result<Client, ClientError> {
         Client::find(link, &self.paths())
     }
 
     /// Connects to all daemons. Sockets at which nobody answers are skipped, unless there is no other.
-    pub fn all(&self) -> Result<Vec<Client>> {
+    pub(crate) fn all(&self) -> Result<Vec<Client>> {
         let mut clients = Vec::new();
         let mut failure = None;
         for path in self.paths() {

@@ -6,21 +6,21 @@ use crate::output::print;
 use linkmend_control::{CorruptionModel, LinkReport};
 
 /// `linkmend protect`.
-pub fn protect(arguments: &ProtectArgs) -> Result<()> {
+pub(crate) fn protect(arguments: &ProtectArgs) -> Result<()> {
     let mut client = arguments.daemons.serving(&arguments.name)?;
     let report = client.protect(&arguments.name, &arguments.protect)?;
     print_protection(&report)
 }
 
 /// `linkmend unprotect`.
-pub fn unprotect(arguments: &UnprotectArgs) -> Result<()> {
+pub(crate) fn unprotect(arguments: &UnprotectArgs) -> Result<()> {
     let mut client = arguments.daemons.serving(&arguments.name)?;
     let report = client.unprotect(&arguments.name)?;
     print_protection(&report)
 }
 
 /// `linkmend prefer`.
-pub fn prefer(arguments: &PreferArgs) -> Result<()> {
+pub(crate) fn prefer(arguments: &PreferArgs) -> Result<()> {
     let mut client = arguments.daemons.serving(&arguments.name)?;
     let report = client.prefer(&arguments.name, arguments.path.into())?;
     if let Some(failover) = &report.failover {
@@ -35,7 +35,7 @@ pub fn prefer(arguments: &PreferArgs) -> Result<()> {
 }
 
 /// `linkmend corrupt`.
-pub fn corrupt(arguments: &CorruptArgs) -> Result<()> {
+pub(crate) fn corrupt(arguments: &CorruptArgs) -> Result<()> {
     let model = match (arguments.gilbert_elliott, arguments.rate) {
         (Some(Bursts { rate, mean_burst }), _) => {
             Some(CorruptionModel::GilbertElliott { rate: rate.0, mean_burst })
@@ -71,6 +71,9 @@ fn describe(name: &str, corruption: Option<CorruptionModel>) -> String {
 }
 
 /// Prints how a link end is protected now.
+///
+/// # Errors
+/// If standard output cannot be written.
 pub fn print_protection(report: &LinkReport) -> Result<()> {
     let LinkReport { name, transmit_state, mode, copies, .. } = report;
     print(&match report.protection_requested {

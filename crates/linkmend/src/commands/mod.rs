@@ -1,18 +1,10 @@
 //! One file for each subcommand.
 
 pub mod arguments;
-pub mod capture;
+pub(crate) mod capture;
 mod connect;
 pub mod control;
-pub mod corruptd;
-pub mod demo;
-pub mod detach;
-pub mod fleet;
-pub mod generate;
-mod interrupt;
-pub mod lab;
-pub mod rdma;
-pub mod reproduce;
-pub mod run;
-pub mod sim;
+pub(crate) mod corruptd;
+pub(crate) mod detach;
+pub(crate) mod run;
 pub mod status;

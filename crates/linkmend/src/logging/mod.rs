@@ -14,8 +14,9 @@ use repeats::{Limited, Repeats};
 use std::fs::File;
 use std::io::{Write, stderr};
 use std::os::fd::AsFd;
-use tracing::Subscriber;
-use tracing_subscriber::EnvFilter;
+use tracing::{Level, Subscriber};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// Starts the log. `RUST_LOG` decides what is logged if it is set, otherwise the number of `-v`. Commands that are
@@ -23,12 +24,13 @@ use tracing_subscriber::util::SubscriberInitExt;
 /// what still waits.
 pub fn start(verbose: u8, quiet: bool) -> Drain {
     let level = match verbose + u8::from(!quiet) {
-        0 => "error",
-        1 => "info",
-        2 => "debug",
-        _ => "trace",
+        0 => Level::ERROR,
+        1 => Level::INFO,
+        2 => Level::DEBUG,
+        _ => Level::TRACE,
     };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let asked = std::env::var("RUST_LOG").ok().and_then(|text| text.parse().ok());
+    let filter = asked.unwrap_or_else(|| Targets::new().with_default(level));
     // The journal has its own clock.
     let is_timed = std::env::var_os("JOURNAL_STREAM").is_none();
     let (subscriber, drain) = subscriber(own_stderr(), filter, verbose > 0, is_timed);
@@ -39,24 +41,26 @@ pub fn start(verbose: u8, quiet: bool) -> Drain {
 /// All that writes the log to `sink`.
 fn subscriber(
     sink: impl Write + Send + 'static,
-    filter: EnvFilter,
+    filter: Targets,
     names_targets: bool,
     is_timed: bool,
 ) -> (Box<dyn Subscriber + Send + Sync>, Drain) {
     let repeats = Repeats::default();
     let (log_writer, drain) = LogWriter::open(sink, repeats.clone());
     let format = tracing_subscriber::fmt::format().with_ansi(false).with_target(names_targets);
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let layer = tracing_subscriber::fmt::layer()
         .with_ansi(false)
         .with_writer(log_writer)
-        // The subscriber would report a line that cannot be written by `eprintln!`, which panics if standard error
-        // cannot be written.
+        // The layer would report a line that cannot be written by `eprintln!`, which panics if standard error cannot be
+        // written.
         .log_internal_errors(false);
+    let registry = tracing_subscriber::registry();
     let subscriber: Box<dyn Subscriber + Send + Sync> = if is_timed {
-        Box::new(builder.event_format(Limited { inner: format, repeats }).finish())
+        let layer = layer.event_format(Limited { inner: format, repeats });
+        Box::new(registry.with(layer.with_filter(filter)))
     } else {
-        Box::new(builder.event_format(Limited { inner: format.without_time(), repeats }).finish())
+        let layer = layer.event_format(Limited { inner: format.without_time(), repeats });
+        Box::new(registry.with(layer.with_filter(filter)))
     };
     (subscriber, drain)
 }
@@ -94,7 +98,8 @@ mod tests {
     /// What is in the log after `log`.
     fn lines_of(log: impl FnOnce()) -> Vec<String> {
         let sink = Sink::default();
-        let (subscriber, drain) = subscriber(sink.clone(), EnvFilter::new("info"), false, false);
+        let (subscriber, drain) =
+            subscriber(sink.clone(), Targets::new().with_default(Level::INFO), false, false);
         tracing::subscriber::with_default(subscriber, log);
         drop(drain);
         let text = String::from_utf8(sink.0.lock().expect("no panic").clone()).expect("UTF-8");

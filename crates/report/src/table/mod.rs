@@ -2,6 +2,7 @@
 
 mod cell;
 mod csv;
+#[cfg(feature = "html")]
 mod html;
 mod text;
 
@@ -119,10 +120,12 @@ impl Table {
     }
 
     /// A `<figure>` with the table, to stand in a [`crate::Report`] or in a page with its style sheet.
+    #[cfg(feature = "html")]
     pub fn to_html(&self) -> String {
         html::render(self).into_string()
     }
 
+    #[cfg(feature = "html")]
     pub(crate) fn markup(&self) -> maud::Markup {
         html::render(self)
     }

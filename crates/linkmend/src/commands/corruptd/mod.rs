@@ -1,6 +1,5 @@
 //! `linkmend corruptd`: the control plane.
 
-mod evaluate;
 mod replay;
 mod run;
 mod status;
@@ -62,8 +61,6 @@ Examples:
   linkmend corruptd status --all             all ports
   linkmend corruptd status --json | jq '.ports[] | select(.state == \"corrupting\")'")]
     Status(StatusArgs),
-    /// Show how soon detection finds corrupting links, and how often healthy ones
-    Evaluate(Box<evaluate::EvaluateArgs>),
 }
 
 /// Arguments of `linkmend corruptd status`.
@@ -91,7 +88,6 @@ pub fn execute(arguments: &CorruptdArgs, matches: &ArgMatches, command: &Command
     }
     match &arguments.command {
         Some(CorruptdCommand::Status(arguments)) => status::execute(arguments),
-        Some(CorruptdCommand::Evaluate(arguments)) => evaluate::execute(arguments),
         None => match &arguments.replay {
             Some(file) => replay::execute(arguments, file),
             None => run::execute(arguments),

@@ -18,7 +18,7 @@ use std::fmt::Write;
 const STOLEN_SHARE_TOLD: f64 = 0.02;
 
 /// Executes the command.
-pub fn execute(arguments: &StatusArgs) -> Result<()> {
+pub(crate) fn execute(arguments: &StatusArgs) -> Result<()> {
     if let Some(interval_s) = arguments.watch {
         return watch::execute(arguments, interval_s);
     }

@@ -2,8 +2,8 @@
 
 use super::{describe, reports};
 use crate::commands::arguments::StatusArgs;
-use crate::commands::interrupt;
 use crate::failure::{Hinted, Result, UsageError};
+use crate::interrupt;
 use crate::output;
 use linkmend_control::LinkReport;
 use linkmend_control::report::Rates;

@@ -1,0 +1,223 @@
+//! `linkmend corruptd evaluate`: how good detection is.
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use linkmend::commands::arguments::threads;
+use linkmend::failure::{Hinted, Result};
+use linkmend::interrupt;
+use linkmend::output::{print, remark, terminal};
+use linkmend::written_file;
+use linkmend_monitor::config::DetectionConfig;
+use linkmend_monitor::evaluation::{Evaluation, EvaluationOptions, evaluate};
+use linkmend_quantity::LossRate;
+use linkmend_report::quantity::{count, duration, loss_rate};
+use linkmend_report::{Alignment, Axis, Cell, Column, Report, Scatter, Section, Series, Table, Tone, Unit};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Width of tables where there is no terminal.
+const WIDTH: usize = 120;
+const LINK_YEARS_MOST: f64 = 10_000.0;
+
+/// Arguments of `linkmend corruptd evaluate`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend corruptd evaluate                          a minute on two cores; writes linkmend-corruptd.html
+  linkmend corruptd evaluate --false-alarm 1e-9       what more certainty costs
+  linkmend corruptd evaluate --losses 1e-6 --years 1  one loss rate only
+
+A 100G link with frames of 1,518 B begins to corrupt between two polls; what it takes to find that is counted. Healthy links
+corrupt frames too, at most 1e-12 of bits by the standard; how often they are taken for corrupting is counted as well. The
+paper's rule, a share of 1e-8 of the latest 100 million frames, stands beside it. Links of which forward error correction says
+that they are going to lose frames are compared with the loss rates that they have in the end.")]
+pub struct EvaluateArgs {
+    /// Loss rates that begin [default: 2e-8 to 1e-2]
+    #[arg(long, value_name = "RATE,...", value_delimiter = ',')]
+    losses: Vec<LossRate>,
+    /// How often each begins, 1 to 100,000
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    runs: u32,
+    /// For how many link-years each healthy link is watched, above 0, at most 10,000
+    #[arg(long, value_name = "YEARS", default_value_t = 4.0, value_parser = link_years)]
+    years: f64,
+    /// Seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Threads [default: one per processor]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    #[command(flatten)]
+    detection: DetectionConfig,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Where the HTML report goes
+    #[arg(long, value_name = "FILE", default_value = "linkmend-corruptd.html")]
+    report: PathBuf,
+    /// Write no HTML report
+    #[arg(long, conflicts_with = "report")]
+    no_report: bool,
+}
+
+fn link_years(text: &str) -> Result<f64, String> {
+    let years: f64 = text.parse().map_err(|_| format!("`{text}` is no number of years"))?;
+    if years > 0.0 && years <= LINK_YEARS_MOST {
+        Ok(years)
+    } else {
+        Err(format!("{years} is not above 0 and at most {LINK_YEARS_MOST}"))
+    }
+}
+
+/// Executes the command.
+pub fn execute(arguments: &EvaluateArgs) -> Result<()> {
+    let usual = EvaluationOptions::default();
+    let settings = arguments.detection.settings()?;
+    let losses: Vec<f64> = arguments.losses.iter().map(|loss| loss.0).filter(|&loss| loss > 0.0).collect();
+    let options = EvaluationOptions {
+        settings,
+        seed: arguments.seed,
+        losses: if losses.is_empty() { usual.losses } else { losses },
+        runs: arguments.runs as usize,
+        link_years: arguments.years,
+        ..usual
+    };
+    let workers = threads(arguments.threads);
+    let stop = interrupt::flag()?;
+    let bar = ProgressBar::new(options.parts() as u64);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent} %  [{elapsed} elapsed]") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    let evaluation = evaluate(&options, workers, &stop, &|| bar.inc(1));
+    bar.finish_and_clear();
+    let Some(evaluation) = evaluation else {
+        let hint = "fewer --years, --runs or --losses take less time".to_owned();
+        return Err(Hinted { message: "interrupted before the end".to_owned(), hint }.into());
+    };
+    if arguments.json {
+        print(&serde_json::to_string_pretty(&evaluation)?)?;
+    } else {
+        let (width, colour) = terminal(WIDTH);
+        for table in [detection(&evaluation), false_alarms(&evaluation), forecasts(&evaluation)] {
+            print(&table.to_text(width, colour))?;
+            print("\n")?;
+        }
+    }
+    if !arguments.no_report {
+        let path = &arguments.report;
+        written_file::write_private(path, page(&evaluation)?)?;
+        remark(&format!("report: {}\n", path.display()));
+    }
+    Ok(())
+}
+
+fn time(seconds: Option<f64>) -> String {
+    seconds.map_or_else(|| "> 1 day".to_owned(), duration)
+}
+
+fn detection(evaluation: &Evaluation) -> Table {
+    let mut table = Table::new("Time to find a link that begins to corrupt")
+        .column(Column::text("loss rate"))
+        .column(Column::text("load of 100G").align(Alignment::Right));
+    for name in ["found", "median", "95 %", "paper's rule"] {
+        table = table.column(Column::text(name).align(Alignment::Right));
+    }
+    for cell in &evaluation.detection {
+        table.push_row([
+            Cell::text(loss_rate(cell.loss_rate)),
+            Cell::text(format!("{} %", cell.load * 100.0)),
+            Cell::text(format!("{} of {}", cell.found, cell.runs)),
+            Cell::text(time(cell.median_s)),
+            Cell::text(time(cell.p95_s)),
+            Cell::text(time(cell.paper_median_s)),
+        ]);
+    }
+    table.note("Polls are a second apart. The paper's rule decides on one corrupted frame.")
+}
+
+fn false_alarms(evaluation: &Evaluation) -> Table {
+    let mut table = Table::new("Healthy links that are found corrupting")
+        .column(Column::text("loss rate"))
+        .column(Column::text("load of 100G").align(Alignment::Right));
+    for name in ["link-years", "alarms", "a link-year", "interval (95 %)", "paper's rule"] {
+        table = table.column(Column::text(name).align(Alignment::Right));
+    }
+    for cell in &evaluation.false_alarms {
+        let (low, high) = cell.interval;
+        table.push_row([
+            Cell::text(loss_rate(cell.background)),
+            Cell::text(format!("{} %", cell.load * 100.0)),
+            Cell::text(format!("{}", cell.link_years)),
+            Cell::text(count(cell.alarms as f64)),
+            Cell::text(format!("{:.2}", cell.per_link_year)),
+            Cell::text(format!("{low:.2} to {high:.2}")),
+            Cell::text(count(cell.paper_per_link_year)),
+        ]);
+    }
+    table
+        .note("Alarms a link-year. A link at a loss rate of 1e-8 counts as corrupting; at these it does not.")
+}
+
+fn forecasts(evaluation: &Evaluation) -> Table {
+    let mut table = Table::new("Loss rates foreseen from a minute of forward error correction")
+        .column(Column::text("errors"))
+        .column(Column::text("loss rate").align(Alignment::Right));
+    for name in ["foreseen (median)", "in the interval", "would be armed"] {
+        table = table.column(Column::text(name).align(Alignment::Right));
+    }
+    for cell in &evaluation.forecasts {
+        table.push_row([
+            Cell::text(cell.errors),
+            Cell::text(loss_rate(cell.loss_rate)),
+            cell.median.map_or_else(Cell::missing, |median| Cell::text(format!("{median:.2e}"))),
+            Cell::text(format!("{} of {}", cell.inside, cell.runs)),
+            Cell::text(format!("{} of {}", cell.armed, cell.runs)),
+        ]);
+    }
+    table.note(
+        "A histogram of codewords at 100G, before a frame is lost. Intervals are to have the truth in 95 %.",
+    )
+}
+
+fn page(evaluation: &Evaluation) -> Result<String> {
+    let axis = |name: &str, unit| Axis::new(name, unit).log();
+    let mut plot = Scatter::new(
+        "Time to find a link that begins to corrupt",
+        axis("loss rate", Unit::Plain),
+        axis("median time", Unit::Second),
+    );
+    let mut loads: Vec<f64> = evaluation.detection.iter().map(|cell| cell.load).collect();
+    loads.dedup();
+    loads.sort_by(f64::total_cmp);
+    loads.dedup();
+    for &load in &loads {
+        let cells = evaluation.detection.iter().filter(|cell| cell.load == load);
+        let points = cells.filter_map(|cell| Some((cell.loss_rate, cell.median_s?)));
+        plot = plot.series(Series::joined(format!("{} % of 100G", load * 100.0), points));
+    }
+    if let Some(&most) = loads.last() {
+        let cells = evaluation.detection.iter().filter(|cell| cell.load == most);
+        let points = cells.filter_map(|cell| Some((cell.loss_rate, cell.paper_median_s?)));
+        plot = plot.series(Series::published(format!("the paper's rule, {} %", most * 100.0), points));
+    }
+    let alarms: u64 = evaluation.false_alarms.iter().map(|cell| cell.alarms).sum();
+    let years: f64 = evaluation.false_alarms.iter().map(|cell| cell.link_years).sum();
+    Ok(Report::new("linkmend corruptd evaluate")
+        .subtitle("How soon corruption is found, and how often where there is none")
+        .fact("Version", evaluation.version)
+        .fact("Activation", loss_rate(evaluation.activate))
+        .fact("Chance ruled out at", loss_rate(evaluation.false_alarm))
+        .fact("Seed", evaluation.seed.to_string())
+        .headline(
+            "False alarms",
+            count(alarms as f64),
+            format!("in {years} years of healthy links"),
+            if alarms == 0 { Tone::Good } else { Tone::Bad },
+        )
+        .section(Section::new("Corrupting links").plot(plot).table(detection(evaluation)))
+        .section(Section::new("Healthy links").table(false_alarms(evaluation)))
+        .section(Section::new("Early warning").table(forecasts(evaluation)))
+        .section(Section::new("Raw results").json("All of it as JSON", evaluation)?)
+        .to_html())
+}

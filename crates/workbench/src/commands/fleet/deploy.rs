@@ -1,0 +1,266 @@
+//! `linkmend fleet deploy`: which pods to upgrade first.
+
+use super::network::NetworkArgs;
+use super::source::{DRAWING, DrawArgs, network_and_trace};
+use super::{protection, repair, share};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use linkmend::commands::arguments::threads;
+use linkmend::failure::{Hinted, Plain, Result};
+use linkmend::interrupt;
+use linkmend::output;
+use linkmend::written_file;
+use linkmend_experiment::Measurement;
+use linkmend_fleet::upgrades::{ALWAYS, PodBenefit, Spared, Upgrades, spared_by_seed, spared_in};
+
+use linkmend_fleet::simulate::Settings;
+use linkmend_fleet::strategy::Strategy;
+use linkmend_report::{Cell, Column, Table, Unit};
+use linkmend_topology::{FabricParameters, Topology};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Width of the tables when standard output is no terminal.
+const TABLE_WIDTH: usize = 120;
+/// Shares of the pods that the second table shows, in percent.
+const STEPS_PCT: [usize; 8] = [5, 10, 25, 50, 75, 90, 95, 100];
+
+/// Arguments of `linkmend fleet deploy`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend fleet deploy                                           the paper's fabric: 10 years, 75 % of paths kept
+  linkmend fleet deploy --topology net.yaml --trace history.csv   your own network and its history
+  linkmend fleet deploy --budget 30% --write upgraded.txt         the best 30 % of the pods ...
+  linkmend fleet simulate --upgraded @upgraded.txt                ... and a year with them
+
+A pod is worth what protection would take off the loss rates of its links while they corrupt in operation, because \
+disabling them would leave a ToR short of paths. Pods add up, so the order is the best for any number of them. Links \
+between a pod and the top layer need both upgraded; what they add is shown separately. Where all pods are built alike and \
+traces are drawn, they differ only by chance, and the output says so. Time counts from the first event of a trace to the last.")]
+pub struct DeployArgs {
+    #[command(flatten)]
+    network: NetworkArgs,
+    /// Read the trace from a file instead of drawing it: CSV, or JSON of the authors' simulator
+    #[arg(long, value_name = "FILE", conflicts_with_all = DRAWING)]
+    trace: Option<PathBuf>,
+    #[command(flatten)]
+    draw: DrawArgs,
+    /// Traces that are drawn, with one seed after the other
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=10_000), conflicts_with = "trace")]
+    seeds: u64,
+    /// Share of its paths to the top layer that every ToR must keep
+    #[arg(long, value_name = "SHARE", default_value = "75%", value_parser = share)]
+    constraint: f64,
+    /// Times that repairs take, each with its share of repairs
+    #[arg(long, value_name = "TIME:SHARE,...", default_value = "2d:0.8,4d:0.2")]
+    repair: String,
+    /// What protection leaves of a loss rate: `authors`, `25G`, `100G`, `400G` or a JSON file, as in `fleet simulate`
+    #[arg(long, value_name = "authors|25G|100G|400G|FILE", default_value = "authors")]
+    protection: String,
+    /// Order the pods for the time when the top layer is upgraded as well
+    #[arg(long)]
+    with_top: bool,
+    /// Share of the pods that can be upgraded, rounded up; for --write
+    #[arg(long, value_name = "SHARE", value_parser = share, requires = "write")]
+    budget: Option<f64>,
+    /// Write the names of the best pods to this file, for --upgraded @FILE of the other commands
+    #[arg(long, value_name = "FILE", requires = "budget")]
+    write: Option<PathBuf>,
+    /// Rows of the table of pods
+    #[arg(long, value_name = "N", default_value_t = 15)]
+    rows: usize,
+    /// Threads [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// Executes the command.
+pub fn execute(arguments: &DeployArgs) -> Result<()> {
+    let mut settings = Settings::paper(Strategy::CorrOpt, arguments.constraint, arguments.draw.seed);
+    settings.protection = protection::read(&arguments.protection)?;
+    settings.repair = repair::delays(&arguments.repair)?;
+    let (topology, runs) = arguments.runs(&settings)?;
+    let upgrades = Upgrades::new(&topology, &runs);
+    if let (Some(path), Some(budget)) = (&arguments.write, arguments.budget) {
+        let names = upgrades.within_budget(budget, arguments.with_top).into_iter().map(|name| name + "\n");
+        written_file::write_private(path, names.collect::<String>())?;
+    }
+    let shown = Shown { arguments, topology: &topology, upgrades: &upgrades, runs: &runs };
+    if arguments.json {
+        return Ok(output::print(&serde_json::to_string_pretty(&shown.json())?)?);
+    }
+    let (width, colour) = output::terminal(TABLE_WIDTH);
+    output::print(&shown.pods().to_text(width, colour))?;
+    output::print("\n")?;
+    Ok(output::print(&shown.steps().to_text(width, colour))?)
+}
+
+impl DeployArgs {
+    /// Builds the network, and computes what protection would have spared in each run.
+    fn runs(&self, settings: &Settings) -> Result<(Topology, Vec<Spared>)> {
+        if self.trace.is_some() {
+            let (topology, trace) = network_and_trace(&self.network, &self.draw, self.trace.as_deref())?;
+            let runs = spared_in(&topology, &trace, settings, &[ALWAYS]);
+            return Ok((topology, runs));
+        }
+        let topology = self.network.build(FabricParameters::PAPER)?;
+        self.draw.check(&topology)?;
+        let first = self.draw.seed;
+        let last = first
+            .checked_add(self.seeds)
+            .ok_or_else(|| Plain("--seed and --seeds are too large together".to_owned()))?;
+        let stop = interrupt::flag()?;
+        let threads = threads(self.threads.map(usize::from));
+        let bar = progress(self.seeds);
+        let draw = |seed| self.draw.trace_of(&topology, seed);
+        let watch = (threads, &*stop, &|| bar.inc(1));
+        let runs = spared_by_seed(&topology, settings, first..last, draw, &[ALWAYS], watch);
+        bar.finish_and_clear();
+        let runs = runs.ok_or_else(|| Hinted {
+            message: "interrupted: nothing was decided".to_owned(),
+            hint: "fewer --seeds or --days take less time".to_owned(),
+        })?;
+        Ok((topology, runs.into_iter().flatten().collect()))
+    }
+}
+
+/// A progress bar on standard error, and only on a terminal.
+fn progress(runs: u64) -> ProgressBar {
+    let bar = ProgressBar::new(runs);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos} of {len} traces  [{eta} left]") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// The results to print.
+struct Shown<'a> {
+    arguments: &'a DeployArgs,
+    topology: &'a Topology,
+    upgrades: &'a Upgrades<'a>,
+    runs: &'a [Spared],
+}
+
+impl Shown<'_> {
+    fn title(&self) -> String {
+        let DeployArgs { constraint, trace, .. } = self.arguments;
+        let traces = match (trace, self.runs.len()) {
+            (Some(path), _) => path.display().to_string(),
+            (None, 1) => "1 trace".to_owned(),
+            (None, count) => format!("{count} traces"),
+        };
+        format!("Pods to upgrade first: {} % of paths kept, {traces}", constraint * 100.0)
+    }
+
+    fn pods(&self) -> Table {
+        let mut table = Table::new(self.title())
+            .column(Column::number("Rank", Unit::Count))
+            .column(Column::text("Pod"))
+            .column(Column::number("Switches", Unit::Count))
+            .column(Column::number("Spared within", Unit::Plain))
+            .column(Column::number("±", Unit::Plain))
+            .column(Column::number("Spared to the top", Unit::Plain))
+            .column(Column::number("Of all, so far", Unit::Share));
+        let with_top = self.arguments.with_top;
+        let mut sum = 0.0;
+        for (place, pod) in self.upgrades.order(with_top).into_iter().enumerate().take(self.arguments.rows) {
+            sum += pod.mean(with_top);
+            table.push_row([
+                Cell::number((place + 1) as f64),
+                Cell::text(self.topology.names().zone(pod.zone)),
+                Cell::number(f64::from(pod.switches)),
+                Cell::number(pod.mean(false)),
+                confidence(&pod.within).map_or_else(Cell::missing, Cell::number),
+                Cell::number(pod.mean(true) - pod.mean(false)),
+                Cell::number(self.upgrades.share_of_all(sum)),
+            ]);
+        }
+        let left = self.upgrades.pods().len().saturating_sub(self.arguments.rows);
+        let more = if left > 0 { format!(" {left} more pods: --rows or --json.") } else { String::new() };
+        table.note(format!(
+            "{}. Spared is by how much the total penalty, the loss rates of all links in operation added up, falls in the mean \
+             over time, with 95 % confidence over the traces. {}{more}",
+            self.topology,
+            self.chance()
+        ))
+    }
+
+    /// A sentence on whether the order is meaningful for other traces.
+    fn chance(&self) -> &'static str {
+        let (with_top, pods) = (self.arguments.with_top, self.upgrades.pods().len());
+        if !with_top && self.upgrades.all() > 0.0 && self.upgrades.spared(pods, false) == 0.0 {
+            return "All that can be spared is on links to the top layer: --with-top orders by it.";
+        }
+        match self.upgrades.pods_differ(with_top) {
+            None => "From so few pods and traces it cannot be told what of the order is chance.",
+            Some(true) => "Pods differ by more than chance.",
+            Some(false) => "Pods differ by no more than chance between traces: any order does as well.",
+        }
+    }
+
+    fn steps(&self) -> Table {
+        let mut table = Table::new("What upgrades spare, as a share of what protection everywhere would")
+            .column(Column::number("Pods", Unit::Count))
+            .column(Column::number("Of all pods", Unit::Share))
+            .column(Column::number("Best pods", Unit::Share))
+            .column(Column::number("Any pods", Unit::Share))
+            .column(Column::number("Best, and the top", Unit::Share))
+            .column(Column::number("Any, and the top", Unit::Share));
+        for step in self.upgrades.steps(&STEPS_PCT) {
+            let shares = [step.best, step.any, step.best_with_top, step.any_with_top];
+            let head = [Cell::number(step.pods as f64), Cell::number(step.share)];
+            table.push_row(head.into_iter().chain(shares.map(Cell::number)));
+        }
+        let top = self.upgrades.top_switches();
+        table.note(match self.upgrades.pods_before_top() {
+            Some(pods) => format!(
+                "The top layer (switches: {top}) is worth upgrading once {pods} of {} pods are: until then as many switches of \
+                 further pods spare as much.",
+                self.upgrades.pods().len()
+            ),
+            None => format!("The top layer (switches: {top}) is never worth upgrading."),
+        })
+    }
+
+    fn json(&self) -> Value {
+        let with_top = self.arguments.with_top;
+        let pods = self.upgrades.order(with_top).into_iter().enumerate().map(|(place, pod)| {
+            let PodBenefit { zone, switches, within, to_top } = pod;
+            json!({
+                "rank": place + 1,
+                "pod": self.topology.names().zone(*zone),
+                "switches": switches,
+                "spared_within": pod.mean(false),
+                "spared_to_top": pod.mean(true) - pod.mean(false),
+                "spared_within_by_trace": within,
+                "spared_to_top_by_trace": to_top,
+            })
+        });
+        let penalty = self.runs.iter().map(Spared::penalty).sum::<f64>() / self.runs.len().max(1) as f64;
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "topology": self.topology.to_string(),
+            "constraint": self.arguments.constraint,
+            "traces": self.runs.len(),
+            "first_seed": self.arguments.trace.is_none().then_some(self.arguments.draw.seed),
+            "total_penalty": penalty,
+            "spared_by_all": self.upgrades.all(),
+            "top_switches": self.upgrades.top_switches(),
+            "pods_before_top": self.upgrades.pods_before_top(),
+            "pods_differ": self.upgrades.pods_differ(with_top),
+            "ordered_with_top": with_top,
+            "steps": self.upgrades.steps(&STEPS_PCT),
+            "pods": pods.collect::<Vec<Value>>(),
+        })
+    }
+}
+
+/// The uncertainty of the mean, with 95 % confidence.
+fn confidence(values: &[f64]) -> Option<f64> {
+    let estimate = Measurement::mean(values)?;
+    estimate.interval.map(|(_, high)| high - estimate.value)
+}

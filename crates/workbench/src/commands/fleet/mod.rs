@@ -1,0 +1,71 @@
+//! `linkmend fleet`: which of many links to disable, protect and repair.
+//!
+//! - [`network`]: the topology, for all subcommands;
+//! - [`repair`]: the crew and its order of repairs;
+//! - [`source`]: loss events, drawn or read;
+//! - [`deployment`]: which links can be protected;
+//! - [`protection`]: what protection leaves of a loss rate.
+
+mod deploy;
+mod deployment;
+mod network;
+mod plan;
+mod protection;
+mod repair;
+mod show;
+mod simulate;
+mod source;
+mod trace;
+
+use clap::{Args, Subcommand};
+use linkmend::failure::Result;
+use linkmend_quantity::{QuantityError, Share};
+
+/// Arguments of `linkmend fleet`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend fleet simulate --strategy corropt                       a year of the paper's fabric, 100,224 links
+  linkmend fleet simulate --strategy protect+corropt --json        the same with protection, as JSON
+  linkmend fleet plan --links corrupting.csv --html plan.html      what to do today about these links
+  linkmend fleet show network.clab.yml                             what is understood of a network
+  linkmend fleet deploy                                            which pods to upgrade first
+  linkmend fleet trace --days 30 --out month.csv                   when which link begins to corrupt
+  linkmend fleet simulate --trace month.csv --series month-series.csv
+
+The paper's section 4.8 and appendix D; `linkmend reproduce fig15 fig16` compares with its figures. The same seed gives \
+the same results on every machine.")]
+pub struct FleetArgs {
+    #[command(subcommand)]
+    command: FleetCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum FleetCommand {
+    /// Rank pods by what protection there would spare: which to upgrade first
+    Deploy(Box<deploy::DeployArgs>),
+    /// Decide what to do today about links that corrupt: which to disable, protect and repair first, and why
+    Plan(Box<plan::PlanArgs>),
+    /// Show what is understood of a network in a file: switches, layers and why, links, paths, hosts and every doubt
+    Show(show::ShowArgs),
+    /// Run a network through a trace of corrupting links, and see what a strategy achieves
+    Simulate(Box<simulate::SimulateArgs>),
+    /// Write a trace: which link begins to corrupt when, and how much (appendix D)
+    Trace(trace::TraceArgs),
+}
+
+/// Executes the command.
+pub fn execute(arguments: &FleetArgs) -> Result<()> {
+    match &arguments.command {
+        FleetCommand::Deploy(arguments) => deploy::execute(arguments),
+        FleetCommand::Plan(arguments) => plan::execute(arguments),
+        FleetCommand::Show(arguments) => show::execute(arguments),
+        FleetCommand::Simulate(arguments) => simulate::execute(arguments),
+        FleetCommand::Trace(arguments) => trace::execute(arguments),
+    }
+}
+
+/// A share as people write it: `75%` or `0.75`.
+fn share(text: &str) -> Result<f64, QuantityError> {
+    text.parse().map(|Share(share)| share)
+}

@@ -1,0 +1,41 @@
+//! What protection leaves of a loss rate: the published table, a simulated one, or one from a file.
+
+use clap::ValueEnum;
+use linkmend::failure::{Result, UsageError};
+use linkmend_fleet::protection::ProtectionTable;
+
+/// What may be written instead.
+const HINT: &str = "write `authors`, `25G`, `100G` or `400G`, or name a JSON file with rows of loss_rate, effective_loss_rate and \
+                    capacity";
+
+/// The mode whose rows of a table apply.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum ModeName {
+    Ordered,
+    NonBlocking,
+}
+
+/// The table of [`read`], with only the rows of one mode.
+pub fn read_for(written: &str, mode: ModeName) -> Result<ProtectionTable> {
+    let table = read(written)?;
+    match mode {
+        ModeName::Ordered => Ok(table),
+        ModeName::NonBlocking => table.into_non_blocking().ok_or_else(|| {
+            let message = format!("the protection table `{written}` was not measured in non-blocking mode");
+            let hint = "take --protection 25G, 100G or 400G, or a file with `non_blocking_rows`";
+            UsageError::hinted(message, hint.to_owned()).into()
+        }),
+    }
+}
+
+/// The table of this name, or else the one in this file.
+pub fn read(written: &str) -> Result<ProtectionTable> {
+    if let Some(table) = ProtectionTable::named(written) {
+        return Ok(table);
+    }
+    let refused =
+        |reason: String| UsageError::hinted(format!("--protection {written}: {reason}"), HINT.to_owned());
+    let text = std::fs::read_to_string(written)
+        .map_err(|error| refused(format!("no table has this name, and the file cannot be read: {error}")))?;
+    Ok(ProtectionTable::from_json(&text).map_err(|error| refused(error.to_string()))?)
+}

@@ -1,0 +1,76 @@
+//! `linkmend fleet show`: what is understood of a network in a file.
+//!
+//! - [`tables`] and [`json`] write what is printed, [`drawing`] the picture of the HTML file.
+
+mod drawing;
+mod json;
+mod tables;
+
+use super::network::ReadingArgs;
+use clap::Args;
+use linkmend::failure::Result;
+use linkmend::{output, written_file};
+use linkmend_report::{Report, Section};
+use std::path::PathBuf;
+
+/// Width of the tables when standard output is no terminal.
+const TABLE_WIDTH: usize = 120;
+/// The largest number of rows of a table on a terminal. The page and JSON have all of them.
+const MAX_ROWS_ON_TERMINAL: usize = 60;
+
+/// Arguments of `linkmend fleet show`.
+#[derive(Debug, Args)]
+#[command(after_help = after_help())]
+pub struct ShowArgs {
+    /// Network: a file or folder of any format listed below
+    file: PathBuf,
+    #[command(flatten)]
+    reading: ReadingArgs,
+    /// Write this file as a page with the network drawn
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+fn after_help() -> String {
+    format!(
+        "\
+Examples:
+  linkmend fleet show lab.clab.yml                         what a plan would be made for, and what is in doubt
+  linkmend fleet show dumps/ --html network.html           the same as a page with a drawing
+  linkmend fleet show cables.csv --layers 'l*=0,s*=1'      with layers that the file does not say
+
+Formats, told apart by their content (docs/network-formats.md has an example of each):
+{}
+
+Layers come from --layers, labels, groups, roles or names; the table says which. Where the top layer is a guess, `fleet \
+plan` refuses the network and shows the option that says it.",
+        linkmend_topology::file::known_formats()
+    )
+}
+
+/// Executes the command.
+pub fn execute(arguments: &ShowArgs) -> Result<()> {
+    let loaded = arguments.reading.read(&arguments.file)?;
+    let line = arguments.reading.line(&loaded, &arguments.file);
+    if let Some(path) = &arguments.html {
+        let tables = tables::all(&loaded, usize::MAX);
+        let network = Section::new("Network").plot(drawing::network(&loaded, &arguments.file));
+        let report = tables
+            .into_iter()
+            .fold(Report::new("linkmend fleet show").subtitle(&line).section(network), |report, table| {
+                report.section(Section::new(table.title().to_owned()).table(table))
+            });
+        written_file::write_private(path, report.to_html())?;
+    }
+    if arguments.json {
+        return Ok(output::print(&serde_json::to_string_pretty(&json::network(&loaded))?)?);
+    }
+    let (width, colour) = output::terminal(TABLE_WIDTH);
+    let tables = tables::all(&loaded, MAX_ROWS_ON_TERMINAL);
+    let texts = tables.iter().map(|table| table.to_text(width, colour));
+    let texts: Vec<String> = std::iter::once(line + "\n").chain(texts).collect();
+    Ok(output::print(&texts.join("\n"))?)
+}

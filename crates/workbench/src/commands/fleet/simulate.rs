@@ -1,0 +1,268 @@
+//! `linkmend fleet simulate`: a network through a trace.
+
+use super::deployment::DeploymentArgs;
+use super::network::NetworkArgs;
+use super::protection::{self, ModeName};
+use super::repair::RepairArgs;
+use super::source::{DRAWING, DrawArgs, network_and_trace};
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use linkmend::failure::{Context, Result};
+use linkmend::output;
+use linkmend::written_file::{Unfinished, cannot_write};
+use linkmend_fleet::Constraint;
+use linkmend_fleet::optimizer::Objective;
+use linkmend_fleet::protection::{ProtectionLimits, ProtectionTable};
+use linkmend_fleet::simulate::{Optimizer, SeriesWriter, Settings, Summary, simulate};
+use linkmend_fleet::strategy::Strategy;
+use linkmend_quantity::LossRate;
+use linkmend_report::{Cell, Column, Table, Unit};
+use linkmend_topology::Topology;
+use serde_json::json;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Width of the table when standard output is no terminal.
+const TABLE_WIDTH: usize = 120;
+
+/// Arguments of `linkmend fleet simulate`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend fleet simulate --strategy corropt --constraint 50%
+  linkmend fleet simulate --strategy protect+corropt --series week.csv --days 7
+  linkmend fleet simulate --trace authors-trace.json --repair 2d:1 --json
+  linkmend fleet simulate --topology fat-tree:k=16 --mttf 1000 --deploy 30%
+  linkmend fleet simulate --crew 500 --repair-order most-worth --take-down for-repair
+
+The total penalty is the sum of the loss rates of all active links, the effective one that after protection (section 4.8). \
+A link that does not corrupt counts with 1e-18, as in the authors' simulator, which keeps ratios defined. Every ToR keeps \
+at least the given share of its paths to the top layer, and no two lose each other (--constraint paper=75% allows that, as \
+the paper does). The series has a row before and one after every event.")]
+pub struct SimulateArgs {
+    #[command(flatten)]
+    network: NetworkArgs,
+    /// Read the trace from a file instead of drawing it: CSV, or JSON of the authors' simulator
+    #[arg(long, value_name = "FILE", conflicts_with_all = DRAWING)]
+    trace: Option<PathBuf>,
+    #[command(flatten)]
+    draw: DrawArgs,
+    /// What is done about corrupting links
+    #[arg(long, value_enum, default_value_t = StrategyName::ProtectCorropt)]
+    strategy: StrategyName,
+    /// Share of its paths and of its capacity to the top layer that every ToR must keep, while ToRs that can reach each other
+    /// stay so; a share for each, paths=75%,capacity=50%; or the paper's constraint, paper=75%, which counts only paths and lets
+    /// ToRs lose each other
+    #[arg(long, value_name = "SHARE", default_value = "75%")]
+    constraint: Constraint,
+    #[command(flatten)]
+    repair: RepairArgs,
+    /// What protection leaves of a loss rate: `authors` (published, 100G), what Linkmend's simulator measures (`25G`,
+    /// `100G`, `400G`), or a JSON file with rows of loss_rate, effective_loss_rate and capacity and, for non-blocking mode,
+    /// non_blocking_rows
+    #[arg(long, value_name = "authors|25G|100G|400G|FILE", default_value = "authors")]
+    protection: String,
+    /// Mode of protection; the authors measured ordered mode only
+    #[arg(long, value_enum, default_value_t = ModeName::Ordered)]
+    mode: ModeName,
+    #[command(flatten)]
+    deployment: DeploymentArgs,
+    /// Most protected links on a forwarding pipe [default: no limit]
+    #[arg(long, value_name = "N")]
+    max_protected_per_pipe: Option<u32>,
+    /// Most protected links on a switch [default: no limit]
+    #[arg(long, value_name = "N")]
+    max_protected_per_switch: Option<u32>,
+    /// What the optimizer minimises: the penalty, or what protection leaves of loss and takes of capacity
+    #[arg(long, value_enum, default_value_t = ObjectiveName::Penalty)]
+    objective: ObjectiveName,
+    /// Loss rate that is as bad as losing a whole link's capacity; for --objective effective
+    #[arg(long, value_name = "LOSS", default_value = "1e-3")]
+    capacity_weight: LossRate,
+    /// Exact, or greedy: the worst link first
+    #[arg(long, value_enum, default_value_t = OptimizerName::Exact)]
+    optimizer: OptimizerName,
+    /// Loss rate of a link that does not corrupt
+    #[arg(long, value_name = "LOSS", default_value = "1e-18")]
+    clean_loss_rate: LossRate,
+    /// Write all metrics before and after every event to this file (CSV); until it is whole, its name ends in .part
+    #[arg(long, value_name = "FILE")]
+    series: Option<PathBuf>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum StrategyName {
+    DoNothing,
+    DisableIfPossible,
+    Corropt,
+    Protect,
+    #[value(name = "protect+corropt")]
+    ProtectCorropt,
+}
+
+/// What an optimizer minimises.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum ObjectiveName {
+    Penalty,
+    Effective,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum OptimizerName {
+    Exact,
+    Greedy,
+}
+
+impl ObjectiveName {
+    /// The objective, with the price of capacity if it has one.
+    pub fn with(self, capacity_weight: f64) -> Objective {
+        match self {
+            ObjectiveName::Penalty => Objective::Penalty,
+            ObjectiveName::Effective => Objective::Effective { capacity_weight },
+        }
+    }
+}
+
+impl From<StrategyName> for Strategy {
+    fn from(name: StrategyName) -> Strategy {
+        match name {
+            StrategyName::DoNothing => Strategy::DoNothing,
+            StrategyName::DisableIfPossible => Strategy::DisableIfPossible,
+            StrategyName::Corropt => Strategy::CorrOpt,
+            StrategyName::Protect => Strategy::Protect,
+            StrategyName::ProtectCorropt => Strategy::ProtectCorrOpt,
+        }
+    }
+}
+
+/// Executes the command.
+pub fn execute(arguments: &SimulateArgs) -> Result<()> {
+    let began = Instant::now();
+    let protection = protection::read_for(&arguments.protection, arguments.mode)?;
+    let (topology, trace) =
+        network_and_trace(&arguments.network, &arguments.draw, arguments.trace.as_deref())?;
+    let settings = arguments.settings(&topology, protection)?;
+    let mut series = match &arguments.series {
+        Some(path) => {
+            let (file, unfinished) = Unfinished::create(path)?;
+            let writer = SeriesWriter::new(BufWriter::new(file)).map_err(cannot_write(path))?;
+            Some((writer, unfinished))
+        }
+        None => None,
+    };
+    let mut trouble = Ok(());
+    let bar = progress(trace.events().last().map_or(0, |event| event.time_s));
+    let mut steps = 0_u64;
+    let summary = simulate(&topology, &trace, &settings, &mut |step, _| {
+        if let Some((series, _)) = &mut series
+            && trouble.is_ok()
+        {
+            trouble = series.write(step);
+        }
+        steps += 1;
+        if steps.is_multiple_of(1 << 16) {
+            bar.set_position(step.time_s);
+        }
+    });
+    bar.finish_and_clear();
+    let written = trouble.and_then(|()| match series {
+        Some((writer, unfinished)) => writer.finish().and_then(|()| unfinished.finish()),
+        None => Ok(()),
+    });
+    written.map_err(cannot_write(arguments.series.as_deref().unwrap_or(Path::new("series"))))?;
+    let wall_s = began.elapsed().as_secs_f64();
+    if arguments.json {
+        return arguments.print_json(&topology, &summary);
+    }
+    let (width, colour) = output::terminal(TABLE_WIDTH);
+    Ok(output::print(&arguments.table(&topology, &summary, wall_s).to_text(width, colour))?)
+}
+
+/// A progress bar for long runs, on standard error, and only on a terminal.
+fn progress(end_s: u64) -> ProgressBar {
+    let bar = ProgressBar::new(end_s);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  [{eta} left]") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+impl SimulateArgs {
+    fn settings(&self, topology: &Topology, protection: ProtectionTable) -> Result<Settings> {
+        Ok(Settings {
+            strategy: self.strategy.into(),
+            constraint: self.constraint,
+            repair: self.repair.delays()?,
+            crew: self.repair.crew(),
+            seed: self.draw.seed,
+            protection,
+            deployment: self.deployment.deployment(topology, self.draw.seed)?,
+            limits: ProtectionLimits {
+                per_pipe: self.max_protected_per_pipe,
+                per_switch: self.max_protected_per_switch,
+            },
+            objective: self.objective.with(self.capacity_weight.0),
+            optimizer: match self.optimizer {
+                OptimizerName::Exact => Optimizer::Exact,
+                OptimizerName::Greedy => Optimizer::Greedy,
+            },
+            clean_loss_rate: self.clean_loss_rate.0,
+        })
+    }
+
+    fn print_json(&self, topology: &Topology, summary: &Summary) -> Result<()> {
+        let mut object = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "seed": self.draw.seed,
+            "topology": topology.to_string(),
+            "links": topology.link_count(),
+            "strategy": Strategy::from(self.strategy).name(),
+            "constraint": self.constraint.paths,
+            "capacity_constraint": self.constraint.capacity,
+            "connected": self.constraint.connected,
+            "repair": self.repair.delays()?.to_string(),
+            "crew": self.repair.crew(),
+        });
+        let summary = serde_json::to_value(summary).context("a summary is no JSON")?;
+        if let (Some(object), Some(summary)) = (object.as_object_mut(), summary.as_object()) {
+            object.extend(summary.clone());
+        }
+        Ok(output::print(&serde_json::to_string_pretty(&object)?)?)
+    }
+
+    fn table(&self, topology: &Topology, summary: &Summary, wall_s: f64) -> Table {
+        let strategy = Strategy::from(self.strategy).name();
+        let title = format!(
+            "{strategy} on {topology}, every ToR keeps {}, seed {}",
+            self.constraint.phrase(),
+            self.draw.seed
+        );
+        let mut table = Table::new(title).column(Column::text("Over time"));
+        for heading in ["Mean", "Least", "10 %", "Median", "90 %", "99 %", "Most"] {
+            table = table.column(Column::number(heading, Unit::Plain));
+        }
+        for (label, metric) in summary.labelled() {
+            let values =
+                [metric.mean, metric.min, metric.p10, metric.p50, metric.p90, metric.p99, metric.max];
+            table.push_row([Cell::text(label)].into_iter().chain(values.map(Cell::number)));
+        }
+        let Summary { loss_events, skipped_events, repairs, fast_checker_rejections, .. } = summary;
+        let waits = match self.repair.crew() {
+            None => String::new(),
+            Some(_) => format!(
+                ", begun {:.1} days after the link was disabled in the mean, {} links waiting at most",
+                summary.repair_wait_s as f64 / 86_400.0 / (*repairs).max(1) as f64,
+                summary.max_waiting_repairs
+            ),
+        };
+        table.note(format!(
+            "Total penalty: the loss rates of all links in operation, added up; effective: with what protection leaves of \
+             them. {loss_events} loss events, {skipped_events} of them on disabled links and skipped; {repairs} repairs{waits}; \
+             {fast_checker_rejections} links could not be disabled at once. {wall_s:.2} s."
+        ))
+    }
+}

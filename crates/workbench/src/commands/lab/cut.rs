@@ -1,0 +1,92 @@
+//! Cutting and mending one of the two links of a laboratory.
+
+use clap::{Args, ValueEnum};
+use linkmend_lab::{Cut, Direction, Lab, LabError, Path};
+
+use linkmend::commands::arguments::WhichLink;
+use linkmend::failure::Result;
+use linkmend::output::print;
+
+/// Arguments of `linkmend lab cut`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo linkmend lab up --backup                               two links between lm-g1 and lm-g2
+  sudo linkmend lab cut primary                               as if its cable were pulled: both ends lose the carrier
+  sudo linkmend lab mend primary
+  sudo linkmend lab cut primary --silent                      the carrier stays, and frames vanish
+  sudo linkmend lab cut backup --silent --direction left-right    only those from lm-g1 to lm-g2
+
+A link that is cut already is then cut as said here. `linkmend lab status` shows what is cut, and what the link ends do.")]
+pub struct CutArgs {
+    /// Which of the two links
+    #[arg(value_enum, value_name = "primary|backup")]
+    link: WhichLink,
+    /// The link ends keep their carriers, so that only silence tells them
+    #[arg(long)]
+    silent: bool,
+    /// In one direction only, left being lm-g1 [default: in both]
+    #[arg(long, value_enum, value_name = "left-right|right-left", requires = "silent")]
+    direction: Option<OneDirection>,
+}
+
+/// Arguments of `linkmend lab mend`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sudo linkmend lab mend primary     however it was cut
+  sudo linkmend lab status           the primary is used again a second after both ends hear each other on it")]
+pub struct MendArgs {
+    /// Which of the two links
+    #[arg(value_enum, value_name = "primary|backup")]
+    link: WhichLink,
+}
+
+/// One direction of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum OneDirection {
+    /// From lm-g1 to lm-g2
+    LeftRight,
+    /// From lm-g2 to lm-g1
+    RightLeft,
+}
+
+impl CutArgs {
+    fn how(&self) -> Cut {
+        match (self.silent, self.direction) {
+            (false, _) => Cut::Carrier,
+            (true, None) => Cut::Silent(Direction::Both),
+            (true, Some(OneDirection::LeftRight)) => Cut::Silent(Direction::LeftRight),
+            (true, Some(OneDirection::RightLeft)) => Cut::Silent(Direction::RightLeft),
+        }
+    }
+}
+
+/// `linkmend lab cut`.
+pub fn cut(lab: &Lab, arguments: &CutArgs) -> Result<()> {
+    lab.cut(path(arguments.link), arguments.how())?;
+    Ok(print(&describe(lab)?)?)
+}
+
+/// `linkmend lab mend`.
+pub fn mend(lab: &Lab, arguments: &MendArgs) -> Result<()> {
+    lab.mend(path(arguments.link))?;
+    Ok(print(&describe(lab)?)?)
+}
+
+fn path(link: WhichLink) -> Path {
+    match link {
+        WhichLink::Primary => Path::Primary,
+        WhichLink::Backup => Path::Backup,
+    }
+}
+
+/// The state of both links in a line each; nothing in a laboratory with one.
+pub fn describe(lab: &Lab) -> Result<String, LabError> {
+    let Some(cuts) = lab.cuts()? else { return Ok(String::new()) };
+    let line = |(name, cut): (&str, Option<Cut>)| {
+        let state = cut.map_or_else(|| "whole".to_owned(), |cut| format!("cut: {cut}"));
+        format!("{name:<8} {state}\n")
+    };
+    Ok(["primary", "backup"].into_iter().zip(cuts).map(line).collect())
+}

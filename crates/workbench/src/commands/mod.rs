@@ -1,0 +1,10 @@
+//! One file or folder for each subcommand.
+
+pub mod demo;
+pub mod evaluate;
+pub mod fleet;
+pub mod generate;
+pub mod lab;
+pub mod rdma;
+pub mod reproduce;
+pub mod sim;

@@ -1,0 +1,94 @@
+//! `linkmend rdma check`: the model against the simulated transport.
+
+use super::arguments::TABLE_WIDTH;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use linkmend::commands::arguments::threads;
+use linkmend::failure::{Context, Error, Hinted, Result, UsageError};
+use linkmend::interrupt;
+use linkmend::output;
+use linkmend_quantity::Count;
+use linkmend_report::{Comparison, Judged, Tolerance, Unit, Verdict};
+use linkmend_sim::flows::{Check, CheckCase, RdmaMechanisms, check_cases};
+
+/// Timeouts that must be seen for their interval to mean anything: it is that of weighed counts, and normal.
+const SEEN_MIN: u64 = 5;
+
+/// Arguments of `linkmend rdma check`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend rdma check                   every kind of timeout, without mechanisms and with each of them
+  linkmend rdma check --trials 1M       the same with intervals a third as wide
+  linkmend rdma check --json
+
+Flows of RDMA cross links that lose one full packet in 10,000, by bits, in both directions. Timeouts that are rarer than any run could \
+count are found by importance sampling: the simulated links lose a tenth of all frames, and what happens is weighed. The \
+model must be inside the interval of 99.9 %. Exit code 1 if it is not.")]
+pub struct CheckArgs {
+    /// Flows of each case
+    #[arg(long, value_name = "N", default_value = "100k")]
+    trials: Count,
+    /// Seed of everything random
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Threads to use [default: one for each processor]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Print one JSON list instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Executes `linkmend rdma check`.
+pub fn execute(arguments: &CheckArgs) -> Result<()> {
+    let cases = check_cases();
+    let stop = interrupt::flag()?;
+    let bar = ProgressBar::new(CheckCase::parts(arguments.trials.0) * cases.len() as u64);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  [{eta} left]") {
+        bar.set_style(style);
+    }
+    let mut rows = Vec::new();
+    for case in &cases {
+        let done = &|| bar.inc(1);
+        let checks = case.run(arguments.trials.0, arguments.seed, threads(arguments.threads), &stop, done);
+        let checks = checks.map_err(|error| -> Error { UsageError::new(error.to_string()).into() })?;
+        let interrupted = || Hinted {
+            message: "interrupted before all cases were run".to_owned(),
+            hint: "fewer --trials take less time".to_owned(),
+        };
+        rows.extend(checks.ok_or_else(interrupted)?.iter().map(row));
+    }
+    bar.finish_and_clear();
+    if arguments.json {
+        output::print(&serde_json::to_string_pretty(&Judged::all(&rows)).context("the rows are no JSON")?)?;
+    } else {
+        let (width, colour) = output::terminal(TABLE_WIDTH);
+        let title = "timeouts in a flow: the model (as published) and the simulated transport (as measured)";
+        output::print(&Comparison::table(title, &rows).to_text(width, colour))?;
+    }
+    let outside = rows.iter().filter(|row| row.verdict() == Verdict::Outside).count();
+    if outside > 0 {
+        let message = format!("{outside} of {} expectations are outside the interval", rows.len());
+        let hint = "with 99.9 %, one in a thousand is by chance; another --seed tells".to_owned();
+        return Err(Hinted { message, hint }.into());
+    }
+    Ok(())
+}
+
+fn row(check: &Check) -> Comparison {
+    let Check { case, kind, expected, counted } = check;
+    let plural = |count: u32, thing: &str| format!("{count} {thing}{}", if count == 1 { "" } else { "s" });
+    let metric = format!(
+        "{}, {}, {}, {}",
+        kind.name(),
+        RdmaMechanisms(case.mechanisms),
+        plural(case.packets, "packet"),
+        plural(case.links, "link"),
+    );
+    let source = format!("theorems {}; {} seen", kind.theorems(), counted.seen);
+    let row = Comparison::new(metric, source, Unit::LossRate, *expected, Tolerance::Interval)
+        .measured(counted.value)
+        .between(counted.low, counted.high);
+    if counted.seen < SEEN_MIN { row.too_few() } else { row }
+}

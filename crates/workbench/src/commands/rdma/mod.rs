@@ -1,0 +1,49 @@
+//! `linkmend rdma`: how often corruption makes RDMA wait for a timeout.
+//!
+//! - [`arguments`]: the path, its corruption, the flows, and the mechanisms;
+//! - [`model`]: the probabilities;
+//! - [`plan`]: the cheapest mechanisms;
+//! - [`check`]: the model against the simulated transport.
+
+mod arguments;
+mod check;
+mod model;
+mod plan;
+
+use clap::{Args, Subcommand};
+use linkmend::failure::Result;
+
+/// Arguments of `linkmend rdma`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend rdma model                                   a web search over four links that lose a packet in a thousand
+  linkmend rdma model --mechanisms all --json           the same with what the paper adds, as JSON
+  linkmend rdma plan --wanted 1e-6                      the cheapest way to one timeout in a million flows
+  linkmend rdma check                                   the model against the simulated transport
+
+After Gao et al., Analyzing and Optimizing Packet Corruption in RDMA Network, JCST 37(4), 2022. The same flows in a \
+simulated network: linkmend sim flows --transport rdma --rdma-mechanisms all")]
+pub struct RdmaArgs {
+    #[command(subcommand)]
+    command: RdmaCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum RdmaCommand {
+    /// Show how often each kind of timeout occurs, as the paper approximates it and exactly
+    Model(model::ModelArgs),
+    /// Find the cheapest mechanisms for a wanted rate of timeouts
+    Plan(plan::PlanArgs),
+    /// Compare the model with the simulated transport, also where timeouts are too rare to be counted
+    Check(check::CheckArgs),
+}
+
+/// Executes the command.
+pub fn execute(arguments: &RdmaArgs) -> Result<()> {
+    match &arguments.command {
+        RdmaCommand::Model(arguments) => model::execute(arguments),
+        RdmaCommand::Plan(arguments) => plan::execute(arguments),
+        RdmaCommand::Check(arguments) => check::execute(arguments),
+    }
+}

@@ -1,0 +1,148 @@
+//! `linkmend rdma model`: how often each kind of timeout occurs.
+
+use super::arguments::{MechanismArgs, PathArgs, TABLE_WIDTH};
+use clap::Args;
+use linkmend::failure::{Context, Result};
+use linkmend::output;
+use linkmend_rdma::{Chances, Costs, Kind, Mechanisms, Model};
+use linkmend_report::{Cell, Column, Table, Unit};
+use serde::Serialize;
+
+/// Arguments of `linkmend rdma model`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend rdma model --links 1 --loss 0.78125% --size 1024B       the paper's ping-pong: 1/128 on its way there
+  linkmend rdma model --links 4 --loss 1e-3 --mechanisms all       a web search in its fat tree, with all mechanisms
+  linkmend rdma model --mtu 4096 --dummies 1 --json                longer packets and one dummy, as JSON
+
+\"Paper\" is for each packet by Theorems 4 to 12, of tails as a mean over flows. \"Exact\" is without approximations, for each \
+packet of the network; \"per flow\" is that times the packets of a flow of the workload, by the lengths that its last packets have. \
+Both count the timeouts that follow others.")]
+pub struct ModelArgs {
+    #[command(flatten)]
+    path: PathArgs,
+    #[command(flatten)]
+    mechanisms: MechanismArgs,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// What the model says.
+#[derive(Debug, Serialize)]
+struct Report {
+    /// Links that a packet crosses.
+    links: u32,
+    /// Share of links that corrupt.
+    corrupting: f64,
+    /// Share of bits that a corrupting link corrupts, and of full packets.
+    bit_error_rate: f64,
+    packet_loss: f64,
+    /// Mean packets of a flow, E(S), and mean of their inverse, E(1/S).
+    packets: f64,
+    inverse_packets: f64,
+    mechanisms: Mechanisms,
+    /// Probabilities of timeouts.
+    timeouts: Chances,
+    timeouts_per_flow: f64,
+    /// Shares of what flows take on a wire, by the paper's formulas and by bytes.
+    published_costs: Costs,
+    costs: Costs,
+}
+
+impl Report {
+    fn new(model: &Model, mechanisms: Mechanisms) -> Report {
+        let timeouts = model.chances(&mechanisms);
+        Report {
+            links: model.path.links,
+            corrupting: model.path.corrupting,
+            bit_error_rate: model.path.bit_error_rate,
+            packet_loss: model.packet_loss(),
+            packets: model.flows.packets,
+            inverse_packets: model.flows.inverse_packets,
+            mechanisms,
+            timeouts,
+            timeouts_per_flow: timeouts.per_flow(),
+            published_costs: model.published_costs(&mechanisms),
+            costs: model.costs(&mechanisms),
+        }
+    }
+
+    fn timeouts(&self, title: String) -> Table {
+        let mut table = Table::new(title)
+            .column(Column::text("timeout"))
+            .column(Column::text("theorems"))
+            .column(Column::number("paper", Unit::LossRate))
+            .column(Column::number("exact", Unit::LossRate))
+            .column(Column::number("per flow", Unit::LossRate))
+            .note(format!(
+                "A flow has {:.1} packets on average; E(1/S) is {:.4}",
+                self.packets, self.inverse_packets
+            ));
+        for kind in Kind::ALL {
+            let chance = self.timeouts.of(kind);
+            table.push_row([
+                Cell::text(kind.name()),
+                Cell::text(kind.theorems()),
+                chance.published.into(),
+                chance.exact.into(),
+                chance.per_flow.into(),
+            ]);
+        }
+        table.push_row([
+            Cell::text("all"),
+            Cell::text(""),
+            Cell::text(""),
+            Cell::text(""),
+            self.timeouts_per_flow.into(),
+        ]);
+        table
+    }
+
+    fn costs(&self) -> Table {
+        let mut table = Table::new("what it costs, of what flows take on the wire")
+            .column(Column::text("mechanism"))
+            .column(Column::number("copies", Unit::Count))
+            .column(Column::number("paper", Unit::Share))
+            .column(Column::number("by bytes", Unit::Share));
+        let Mechanisms { nak_replicas, packet_replicas, dummies, tail_replicas } = self.mechanisms;
+        let rows = [
+            ("NAK replicas", nak_replicas, self.published_costs.nak, self.costs.nak),
+            ("packet replicas", packet_replicas, self.published_costs.twice, self.costs.twice),
+            ("dummies", dummies, self.published_costs.dummies, self.costs.dummies),
+            ("tail replicas", tail_replicas, self.published_costs.tail, self.costs.tail),
+        ];
+        for (name, copies, published, by_bytes) in rows {
+            table.push_row([Cell::text(name), f64::from(copies).into(), published.into(), by_bytes.into()]);
+        }
+        table.push_row([
+            Cell::text("all"),
+            Cell::text(""),
+            self.published_costs.sum().into(),
+            self.costs.sum().into(),
+        ]);
+        table
+    }
+}
+
+/// Executes `linkmend rdma model`.
+pub fn execute(arguments: &ModelArgs) -> Result<()> {
+    let model = arguments.path.model()?;
+    let mechanisms = arguments.mechanisms.mechanisms()?;
+    show(&model, mechanisms, &arguments.path, arguments.json)
+}
+
+/// Shows what the model says of these mechanisms.
+pub(super) fn show(model: &Model, mechanisms: Mechanisms, path: &PathArgs, json: bool) -> Result<()> {
+    let report = Report::new(model, mechanisms);
+    if json {
+        return Ok(output::print(&serde_json::to_string_pretty(&report).context("the report is no JSON")?)?);
+    }
+    let (width, colour) = output::terminal(TABLE_WIDTH);
+    let mut text = report.timeouts(path.title(model)).to_text(width, colour);
+    if !mechanisms.is_none() {
+        text = format!("{text}\n{}", report.costs().to_text(width, colour));
+    }
+    Ok(output::print(&text)?)
+}

@@ -1,0 +1,41 @@
+//! `linkmend rdma plan`: the cheapest mechanisms for a wanted rate of timeouts.
+
+use super::arguments::PathArgs;
+use super::model::show;
+use clap::Args;
+use linkmend::failure::{Hinted, Result, UsageError};
+use linkmend_quantity::LossRate;
+use linkmend_rdma::plan::cheapest;
+
+/// Arguments of `linkmend rdma plan`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend rdma plan --wanted 1e-6                       a web search: a timeout in a million flows
+  linkmend rdma plan --wanted 1e-4 --size 1024B --loss 1e-2 --json
+
+Costs are bytes on the wire. What is shown is the cheapest of all combinations of up to 15 copies of each kind.")]
+pub struct PlanArgs {
+    #[command(flatten)]
+    path: PathArgs,
+    /// Timeouts that a flow may have on average
+    #[arg(long, value_name = "RATE")]
+    wanted: LossRate,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// Executes `linkmend rdma plan`.
+pub fn execute(arguments: &PlanArgs) -> Result<()> {
+    let wanted = arguments.wanted;
+    if wanted.0 <= 0.0 {
+        return Err(UsageError::new(format!("--wanted {wanted}: must be above 0")).into());
+    }
+    let model = arguments.path.model()?;
+    let mechanisms = cheapest(&model, wanted.0).ok_or_else(|| Hinted {
+        message: format!("no 15 copies of each kind bring timeouts down to {wanted} of flows"),
+        hint: "protect the links instead (linkmend sim flows --scheme ordered), or want less".to_owned(),
+    })?;
+    show(&model, mechanisms, &arguments.path, arguments.json)
+}

@@ -1,0 +1,144 @@
+//! An experiment of any kind, before it runs.
+
+use linkmend::failure::{Result, UsageError};
+use linkmend_experiment::{self as experiment, Kind};
+use linkmend_fleet::experiment::FleetExperiment;
+use linkmend_quantity::Count;
+use linkmend_sim::experiment::Experiment;
+use linkmend_sim::experiment::flows::{FlowExperiment, with_trials};
+use std::path::Path;
+
+/// What a file can say that it is.
+const KINDS: &str =
+    "`kind` is `stress` (a link, which it is if nothing is said), `attenuation`, `flows` or `fleet`";
+
+/// An experiment of any kind, before it runs.
+pub enum Planned {
+    /// A simulated link.
+    Link(Experiment),
+    /// Flows between simulated hosts.
+    Flows(FlowExperiment),
+    /// A simulated fleet.
+    Fleet(FleetExperiment),
+}
+
+/// What can be said of an experiment before it runs.
+pub struct Overview<'a> {
+    /// Its name on the command line.
+    pub id: &'a str,
+    /// Its subject, in a few words.
+    pub title: &'a str,
+    /// What it reproduces.
+    pub source: &'a str,
+    /// The number of results that it will have.
+    pub points: usize,
+    /// The number of published values with which it is compared.
+    pub published: usize,
+    /// Approximate time that one core takes, in seconds.
+    pub core_seconds: f64,
+}
+
+impl Planned {
+    /// All built-in experiments: links first, then flows, then fleets.
+    ///
+    /// # Errors
+    /// None, unless a file was broken before the program was built; a test sees to that.
+    pub fn built_in() -> Result<Vec<Planned>> {
+        let links = linkmend_sim::experiment::built_in()?.into_iter().map(Planned::Link);
+        let flows = linkmend_sim::experiment::flows::built_in()?.into_iter().map(Planned::Flows);
+        let fleets = linkmend_fleet::experiment::built_in()?.into_iter().map(Planned::Fleet);
+        Ok(links.chain(flows).chain(fleets).collect())
+    }
+
+    /// Reads an experiment from a file, which says of what kind it is.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is not a valid experiment.
+    pub fn read(path: &Path) -> Result<Planned> {
+        match experiment::kind_of(path)?.as_deref() {
+            None | Some("stress" | "attenuation") => Ok(Planned::Link(Experiment::read(path)?)),
+            Some("flows") => Ok(Planned::Flows(FlowExperiment::read(path)?)),
+            Some("fleet") => Ok(Planned::Fleet(FleetExperiment::read(path)?)),
+            Some(other) => {
+                let message = format!("{}: there is no kind of experiments `{other}`", path.display());
+                Err(UsageError::hinted(message, KINDS.to_owned()).into())
+            }
+        }
+    }
+
+    /// Reads all experiments of a folder, in the order of file names.
+    ///
+    /// # Errors
+    /// The first file that cannot be used, or that there is none.
+    pub fn read_folder(folder: &Path) -> Result<Vec<Planned>> {
+        experiment::read_each(folder, Planned::read, |planned| planned.overview().id)
+    }
+
+    /// The experiment, if it is one with links.
+    pub fn link(&self) -> Option<&Experiment> {
+        match self {
+            Planned::Link(experiment) => Some(experiment),
+            Planned::Flows(_) | Planned::Fleet(_) => None,
+        }
+    }
+
+    /// The experiment, if it is one with fleets.
+    pub fn fleet(&self) -> Option<&FleetExperiment> {
+        match self {
+            Planned::Link(_) | Planned::Flows(_) => None,
+            Planned::Fleet(experiment) => Some(experiment),
+        }
+    }
+
+    /// The experiment, if it is one with flows.
+    pub fn flows(&self) -> Option<&FlowExperiment> {
+        match self {
+            Planned::Flows(experiment) => Some(experiment),
+            Planned::Link(_) | Planned::Fleet(_) => None,
+        }
+    }
+
+    /// What can be said of it before it runs.
+    pub fn overview(&self) -> Overview<'_> {
+        match self {
+            Planned::Link(experiment) => overview(experiment),
+            Planned::Flows(experiment) => overview(experiment),
+            Planned::Fleet(experiment) => overview(experiment),
+        }
+    }
+
+    /// The same experiment, reduced so that it takes about a second.
+    pub fn quick(self) -> Planned {
+        match self {
+            Planned::Link(experiment) => Planned::Link(experiment.quick()),
+            Planned::Flows(experiment) => Planned::Flows(experiment.quick()),
+            Planned::Fleet(experiment) => Planned::Fleet(experiment.quick()),
+        }
+    }
+
+    /// The same experiment with another number of trials in each run.
+    ///
+    /// # Errors
+    /// If it has no trials, or cannot have so many.
+    pub fn with_trials(self, trials: Count) -> Result<Planned> {
+        let refused =
+            |message| UsageError::hinted(message, "name other experiments, or leave out --trials".to_owned());
+        let Planned::Flows(experiment) = self else {
+            let message = format!("`{}` has no trials: hosts send no flows in it", self.overview().id);
+            return Err(refused(message).into());
+        };
+        let resized = with_trials(experiment, trials).map_err(|error| refused(error.to_string()))?;
+        Ok(Planned::Flows(resized))
+    }
+}
+
+fn overview<K: Kind>(experiment: &experiment::Experiment<K>) -> Overview<'_> {
+    Overview {
+        id: &experiment.id,
+        title: &experiment.title,
+        source: &experiment.source,
+        points: experiment.results() as usize,
+        published: experiment.published.len(),
+        core_seconds: experiment.core_seconds(),
+    }
+}

@@ -1,0 +1,184 @@
+//! Runs experiments, shows progress, and writes what is finished.
+
+use super::finished::{Finished, Tally};
+use super::planned::Planned;
+use super::present::{Present, finish};
+use super::{Options, files};
+use indicatif::{ProgressBar, ProgressStyle};
+use linkmend::failure::{Hinted, Result};
+use linkmend::interrupt;
+use linkmend::output;
+use linkmend_experiment::{Event, Experiment, run_all};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Width of the tables when standard output is no terminal.
+const TABLE_WIDTH: usize = 150;
+
+/// Steps of the progress bar for each second of one core.
+const STEPS_PER_SECOND: f64 = 100.0;
+
+/// Runs experiments, and prints the results in their order.
+pub fn run(planned: &[Planned], options: &Options) -> Result<()> {
+    // This fails now rather than after the first experiment if files cannot be written.
+    files::write_report(&[], options, planned.len())?;
+    let stop = interrupt::flag()?;
+    let mut collected = Collected::new(planned, options);
+    run_kind(planned, Planned::link, &mut collected, &stop)?;
+    run_kind(planned, Planned::flows, &mut collected, &stop)?;
+    run_kind(planned, Planned::fleet, &mut collected, &stop)?;
+    collected.bar.finish_and_clear();
+    let finished: Vec<&Finished> = collected.finished.iter().flatten().collect();
+    show(&finished, options)?;
+    conclude(&finished, planned.len(), options)
+}
+
+/// Runs all experiments of a kind together, so that threads are never idle between two of them.
+fn run_kind<K: Present>(
+    planned: &[Planned],
+    of_kind: fn(&Planned) -> Option<&Experiment<K>>,
+    collected: &mut Collected<'_>,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let chosen = planned.iter().enumerate().filter_map(|(place, planned)| Some((place, of_kind(planned)?)));
+    let (places, experiments): (Vec<usize>, Vec<Experiment<K>>) =
+        chosen.map(|(place, experiment)| (place, experiment.clone())).unzip();
+    let none_yet = |experiment: &Experiment<K>| vec![None; experiment.points.len()];
+    let mut outcomes: Vec<Vec<Option<K::Outcome>>> = experiments.iter().map(none_yet).collect();
+    let mut take = |event: Event<K::Outcome, K::Error>, collected: &mut Collected<'_>| match event {
+        Event::Progress(part) => {
+            collected.advance(part / K::WORK_PER_SECOND);
+            Ok(())
+        }
+        Event::Failed { experiment, point, failure } => {
+            Err(K::failed(&experiments[experiment], point, failure))
+        }
+        Event::Point { experiment, point, outcome } => {
+            outcomes[experiment][point] = Some(outcome);
+            if outcomes[experiment].iter().any(Option::is_none) {
+                return Ok(());
+            }
+            // The last point is finished.
+            let all = outcomes[experiment].drain(..).flatten().collect();
+            let finished = finish(&experiments[experiment], all, collected.options)?;
+            collected.put(places[experiment], finished)
+        }
+    };
+    let mut trouble = Ok(());
+    run_all(&experiments, collected.options.seed, collected.options.threads(), stop, |event| {
+        if trouble.is_ok() {
+            trouble = take(event, collected);
+        }
+        if trouble.is_err() {
+            stop.store(true, Ordering::Relaxed);
+        }
+    });
+    trouble
+}
+
+/// The experiments that are finished so far.
+struct Collected<'a> {
+    options: &'a Options,
+    finished: Vec<Option<Finished>>,
+    bar: ProgressBar,
+    done_s: f64,
+}
+
+impl<'a> Collected<'a> {
+    fn new(planned: &[Planned], options: &'a Options) -> Collected<'a> {
+        let seconds: f64 = planned.iter().map(|planned| planned.overview().core_seconds).sum();
+        // Drawn on standard error, and only on a terminal.
+        let bar = ProgressBar::new((seconds * STEPS_PER_SECOND).ceil() as u64);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  [{eta} left]") {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(500));
+        bar.set_message(format!("0 of {} experiments", planned.len()));
+        let finished = planned.iter().map(|_| None).collect();
+        Collected { options, finished, bar, done_s: 0.0 }
+    }
+
+    fn advance(&mut self, core_seconds: f64) {
+        self.done_s += core_seconds;
+        self.bar.set_position((self.done_s * STEPS_PER_SECOND) as u64);
+    }
+
+    /// Writes the files of a finished experiment, and the report.
+    fn put(&mut self, place: usize, finished: Finished) -> Result<()> {
+        files::write_experiment(&finished, self.options)?;
+        self.bar.println(format!("{}: {}", finished.id, in_words(finished.tally())));
+        self.finished[place] = Some(finished);
+        let all: Vec<&Finished> = self.finished.iter().flatten().collect();
+        self.bar.set_message(format!("{} of {} experiments", all.len(), self.finished.len()));
+        files::write_report(&all, self.options, self.finished.len())
+    }
+}
+
+fn in_words(tally: Tally) -> String {
+    if tally.total() == 0 {
+        return "nothing published to compare with".to_owned();
+    }
+    let mut words = format!(
+        "{} inside, {} explained, {} too few to tell, {} outside",
+        tally.inside, tally.explained, tally.too_few_to_tell, tally.unexplained
+    );
+    if tally.not_measured > 0 {
+        words.push_str(&format!(", {} not measured", tally.not_measured));
+    }
+    words
+}
+
+fn show(finished: &[&Finished], options: &Options) -> Result<()> {
+    if options.json {
+        let summary = files::summary(finished, options);
+        return Ok(output::print(&serde_json::to_string_pretty(&summary)?)?);
+    }
+    let (width, colour) = output::terminal(TABLE_WIDTH);
+    for finished in finished {
+        if !finished.comparisons.is_empty() {
+            output::print(&finished.comparison_table().to_text(width, colour))?;
+        } else if let Some(points) = &finished.briefly {
+            output::print(&points.to_text(width, colour))?;
+        } else {
+            let Finished { title, id, point_count, .. } = finished;
+            let points = options.out.join(id).join("points.csv");
+            output::print(&format!("  {title}: {point_count} points, in {}\n", points.display()))?;
+        }
+        output::print("\n")?;
+    }
+    let tally = Tally::sum(finished.iter().map(|finished| finished.tally()));
+    let report = options.out.join("report.html");
+    Ok(output::print(&format!("{}. Report: {}", in_words(tally), report.display()))?)
+}
+
+/// Fails unless all comparisons are inside their tolerance or explained.
+fn conclude(finished: &[&Finished], of: usize, options: &Options) -> Result<()> {
+    if finished.len() < of {
+        let message = format!("interrupted: {} of {of} experiments are finished", finished.len());
+        let hint = format!("they are in {}; run the others by their names", options.out.display());
+        return Err(Hinted { message, hint }.into());
+    }
+    let tally = Tally::sum(finished.iter().map(|finished| finished.tally()));
+    if options.quick {
+        return Ok(());
+    }
+    let report = options.out.join("report.html");
+    if tally.unexplained > 0 {
+        let message =
+            format!("{} values are outside their tolerance, and nothing explains why", tally.unexplained);
+        return Err(Hinted { message, hint: format!("look for `outside` in {}", report.display()) }.into());
+    }
+    let comparisons = finished.iter().flat_map(|finished| &finished.comparisons);
+    let undecided = comparisons.filter(|comparison| comparison.is_undecided()).count();
+    if undecided > 0 {
+        let message = format!(
+            "{undecided} values were counted too seldom to tell whether they are within their tolerance"
+        );
+        let hint = format!(
+            "look for `too few` in {}; more `frames`, `trials` or `runs` decide it",
+            report.display()
+        );
+        return Err(Hinted { message, hint }.into());
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! `linkmend sim`: simulated links.
+
+mod capture;
+mod flow_network;
+mod flow_table;
+mod flows;
+mod kernel;
+mod packetdrill;
+mod pcap;
+mod replay;
+mod scenario;
+mod series;
+mod stress;
+mod timeline;
+
+use super::reproduce::ExperimentArgs;
+use clap::{Args, Subcommand};
+use linkmend::failure::Result;
+
+/// Arguments of `linkmend sim`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend sim stress --speed 100G --loss 1e-3                  the paper's stress test
+  linkmend sim stress --speed 400G --mode non-blocking --json   four times as fast, as JSON
+  linkmend sim flows --size 143B --scheme ordered                completion times of flows
+  linkmend sim experiment mine.toml --out mine                  a sweep of your own, with plots
+  linkmend sim scenario path --hops 4 --loss 1e-3               four corrupting links in a row
+  linkmend sim replay a.jsonl b.jsonl                           repeats what two real link ends did
+
+The simulator drives the same state machines as `linkmend run`, with simulated frames and picoseconds. The same seed \
+gives the same results on every machine. `linkmend reproduce` runs the experiments that are built in.")]
+pub struct SimArgs {
+    #[command(subcommand)]
+    command: SimCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum SimCommand {
+    /// Send frames at line rate over one corrupting link, and measure what the paper measured (section 4.1)
+    Stress(Box<stress::StressArgs>),
+    /// Run flows of hosts over a corrupting link, and show how long they take (sections 4.3 to 4.5)
+    Flows(Box<flows::FlowsArgs>),
+    /// Run one endless flow over a corrupting link, and show how much it carries (sections 4.2 and 4.7)
+    Throughput(Box<flows::ThroughputArgs>),
+    /// Run one endless flow over a link that begins to corrupt and is protected later, and show goodput, queue and
+    /// buffers over time (section 4.2, Figures 9 and 21)
+    Timeline(Box<timeline::TimelineArgs>),
+    /// Compare the simulated TCP with this machine's kernel, over the same path and with the same losses
+    ///
+    /// Sends data over one TCP connection for a while, once with the kernel, in a laboratory of network namespaces, and once
+    /// simulated. Shows goodput, retransmissions and congestion windows side by side, and draws them over time in an HTML
+    /// report. A transfer that the machine disturbed is repeated; half as many as there are may be.
+    Kernel(Box<kernel::KernelArgs>),
+    /// Run an experiment file: a sweep with plots, and comparisons if it has published values
+    Experiment(ExperimentArgs),
+    /// Simulate situations beyond one link in one direction, which the paper's section 5 discusses
+    Scenario(scenario::ScenarioArgs),
+    /// Run packetdrill scripts, tests written for other TCPs, against the simulated TCP
+    Packetdrill(packetdrill::PacketdrillArgs),
+    /// Repeat the protocol logs of real link ends, and compare
+    ///
+    /// One log is repeated exactly: every call is made again at the same time on a fresh link end, and must be answered
+    /// the same. With the logs of both ends of a run, two simulated ends also run against each other with the same
+    /// traffic and losses, and must do the same in the same order.
+    Replay(replay::ReplayArgs),
+}
+
+/// Executes the command.
+pub fn execute(arguments: &SimArgs) -> Result<()> {
+    match &arguments.command {
+        SimCommand::Stress(arguments) => stress::execute(arguments),
+        SimCommand::Flows(arguments) => flows::execute(arguments),
+        SimCommand::Throughput(arguments) => flows::throughput(arguments),
+        SimCommand::Timeline(arguments) => timeline::execute(arguments),
+        SimCommand::Kernel(arguments) => kernel::execute(arguments),
+        SimCommand::Experiment(arguments) => super::reproduce::run_file(arguments),
+        SimCommand::Scenario(arguments) => scenario::execute(arguments),
+        SimCommand::Packetdrill(arguments) => packetdrill::execute(arguments),
+        SimCommand::Replay(arguments) => replay::execute(arguments),
+    }
+}

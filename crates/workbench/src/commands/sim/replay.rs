@@ -1,0 +1,52 @@
+//! `linkmend sim replay`: repeats protocol logs.
+
+use clap::Args;
+use indicatif::ProgressBar;
+use linkmend::failure::{Context, Result};
+use linkmend::output;
+use linkmend_sim::replay;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Time between two frames of the spinner.
+const SPINNER_TICK: Duration = Duration::from_millis(100);
+
+/// Arguments of `linkmend sim replay`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend run --inner eth1 --link eth2 --protocol-log a.jsonl    makes a log; so does the key `protocol-log` of a file
+  linkmend sim replay a.jsonl              does this version answer as the daemon did?
+  linkmend sim replay a.jsonl b.jsonl      and does the simulator do what both ends did?
+
+Logs to be compared with a simulated run come from traffic with pauses longer than a recovery, and from two ends on \
+one machine, or on one clock.
+Exit codes: 0 the same, 1 different (the first difference is shown) or a file that cannot be read, 2 a file that is no \
+log, or logs that cannot be compared.")]
+pub struct ReplayArgs {
+    /// Protocol log of a link end
+    #[arg(value_name = "FIRST")]
+    first: PathBuf,
+    /// Protocol log of the other end in the same run
+    #[arg(value_name = "SECOND")]
+    second: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Repeats the logs and prints the comparison.
+pub fn execute(arguments: &ReplayArgs) -> Result<()> {
+    // The length of a log is known only after it has been read, so there is a spinner and no bar.
+    let spinner = ProgressBar::new_spinner().with_message("repeating");
+    spinner.enable_steady_tick(SPINNER_TICK);
+    let report = replay::replay(&arguments.first, arguments.second.as_deref());
+    spinner.finish_and_clear();
+    let report = report?;
+    if arguments.json {
+        output::print(&serde_json::to_string_pretty(&report).context("the report is no JSON")?)?;
+    } else {
+        output::print(&report.to_string())?;
+    }
+    Ok(())
+}

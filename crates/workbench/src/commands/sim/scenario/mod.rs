@@ -1,0 +1,90 @@
+//! `linkmend sim scenario`: one file for each scenario, and their common parts.
+//!
+//! - [`runner`] runs a scenario: progress, interrupts, tables or JSON, exit code;
+//! - [`link`] makes a scenario's link from the flags of the stress test;
+//! - [`tables`] shows deliveries and links.
+
+mod both_directions;
+mod bursts;
+mod classes;
+mod fallback;
+mod link;
+mod path;
+mod runner;
+mod shared_port;
+mod tables;
+mod two_links;
+
+use clap::{Args, Subcommand};
+use linkmend::failure::Result;
+
+/// Arguments of `linkmend sim scenario`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend sim scenario shared-port --links 4 --ports 2     four links, two recirculation ports
+  linkmend sim scenario path --hops 4 --loss 1e-2           losses on a path multiply away
+  linkmend sim scenario fallback --json                     a loss rate that rises suddenly, as JSON
+
+The flags of a link are those of `linkmend sim stress`; every event is simulated, so runs are shorter. The same seed \
+gives the same report. Exit codes: 0 done, 1 interrupted or stalled, 2 wrong usage.")]
+pub struct ScenarioArgs {
+    #[command(subcommand)]
+    scenario: ScenarioCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ScenarioCommand {
+    /// Several protected links of two switches that share few recirculation ports
+    ///
+    /// Buffered frames circle through a recirculation port, each at least once. Links that together send more than
+    /// their port carries hold each other back, and copies that queue for it come too late (section 5, "Handling
+    /// multiple corrupting links on the same switch").
+    SharedPort(Box<shared_port::SharedPortArgs>),
+    /// Several corrupting links in a row
+    ///
+    /// Losses multiply away at every protected link, delays add up, and a link that passes less than the one before it
+    /// lets its queue grow, mark, and drop (section 5, "Multiple corrupting links on a path").
+    Path(Box<path::PathArgs>),
+    /// Data and corruption in both directions
+    ///
+    /// ACKs, loss notifications, pauses and resumes can be lost as well, and there need not be an idle slot for an ACK:
+    /// it rides on data in the transparent format, and becomes urgent after a while in the compact one. Nothing may
+    /// stall (section 5, "Handling bidirectional corruption").
+    BothDirections(Box<both_directions::BothDirectionsArgs>),
+    /// Ordered and non-blocking traffic on one link at once
+    ///
+    /// The two classes take turns at the port. A lost ordered frame holds its class back, and may pause it; the other
+    /// goes on (section 5, "LinkGuardian vs. LinkGuardianNB").
+    Classes(Box<classes::ClassesArgs>),
+    /// A loss rate that changes suddenly, and the automatic fallback that follows it
+    ///
+    /// A link that loses too much is taken out of ordered mode, then out of protection, and returns when it is better
+    /// (section 5, "Automatic fallback"). The holds are short here, so that milliseconds show what takes seconds on a
+    /// real link.
+    Fallback(Box<fallback::FallbackArgs>),
+    /// Tails lost together with the dummies that would reveal them
+    ///
+    /// Every frame here is a tail: the next one comes only after a silence, so that only dummies reveal its loss in
+    /// time. The share of lost tails whose dummies are lost with them falls with the number of dummies; a queue that
+    /// replenishes itself goes on until one passes (section 5, "Handling bursty losses").
+    Bursts(Box<bursts::BurstsArgs>),
+    /// Two links between the same ends, of which one fails again and again
+    ///
+    /// The ends send what a failed link had on the other one, and return. Nothing may be lost, delivered twice or, in
+    /// ordered mode, reordered. SQR (ICNP 2019) may meet the same failures beside them.
+    TwoLinks(Box<two_links::TwoLinksArgs>),
+}
+
+/// Executes the command.
+pub fn execute(arguments: &ScenarioArgs) -> Result<()> {
+    match &arguments.scenario {
+        ScenarioCommand::SharedPort(arguments) => arguments.execute(),
+        ScenarioCommand::Path(arguments) => arguments.execute(),
+        ScenarioCommand::BothDirections(arguments) => arguments.execute(),
+        ScenarioCommand::Classes(arguments) => arguments.execute(),
+        ScenarioCommand::Fallback(arguments) => arguments.execute(),
+        ScenarioCommand::Bursts(arguments) => arguments.execute(),
+        ScenarioCommand::TwoLinks(arguments) => arguments.execute(),
+    }
+}

@@ -1,0 +1,267 @@
+//! `linkmend sim stress`: one run of the stress test.
+
+use super::capture::{CaptureArgs, Capturing};
+use super::series::{SeriesArgs, SeriesFile};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use linkmend::failure::{Context, Error, Hinted, Result, UsageError};
+use linkmend::interrupt;
+use linkmend::output;
+use linkmend_report::{Cell, Column, Table, Unit, quantity};
+use linkmend_sim::experiment::{StressParameters, check};
+use linkmend_sim::link::config::Hardware;
+use linkmend_sim::network::{NoObserver, Observer};
+use linkmend_sim::stress::{
+    self, BufferSeries, ParameterError, Percentiles, Quartiles, StressConfig, StressReport, Undelivered,
+};
+use linkmend_sim::time::Time;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// Width of the table when standard output is no terminal.
+const TABLE_WIDTH: usize = 100;
+const NANO: f64 = 1e-9;
+
+/// Arguments of `linkmend sim stress`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend sim stress --speed 100G --loss 1e-3 --mode ordered --frames 100M --seed 1
+      The stress test of the paper's artifact: effective speed 92 Gbit/s, and hardly a frame lost.
+
+  linkmend sim stress --speed 800G --mode non-blocking --json
+      Beyond the Tofino, with direct buffers. One JSON object: times in ns, sizes in bytes.
+
+  linkmend sim stress --speed 400G --recirculation-speed 100G --frames 1M
+      The effect of a recirculation port that is slower than the link.
+
+  linkmend sim stress --speed 25G --loss 1e-3 --no-backpressure
+      What Figure 9b shows: the Rx buffer overflows.
+
+  linkmend sim stress --transceiver 50GBASE-SR-FEC --attenuation 0.7dB --speed 50G
+      Losses as an attenuated fibre makes them.
+
+  linkmend sim stress --losses lost.txt --frames 1M --mode off
+      Exactly these losses, unprotected.
+
+  linkmend sim stress --losses lost.txt --frames 1k --capture run.pcapng
+      A capture of both ends of the link and of what they pass on, to look at in Wireshark.
+
+  linkmend sim stress --frames 100k --series levels.csv --series-step 500ns
+      What either buffer holds over time.
+
+Everything is checked before anything runs. Without losses nothing has to be simulated: the steady state between them \
+is skipped, exactly (--full simulates it as well). Sizes, rates, times and lengths need a unit.")]
+pub struct StressArgs {
+    #[command(flatten)]
+    parameters: StressParameters,
+    #[command(flatten)]
+    capture: CaptureArgs,
+    #[command(flatten)]
+    series: SeriesArgs,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Executes the command. After Ctrl-C, the results so far are shown, and the exit code is 1.
+pub fn execute(arguments: &StressArgs) -> Result<()> {
+    let mut config = arguments.parameters.config(Path::new("")).map_err(usage)?;
+    check(&config).map_err(usage)?;
+    let capturing = arguments.capture.begin(&mut config)?;
+    let series = arguments.series.begin(&mut config)?;
+    let stop = interrupt::flag()?;
+    let bar = bar(config.frames);
+    let began = Instant::now();
+    let mut interrupted = false;
+    let mut progress = |frames| {
+        bar.set_position(frames);
+        interrupted |= stop.load(Ordering::Relaxed);
+        !interrupted
+    };
+    let step = series.as_ref().map(|file| file.step);
+    let outcome = run(&config, capturing, step, &mut progress).map_err(usage);
+    bar.finish_and_clear();
+    let Measured { report, capturing, levels } = outcome?;
+    let report = StressReport { wall_s: began.elapsed().as_secs_f64(), ..report };
+    if arguments.json {
+        output::print(&serde_json::to_string_pretty(&report).context("the report is no JSON")?)?;
+    } else {
+        let (width, colour) = output::terminal(TABLE_WIDTH);
+        output::print(&table(&config, &report).to_text(width, colour))?;
+    }
+    capturing.map_or(Ok(()), Capturing::finish)?;
+    series.zip(levels).map_or(Ok(()), |(file, levels)| SeriesFile::finish(file, &levels))?;
+    if interrupted {
+        return Err(Hinted {
+            message: format!("interrupted after {} of {} frames", report.frames_sent, config.frames),
+            hint: "fewer --frames take less time".to_owned(),
+        }
+        .into());
+    }
+    Ok(())
+}
+
+pub(super) fn usage(error: ParameterError) -> Error {
+    let ParameterError { parameter, value, requirement } = error;
+    UsageError::new(format!("--{parameter} {value}: {requirement}")).into()
+}
+
+/// A progress bar on standard error, and only on a terminal.
+pub(super) fn bar(frames: u64) -> ProgressBar {
+    let bar = ProgressBar::new(frames);
+    let template = "{bar:30} {percent:>3} %  {human_pos} of {human_len} frames  [{eta} left]";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// The results of a run.
+struct Measured {
+    report: StressReport,
+    capturing: Option<Capturing>,
+    levels: Option<BufferSeries>,
+}
+
+fn run(
+    config: &StressConfig,
+    capturing: Option<Capturing>,
+    step: Option<Time>,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<Measured, ParameterError> {
+    match capturing {
+        None => observed(config, NoObserver, step, progress).map(|(report, _, levels)| Measured {
+            report,
+            capturing: None,
+            levels,
+        }),
+        Some(Capturing { path, capture }) => {
+            observed(config, capture, step, progress).map(|(report, capture, levels)| {
+                let capturing = Some(Capturing { path, capture });
+                Measured { report, capturing, levels }
+            })
+        }
+    }
+}
+
+fn observed<O: Observer>(
+    config: &StressConfig,
+    observer: O,
+    step: Option<Time>,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<(StressReport, O, Option<BufferSeries>), ParameterError> {
+    match step {
+        Some(step) => stress::run_with_series(config, observer, step, progress),
+        None => stress::run_observed(config, observer, progress)
+            .map(|(report, observer)| (report, observer, None)),
+    }
+}
+
+fn table(config: &StressConfig, report: &StressReport) -> Table {
+    let title = format!(
+        "{} frames of {} B at {}, seed {}",
+        quantity::count(report.frames_sent as f64),
+        config.link.frame_bytes,
+        quantity::rate(config.link.rate.bits_per_second() as f64),
+        report.seed
+    );
+    let mut table = Table::new(title)
+        .column(Column::text(""))
+        .column(Column::text("").align(linkmend_report::Alignment::Right));
+    let mut row = |name: &str, cell: Cell| table.push_row([Cell::text(name), cell]);
+    let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
+    row("actual loss rate", Cell::quantity(report.actual_loss_rate, Unit::LossRate));
+    row("frames lost on the link", count(report.frames_lost));
+    row("frames undelivered", judged(count(report.frames_undelivered), report.frames_undelivered == 0));
+    row("effective loss rate", Cell::quantity(report.effective_loss_rate, Unit::LossRate));
+    row("expected by Equation 1", Cell::quantity(report.effective_loss_rate_expected, Unit::LossRate));
+    row("effective speed", Cell::quantity(report.effective_speed_gbps * 1e9, Unit::BitPerSecond));
+    row("effective link speed", Cell::quantity(report.effective_speed_pct / 100.0, Unit::Share));
+    if config.link.protection.is_some() {
+        row("copies of a lost frame", count(u64::from(report.copies)));
+        row("copies sent", count(report.retransmitted_copies));
+        row("frames reordered", count(report.frames_reordered));
+        row("recovery timeouts", count(report.recovery_timeouts));
+        row("Tx buffer", buffer(report.tx_buffer_bytes));
+        row("Rx buffer", buffer(report.rx_buffer_bytes));
+        row(
+            "Rx buffer overflows",
+            judged(count(report.rx_buffer_overflows), report.rx_buffer_overflows == 0),
+        );
+        row("pauses", count(report.pauses));
+        row("retransmission delay", delay(report.retransmission_delay_ns));
+        row("buffering", Cell::text(buffering(report)));
+        row("recirculation, Tx and Rx", Cell::text(recirculation(report)));
+    }
+    row("simulated time", Cell::quantity(report.simulated_ns * NANO, Unit::Second));
+    row("events simulated", count(report.events));
+    row("took", Cell::quantity(report.wall_s, Unit::Second));
+    let notes = [
+        Some("Buffers: least, quartiles, most. Delay: shortest, median, 99.9 %, longest.".to_owned()),
+        config.link.protection.map(|_| format!("Buffering: {}.", report.hardware.reason)),
+        why_undelivered(config, report),
+    ];
+    let warnings = report.warnings.iter().map(|warning| format!("Warning: {warning}."));
+    let notes: Vec<String> = notes.into_iter().flatten().chain(warnings).collect();
+    table.note(notes.join(" "))
+}
+
+/// Describes how frames are buffered, with the rate of the recirculation port.
+fn buffering(report: &StressReport) -> String {
+    let Hardware { buffering, recirculation_gbps, .. } = &report.hardware;
+    match recirculation_gbps {
+        None => (*buffering).to_owned(),
+        Some(gbps) => format!("{buffering} at {}", quantity::rate(gbps * 1e9)),
+    }
+}
+
+/// Says why frames were undelivered, if any were.
+fn why_undelivered(config: &StressConfig, report: &StressReport) -> Option<String> {
+    let Undelivered { unprotected, copies_corrupted, copies_late, overflowed, other } = report.undelivered;
+    let timeout =
+        config.link.protection.map_or(0.0, |protection| protection.recovery_timeout_ns as f64 * NANO);
+    let reasons = [
+        (unprotected, "corrupted, and nothing protects the link".to_owned()),
+        (copies_corrupted, "corrupted with all their copies".to_owned()),
+        (
+            copies_late,
+            format!("given up before a copy came (--recovery-timeout {})", quantity::duration(timeout)),
+        ),
+        (overflowed, "dropped by a full Rx buffer and given up before they came again".to_owned()),
+        (other, "not noticed as lost, or still under way at the end".to_owned()),
+    ];
+    let said: Vec<String> = reasons
+        .into_iter()
+        .filter(|(frames, _)| *frames > 0)
+        .map(|(frames, why)| format!("{} {why}", quantity::count(frames as f64)))
+        .collect();
+    (!said.is_empty()).then(|| format!("Undelivered: {}.", said.join("; ")))
+}
+
+fn judged(cell: Cell, good: bool) -> Cell {
+    if good { cell } else { cell.bad() }
+}
+
+fn buffer(levels: Quartiles) -> Cell {
+    let Quartiles { min, p25, p50, p75, max } = levels;
+    let texts = [min, p25, p50, p75, max].map(|level| quantity::bytes(level as f64));
+    Cell::text(texts.join(" / "))
+}
+
+fn delay(delays: Percentiles) -> Cell {
+    if delays.count == 0 {
+        return Cell::missing();
+    }
+    let texts = [delays.min, delays.p50, delays.p999, delays.max].map(|ns| quantity::duration(ns * NANO));
+    Cell::text(texts.join(" / "))
+}
+
+fn recirculation(report: &StressReport) -> String {
+    format!(
+        "{} / {}",
+        quantity::percent(report.tx_recirculation_pct / 100.0),
+        quantity::percent(report.rx_recirculation_pct / 100.0)
+    )
+}

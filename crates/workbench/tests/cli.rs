@@ -1,0 +1,148 @@
+//! The second program as users meet it: help, errors, manual pages and completions of both programs.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_linkmend-workbench");
+
+fn linkmend(arguments: &[&str]) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.args(arguments).env_remove("RUST_LOG").env("NO_COLOR", "1").env("COLUMNS", "100");
+    command
+}
+
+/// Exit code, standard output and standard error.
+fn run(arguments: &[&str]) -> (i32, String, String) {
+    outcome(linkmend(arguments).output().expect("it starts"))
+}
+
+fn outcome(output: Output) -> (i32, String, String) {
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn help_is_the_golden_one() {
+    for command in [
+        "generate",
+        "corruptd evaluate",
+        "demo",
+        "lab",
+        "lab up",
+        "lab cut",
+        "lab mend",
+        "sim",
+        "sim stress",
+        "sim experiment",
+        "sim flows",
+        "sim kernel",
+        "sim packetdrill",
+        "sim replay",
+        "sim throughput",
+        "sim timeline",
+        "sim scenario",
+        "sim scenario shared-port",
+        "sim scenario path",
+        "sim scenario both-directions",
+        "sim scenario classes",
+        "sim scenario fallback",
+        "sim scenario bursts",
+        "sim scenario two-links",
+        "rdma",
+        "rdma model",
+        "rdma plan",
+        "rdma check",
+        "reproduce",
+        "fleet",
+        "fleet deploy",
+        "fleet plan",
+        "fleet show",
+        "fleet simulate",
+        "fleet trace",
+    ] {
+        let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
+        let (code, out, err) = run(&arguments);
+        assert_eq!((code, err.as_str()), (0, ""), "{command}");
+        let name = if command.is_empty() { "linkmend".to_owned() } else { command.replace(' ', "-") };
+        let golden = format!("{}/tests/golden/help-{name}.txt", env!("CARGO_MANIFEST_DIR"));
+        expect_test::expect_file![golden].assert_eq(&out);
+    }
+}
+
+/// The other program, which cargo builds beside this one, but not for the tests of this package alone.
+fn other_program() -> std::path::PathBuf {
+    let other = Path::new(PROGRAM).with_file_name("linkmend");
+    assert!(other.is_file(), "{} is not there: `cargo build -p linkmend` builds it", other.display());
+    other
+}
+
+#[test]
+fn linkmend_starts_this_program_with_the_same_arguments() {
+    let linkmend = other_program();
+    let of_linkmend = |arguments: &[&str]| {
+        let mut command = Command::new(&linkmend);
+        command.args(arguments).env_remove("RUST_LOG").env("NO_COLOR", "1").env("COLUMNS", "100");
+        outcome(command.output().expect("it starts"))
+    };
+    let simulation = ["sim", "stress", "--speed", "100G", "--loss", "1e-3", "--frames", "20k", "--json"];
+    let (code, said, log) = of_linkmend(&simulation);
+    assert_eq!((code, said.is_empty()), (0, false), "{log}");
+    for arguments in [
+        &["sim", "--help"][..],
+        &["help", "fleet", "plan"],
+        &["sim", "--version"],
+        &["rdma", "model", "--loss", "2"],
+        &["-v", "fleet", "show", "/nowhere"],
+    ] {
+        assert_eq!(of_linkmend(arguments), run(arguments), "{arguments:?}");
+    }
+    assert_eq!(of_linkmend(&["--version"]), run(&["--version"]));
+}
+
+#[test]
+fn manual_pages_and_completions_are_of_both_programs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for what in ["man", "completions"] {
+        let path = folder.path().join(what);
+        let (code, _, err) = run(&["generate", what, path.to_str().expect("UTF-8")]);
+        assert_eq!(code, 0, "{err}");
+    }
+    let page = |name: &str| fs::read_to_string(folder.path().join("man").join(name)).expect("a page");
+    assert!(page("linkmend-run.1").contains("create:NAME"));
+    assert!(page("linkmend-sim-stress.1").contains("linkmend sim stress"));
+    for name in ["linkmend.bash", "_linkmend", "linkmend.fish", "linkmend.elv"] {
+        let completions = fs::read_to_string(folder.path().join("completions").join(name)).expect("a file");
+        assert!(completions.contains("corruptd") && completions.contains("packetdrill"), "{name}");
+    }
+}
+
+/// The first line must not say that the laboratory is not up if something else is wrong.
+#[test]
+fn the_first_line_of_a_laboratory_in_trouble_says_what_is_wrong() {
+    let mut command = linkmend(&["lab", "status", "--prefix", "lmnone"]);
+    let (code, _, err) = outcome(command.output().expect("it starts"));
+    assert_eq!(code, 1);
+    let first = err.lines().next().unwrap_or_default();
+    if first != "error: a laboratory that stays up needs root, whatever is done with it" {
+        assert_eq!(first, "error: the laboratory `lmnone` is not up", "as root");
+        assert!(err.contains("hint: `linkmend lab up --prefix lmnone` makes one"), "{err}");
+    }
+    // The binary may be in a folder that no other user can read.
+    let folder = tempfile::tempdir_in("/tmp").expect("a folder");
+    let binary = folder.path().join("linkmend");
+    fs::copy(PROGRAM, &binary).expect("a copy");
+    let open = std::os::unix::fs::PermissionsExt::from_mode;
+    fs::set_permissions(folder.path(), open(0o755)).expect("ours");
+    for asked in ["up", "down", "status", "unprotect"] {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&binary);
+        let Ok(output) = command.args(["lab", asked]).output() else { return };
+        let (code, _, err) = outcome(output);
+        if err.starts_with("setpriv:") {
+            return; // Not root: the case above was this one.
+        }
+        assert_eq!(code, 1, "{asked}");
+        assert!(err.starts_with("error: a laboratory that stays up needs root"), "{asked}: {err}");
+    }
+}

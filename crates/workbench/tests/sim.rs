@@ -1,0 +1,477 @@
+//! `linkmend sim` and `linkmend reproduce` as users meet them: results, errors, files.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn linkmend(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_linkmend-workbench"));
+    command.args(arguments).env_remove("RUST_LOG").env("NO_COLOR", "1").env("COLUMNS", "100");
+    command
+}
+
+/// Exit code, standard output and standard error.
+fn run(arguments: &[&str]) -> (i32, String, String) {
+    let output = linkmend(arguments).output().expect("it starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+/// All files below a folder, with their contents.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        if path.is_dir() {
+            found.extend(
+                files(&path).into_iter().map(|(below, content)| (format!("{name}/{below}"), content)),
+            );
+        } else {
+            found.insert(name, fs::read(&path).expect("a file"));
+        }
+    }
+    found
+}
+
+#[test]
+fn impossible_parameters_are_refused_by_name_before_anything_runs() {
+    let cases: [(&[&str], &str); 28] = [
+        (&["--speed", "100"], "invalid value '100' for '--speed <RATE>': `100` has no unit"),
+        (&["--speed", "0G"], "error: --speed 0bit/s: must be above 0"),
+        (&["--speed", "3G"], "error: --speed 3G: must be above 0, at most 8T, and one byte must last"),
+        (&["--frames", "0"], "error: --frames 0: at least one frame is sent"),
+        (&["--frame-size", "63B"], "error: --frame-size 63B: must be 64B to 9216B"),
+        (&["--frame-size", "1518"], "`1518` has no unit; a size is written like `1518B`"),
+        (&["--distance", "1000km"], "error: --distance 1000km: must be at most 100km"),
+        (&["--distance", "1000000000km"], "error: --distance 1000000000km: must be at most 100km\n"),
+        (
+            &["--loss", "1"],
+            "error: --loss 1: must be lower on a protected link: of the 64-byte frames that open its session at most \
+             99.9% may be lost, and here 100% are; with `mode` off all may be lost\n",
+        ),
+        (&["--reverse-loss", "1"], "error: --reverse-loss 1: must be lower on a protected link: "),
+        (&["--bit-error-rate", "0.5"], "error: --bit-error-rate 0.5: must be lower on a protected link: "),
+        (&["--distance", "2"], "`2` has no unit; a distance is written like `2m`"),
+        (&["--loss", "2"], "a number from 0 to 1 or a percentage, like `1e-3` or `0.1%`"),
+        (&["--loss", "1e-3", "--bit-error-rate", "1e-9"], "cannot be used with"),
+        (&["--burst", "0.5"], "error: --burst 0.5: "),
+        (&["--attenuation", "3dB"], "--transceiver <NAME>"),
+        (&["--losses", "/nonexistent"], "error: --losses /nonexistent: cannot be read: No such file"),
+        (&["--copies", "17"], "error: --copies 17: must be 1 to 16"),
+        (&["--target", "0"], "error: --target 0: must lie above 0 and below 1"),
+        (
+            &["--pause-threshold", "30kB", "--resume-threshold", "40kB"],
+            "error: --resume-threshold 40kB: must be below `pause-threshold`, which is 30kB",
+        ),
+        (
+            &["--pause-threshold", "300kB"],
+            "error: --pause-threshold 300kB: must be at most `recirculation-buffer`, which is 200kB",
+        ),
+        (
+            &["--pause-threshold", "300MB", "--buffering", "direct"],
+            "must be at most the Rx buffer of direct buffering, which is 16MiB",
+        ),
+        (&["--resume-threshold", "40kB", "--no-backpressure"], "cannot be used with"),
+        (&["--recovery-timeout", "7"], "`7` has no unit; a time is written like `7us`"),
+        (&["--window", "65536"], "error: --window 65536: "),
+        (&["--rounds", "0"], "error: --rounds 0: "),
+        (&["--copy-loss", "1e-6"], "error: --copy-loss 1e-6: must lie between the loss rate"),
+        (&["--mode", "fast"], "[possible values: ordered, non-blocking, off]"),
+    ];
+    for (arguments, message) in cases {
+        // This many frames would take hours.
+        let all: Vec<&str> = ["sim", "stress", "--full"].iter().chain(arguments).copied().collect();
+        let all =
+            if arguments.contains(&"--frames") { all } else { [all, vec!["--frames", "100G"]].concat() };
+        let (code, out, err) = run(&all);
+        assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}: {err}");
+        assert!(err.contains(message), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn a_stress_run_is_one_object_with_the_promised_fields() {
+    let arguments = [
+        "sim", "stress", "--speed", "100G", "--loss", "1e-3", "--mode", "ordered", "--frames", "100k",
+        "--json",
+    ];
+    let (code, out, err) = run(&arguments);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let report: Value = serde_json::from_str(&out).expect("JSON");
+    for field in [
+        "seed",
+        "frames_sent",
+        "frames_lost",
+        "actual_loss_rate",
+        "frames_undelivered",
+        "effective_loss_rate",
+        "effective_loss_rate_expected",
+        "effective_speed_gbps",
+        "effective_speed_pct",
+        "recovery_timeouts",
+        "retransmitted_copies",
+        "pauses",
+        "simulated_ns",
+        "events",
+    ] {
+        assert!(report[field].is_number(), "{field}");
+    }
+    for buffer in ["tx_buffer_bytes", "rx_buffer_bytes"] {
+        for part in ["min", "p25", "p50", "p75", "max"] {
+            assert!(report[buffer][part].is_u64(), "{buffer}.{part}");
+        }
+    }
+    assert!(report["retransmission_delay_ns"]["p99"].is_number());
+    assert_eq!((report["seed"].as_u64(), report["frames_sent"].as_u64()), (Some(1), Some(100_000)));
+
+    assert_eq!(run(&arguments).1, out, "the same seed gives the same bytes");
+    let other = [&arguments[..], &["--seed", "2"]].concat();
+    assert_ne!(run(&other).1, out);
+}
+
+#[test]
+fn the_report_names_what_buffers_a_link_and_a_port_that_is_too_slow() {
+    let json = |arguments: &[&str]| {
+        let (code, out, err) = run(&[&["sim"], arguments, &["--frames", "50k", "--json"]].concat());
+        assert_eq!((code, err.as_str()), (0, ""));
+        serde_json::from_str::<Value>(&out).expect("JSON")
+    };
+    let fast = json(&["stress", "--speed", "400G", "--mode", "non-blocking"]);
+    assert_eq!(fast["hardware"]["buffering"], "direct");
+    assert!(fast["hardware"]["reason"].as_str().is_some_and(|reason| reason.contains("Tofino2")));
+    assert!(fast["effective_speed_gbps"].as_f64().is_some_and(|speed| speed > 390.0), "{fast}");
+    assert_eq!(fast["warnings"], serde_json::json!([]));
+    let slow = ["stress", "--speed", "400G", "--recirculation-speed", "100G", "--mode", "non-blocking"];
+    let said = json(&slow);
+    assert_eq!(said["hardware"]["recirculation_gbps"], 100.0);
+    assert!(said["warnings"][0].as_str().is_some_and(|text| text.contains("port is the bottleneck")));
+    assert_eq!(said["undelivered"]["copies_late"], said["frames_undelivered"]);
+    let (_, text, _) = run(&[&["sim"], &slow[..], &["--frames", "50k"]].concat());
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "buffering recirculating at 100 Gbit/s",
+        "given up before a copy came (--recovery-timeout 7.00 µs).",
+        "Warning: the recirculation port is the bottleneck: the link sends up to 400G",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let path = json(&["scenario", "path", "--hops", "4", "--loss", "1e-2"]);
+    assert!(path["frames_lost_to_congestion"].as_u64().is_some_and(|frames| frames > 0));
+    assert_eq!(path["frames_lost_to_congestion"], path["end_to_end"]["frames_undelivered"]);
+    assert_eq!(path["hardware"].as_array().map(Vec::len), Some(4));
+}
+
+/// Runs those examples of the help that need no file, with fewer frames.
+#[test]
+fn the_examples_in_the_help_run() {
+    let mut checked = 0;
+    for scenario in ["", "shared-port", "path", "both-directions", "classes", "fallback", "bursts"] {
+        let command = if scenario.is_empty() { vec!["stress"] } else { vec!["scenario", scenario] };
+        let (_, help, _) = run(&[&["sim"], &command[..], &["--help"]].concat());
+        let begin = format!("linkmend sim {}", command.join(" "));
+        let examples = help.lines().map(str::trim).filter(|line| line.starts_with(&begin));
+        for example in examples.filter(|line| !line.contains(".txt") && !line.contains(".csv")) {
+            // A remark follows after several spaces.
+            let words = example.split("   ").next().unwrap_or_default().split_whitespace().skip(1);
+            let mut words: Vec<&str> = words.collect();
+            if let Some(place) = words.iter().position(|word| *word == "--frames") {
+                words.drain(place..place + 2);
+            }
+            if scenario != "fallback" {
+                words.extend(["--frames", "2k"]);
+            }
+            let (code, out, err) = run(&words);
+            assert!(code == 0 && !out.is_empty(), "{example}: exit code {code}: {err}");
+            checked += 1;
+        }
+    }
+    assert!(checked >= 15, "only {checked} examples were found");
+}
+
+#[test]
+fn recorded_losses_are_those_of_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("lost.txt");
+    fs::write(&path, "# the first, and two in a row\n0\n500\n501 # the second of them\n").expect("a file");
+    let path = path.to_str().expect("UTF-8");
+    let (code, out, err) =
+        run(&["sim", "stress", "--losses", path, "--frames", "1k", "--mode", "off", "--json"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let report: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(report["frames_undelivered"], 3);
+    fs::write(path, "5\n5\n").expect("a file");
+    let (code, _, err) = run(&["sim", "stress", "--losses", path]);
+    assert_eq!(code, 2);
+    assert!(err.contains("line 2: 5 must be above the number before it"), "{err}");
+}
+
+#[test]
+fn a_series_shows_what_the_report_sums_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("levels.csv");
+    let path = path.to_str().expect("UTF-8");
+    let arguments = ["sim", "stress", "--frames", "20k", "--loss", "1e-3", "--json"];
+    let plain: Value = serde_json::from_str(&run(&arguments).1).expect("JSON");
+    let watched = [&arguments[..], &["--series", path, "--series-step", "2us"]].concat();
+    let (code, out, err) = run(&watched);
+    assert_eq!(code, 0, "{err}");
+    let report: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(report["effective_speed_gbps"], plain["effective_speed_gbps"], "watching changes nothing");
+    let text = fs::read_to_string(path).expect("a file");
+    let mut lines = text.lines();
+    let header = lines.next().expect("a header");
+    assert_eq!(
+        header,
+        "at_ns,length_ns,tx_buffer_min_bytes,tx_buffer_mean_bytes,tx_buffer_max_bytes,rx_buffer_min_bytes,\
+         rx_buffer_mean_bytes,rx_buffer_max_bytes"
+    );
+    let rows: Vec<Vec<f64>> =
+        lines.map(|line| line.split(',').map(|cell| cell.parse().expect("a number")).collect()).collect();
+    // 20,000 frames take 2.47 ms without pauses.
+    assert!(rows.len() > 1_200, "{} rows", rows.len());
+    for (index, row) in rows.iter().enumerate() {
+        assert_eq!((row.len(), row[0]), (8, 2_000.0 * index as f64));
+        assert!(row[1] == 2_000.0 || index == rows.len() - 1, "{row:?}");
+        assert!(row[2] <= row[3] && row[3] <= row[4] && row[5] <= row[6] && row[6] <= row[7], "{row:?}");
+    }
+    let most = |column: usize| rows.iter().map(|row| row[column] as u64).max();
+    // The report leaves out the beginning and the end, where levels are not higher.
+    assert_eq!(most(4), report["tx_buffer_bytes"]["max"].as_u64());
+    assert_eq!(most(7), report["rx_buffer_bytes"]["max"].as_u64());
+
+    let cases: [(&[&str], &str); 3] = [
+        (&["--series", path, "--series-step", "0ns"], "error: --series-step 0ns: must be above 0"),
+        (&["--series", "/nonexistent/x.csv"], "error: cannot write /nonexistent/x.csv\n  caused by: No such"),
+        (&["--series-step", "1us"], "--series <FILE>"),
+    ];
+    for (arguments, message) in cases {
+        let (code, _, err) = run(&[&["sim", "stress"][..], arguments].concat());
+        assert!(code == 2 && err.contains(message), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn the_list_names_the_experiments_and_how_long_they_take() {
+    let (code, out, err) = run(&["reproduce", "--list"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    for word in ["fig8", "Table 4", "frontier", "About", "All of them: about"] {
+        assert!(out.contains(word), "{word}: {out}");
+    }
+    let (_, out, _) = run(&["reproduce", "--list", "--json"]);
+    let list: Value = serde_json::from_str(&out).expect("JSON");
+    let list = list.as_array().expect("a list");
+    assert!(list.len() >= 18);
+    let seconds: f64 = list.iter().filter_map(|entry| entry["about_s"].as_f64()).sum();
+    assert!(seconds > 60.0);
+}
+
+#[test]
+fn wrong_names_and_files_exit_with_code_2() {
+    let (code, out, err) = run(&["reproduce", "fig88"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(
+        err.starts_with("error: there is no experiment `fig88`\nhint: `all`, or some of fig1, fig8,"),
+        "{err}"
+    );
+    assert_eq!(run(&["reproduce"]).0, 2);
+    assert_eq!(run(&["reproduce", "all", "--jobs", "0"]).0, 2);
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("mine.toml");
+    fs::write(&path, "id = \"mine\"\ntitle = \"t\"\nsource = \"s\"\n[base]\nspeeed = \"25G\"\n")
+        .expect("a file");
+    let name = path.to_str().expect("UTF-8");
+    let (code, _, err) = run(&["sim", "experiment", name]);
+    assert_eq!(code, 2);
+    assert!(err.starts_with(&format!("error: {name}:5: unknown key `speeed`, expected runs or")), "{err}");
+    let begin = "id = \"mine\"\ntitle = \"t\"\nsource = \"s\"\n[base]\n";
+    for (base, message) in [
+        (
+            "speed = \"25G\"\nspeed = \"100G\"\n",
+            ":6: `speed` is given twice; leave one of them out, or write a list",
+        ),
+        ("loss = [1e-3, 1e-4, 0.001]\n", ":5: `loss` lists 1e-3 twice; leave one of them out"),
+    ] {
+        let twice = folder.path().join("twice.toml");
+        fs::write(&twice, format!("{begin}{base}")).expect("a file");
+        let name = twice.to_str().expect("UTF-8");
+        let (code, _, err) = run(&["sim", "experiment", name]);
+        assert!(code == 2 && err.starts_with(&format!("error: {name}{message}")), "exit code {code}: {err}");
+        fs::remove_file(&twice).expect("removed");
+    }
+    let (code, _, err) = run(&["reproduce", "all", "--experiments", folder.path().to_str().expect("UTF-8")]);
+    assert_eq!(code, 2, "{err}");
+    let (code, _, err) = run(&["sim", "experiment", "/nonexistent.toml"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("cannot read /nonexistent.toml\n  caused by: No such file"), "{err}");
+}
+
+#[test]
+fn reproduced_results_do_not_depend_on_the_number_of_threads() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = ["1", "2"].map(|jobs| {
+        let out = folder.path().join(jobs);
+        let arguments = ["reproduce", "fig20", "fig1", "--quick", "--jobs", jobs, "--out"];
+        let output = linkmend(&arguments).arg(&out).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.stderr.is_empty(), "no progress where there is no terminal");
+        files(&out)
+    });
+    let names: Vec<&str> = results[0].keys().map(String::as_str).collect();
+    for name in [
+        "report.html",
+        "summary.json",
+        "fig20/points.csv",
+        "fig20/comparisons.csv",
+        "fig20/results.json",
+        "fig20/consecutive-frames-lost.svg",
+        "fig1/frame-loss-by-attenuation.csv",
+    ] {
+        assert!(names.contains(&name), "{name} is missing in {names:?}");
+    }
+    assert!(results[0] == results[1], "files differ");
+    let page = String::from_utf8_lossy(&results[0]["report.html"]).into_owned();
+    assert!(page.contains("Consecutive losses") && page.contains("<svg") && !page.contains("src=\"http"));
+    let summary: Value = serde_json::from_slice(&results[0]["summary.json"]).expect("JSON");
+    assert_eq!(summary["experiments"][0]["id"], "fig1", "in the order of the list");
+    assert_eq!(summary["experiments"][1]["comparisons"][0]["verdict"], "inside");
+    // The command that a result gives for repeating it must work.
+    let result: Value = serde_json::from_slice(&results[0]["fig20/results.json"]).expect("JSON");
+    let command = result["points"][0]["command"].as_str().expect("a command");
+    let words: Vec<&str> = command.split_whitespace().skip(1).chain(["--json"]).collect();
+    let (code, out, err) = run(&words);
+    assert_eq!(code, 0, "{command}: {err}");
+    let again: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(again["seed"], result["points"][0]["first_seed"]);
+}
+
+#[test]
+fn a_users_own_experiment_can_fail() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("mine.toml");
+    let text = "id = \"mine\"\ntitle = \"Mine\"\nsource = \"me\"\n[base]\nframes = 1000\n[[published]]\n\
+                metric = \"frames_sent\"\nvalue = 5\ntolerance = { relative = 0.1 }\n";
+    fs::write(&path, text).expect("a file");
+    let out = folder.path().join("out");
+    let arguments =
+        ["sim", "experiment", path.to_str().expect("UTF-8"), "--out", out.to_str().expect("UTF-8")];
+    let (code, table, err) = run(&arguments);
+    assert_eq!(code, 1);
+    assert!(table.contains("outside"), "{table}");
+    assert!(
+        err.starts_with("error: 1 values are outside their tolerance, and nothing explains why\nhint: "),
+        "{err}"
+    );
+    fs::write(&path, format!("{text}explanation = \"It was not meant.\"\n")).expect("a file");
+    let (code, table, err) = run(&arguments);
+    assert_eq!(code, 0, "{err}");
+    assert!(table.contains("outside, explained") && table.contains("It was not meant."), "{table}");
+}
+
+#[test]
+fn files_of_all_kinds_are_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("mine.toml");
+    let out = folder.path().join("out");
+    let name = path.to_str().expect("UTF-8");
+    let arguments = ["sim", "experiment", name, "--quick", "--json", "--out", out.to_str().expect("UTF-8")];
+    let of_kind = |kind: &str, rest: &str| {
+        let head = format!("id = \"mine\"\nkind = \"{kind}\"\ntitle = \"Mine\"\nsource = \"me\"\n");
+        fs::write(&path, head + rest).expect("a file");
+        run(&arguments)
+    };
+    let flows = "figure = { tail = { above-percentile = 50 } }\n[base]\nsize = \"10kB\"\ntrials = 50\n\
+                 [[sweep]]\nscheme = [\"none\", \"ordered\"]\n";
+    let (code, _, err) = of_kind("flows", flows);
+    assert_eq!(code, 0, "{err}");
+    let results: Value =
+        serde_json::from_str(&fs::read_to_string(out.join("mine/results.json")).expect("results"))
+            .expect("JSON");
+    assert_eq!(results["points"][1]["measured"]["flows_sacked_pct"], 0.0, "{results}");
+    let fleet = "figure = \"week\"\n[base]\ndays = 10\npods = 2\nconstraint = \"50%\"\n";
+    assert_eq!(of_kind("fleet", fleet).0, 0);
+    let (code, _, err) = of_kind("flow", flows);
+    let expected = format!("error: {name}: there is no kind of experiments `flow`\nhint: `kind` is `stress`");
+    assert!(code == 2 && err.starts_with(&expected), "exit code {code}: {err}");
+}
+
+#[test]
+fn an_experiment_runs_with_as_many_flows_as_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let with_trials = |id: &str, count: &str| {
+        run(&["reproduce", id, "--trials", count, "--out", out.to_str().expect("UTF-8")])
+    };
+    // Verdicts of so few flows may be anything.
+    let (_, _, err) = with_trials("rdma-fig10", "40");
+    let text = fs::read_to_string(out.join("rdma-fig10/results.json")).unwrap_or_else(|_| panic!("{err}"));
+    let results: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(results["trials"], 40);
+    for point in results["points"].as_array().expect("points") {
+        assert!(point["command"].as_str().is_some_and(|command| command.contains("--trials 40 ")), "{point}");
+        let report = &point["reports"][0];
+        let ended = report["fct_us"]["count"].as_u64().expect("a count");
+        assert_eq!(ended + report["failed_flows"].as_u64().expect("a count"), 40, "{report}");
+    }
+    assert!(fs::read_to_string(out.join("report.html")).expect("a report").contains("Trials of each run"));
+    for (id, count, message) in [
+        ("fig8", "40", "error: `fig8` has no trials: hosts send no flows in it\nhint: "),
+        (
+            "table3",
+            "40",
+            "error: trials = 40: must not be given for table3, of which runs end after a time\nhint: ",
+        ),
+        (
+            "load-balanced",
+            "40",
+            "error: trials = 40: must not be given for load-balanced, whose points have different",
+        ),
+        (
+            "rdma-ping-pong",
+            "40",
+            "error: trials = 40: must not be given for rdma-ping-pong, which compares counts of a run (timeouts_",
+        ),
+        ("rdma-fig10", "0", "error: trials = 0: must be "),
+        ("rdma-fig10", "many", "error: invalid value 'many' for '--trials <COUNT>'"),
+    ] {
+        let (code, _, err) = with_trials(id, count);
+        assert!(code == 2 && err.starts_with(message), "{id}, {count}: exit code {code}: {err}");
+    }
+}
+
+#[test]
+fn an_interrupted_reproduction_keeps_what_is_finished() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let mut child = linkmend(&["reproduce", "fig1", "fig8", "--jobs", "1", "--out"])
+        .arg(&out)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let began = Instant::now();
+    while !out.join("fig1/results.json").exists() && began.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill").success());
+    let code = child.wait().expect("it ends").code();
+    assert_eq!(code, Some(1));
+    let page = fs::read_to_string(out.join("report.html")).expect("a report");
+    assert!(page.contains("1 of 2"), "one experiment is finished");
+    assert!(!out.join("fig8").exists());
+}
+
+/// A regression: the error was about an option `--port`, which there is not.
+#[test]
+fn a_port_to_capture_that_does_not_exist_is_refused_by_its_option() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("a.pcapng");
+    let (code, _, err) =
+        run(&["sim", "flows", "--pcap", file.to_str().expect("UTF-8"), "--pcap-port", "foo"]);
+    assert!(code == 2 && err.starts_with("error: --pcap-port foo: must be a port"), "{err}");
+}
