@@ -1,7 +1,7 @@
 //! Adds a scheme to the simulator: [`twice`] is the scheme, and [`stress::run_other`] and [`flows::run_other`] run it. The
 //! crates of the simulator know nothing of it.
 //!
-//!     cargo run -p linkmend-example-scheme
+//! `cargo run -p linkmend-example-scheme` prints what it measures.
 
 #![expect(clippy::print_stdout, reason = "it prints what it has measured")]
 

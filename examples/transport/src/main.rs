@@ -1,7 +1,7 @@
 //! Adds a transport to the simulator's hosts: [`fixed_window`] is the transport, and [`Transport::other`] has hosts use it. The
 //! crates of the simulator know nothing of it.
 //!
-//!     cargo run -p linkmend-example-transport
+//! `cargo run -p linkmend-example-transport` prints what it measures.
 
 #![expect(clippy::print_stdout, reason = "it prints what it has measured")]
 

@@ -1,7 +1,7 @@
 //! Adds a workload to the simulator: [`ring`] is the workload, and [`Demand::other`] has a run take its flows. The crates of the
 //! simulator know nothing of it.
 //!
-//!     cargo run -p linkmend-example-workload
+//! `cargo run -p linkmend-example-workload` prints what it measures.
 
 #![expect(clippy::print_stdout, reason = "it prints what it has measured")]
 
