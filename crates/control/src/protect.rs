@@ -17,7 +17,7 @@ pub const INITIAL_LOSS_DEFAULT: LossRate = LossRate(1e-3);
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ProtectConfig {
-    /// How the frames this end sends are protected
+    /// Protection of the frames that this end sends
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t, help_heading = "Protection"))]
     pub mode: ProtectMode,
     /// Always retransmit this many copies of a lost frame (1 to 16), instead of as many as --target needs
@@ -30,11 +30,11 @@ pub struct ProtectConfig {
     ))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copies: Option<u8>,
-    /// Effective loss rate to stay below; decides the copies from the loss that is measured [default: 1e-8]
+    /// Effective loss rate to stay below; together with the measured loss, it determines the number of copies [default: 1e-8]
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE", help_heading = "Protection"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<LossRate>,
-    /// Loss rate to assume until enough has been measured, like 1e-3 or 0.1% [default: 1e-3]
+    /// Loss rate to assume until enough frames have been measured, like 1e-3 or 0.1% [default: 1e-3]
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE", help_heading = "Protection"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossRate>,
@@ -52,7 +52,7 @@ pub enum ProtectMode {
     /// Lost frames are recovered and every frame is delivered in order (LinkGuardian)
     #[default]
     Ordered,
-    /// Lost frames are recovered and delivered as they come, perhaps out of order (LinkGuardianNB)
+    /// Lost frames are recovered and may be delivered out of order (LinkGuardianNB)
     NonBlocking,
     /// Dormant until `linkmend protect`: frames are forwarded in the kernel
     Off,

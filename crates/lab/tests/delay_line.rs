@@ -51,14 +51,14 @@ fn a_round_trip_takes_twice_the_delays_of_both_places() {
 }
 
 #[test]
-fn nothing_is_lost_doubled_or_reordered_at_the_rate() {
+fn nothing_is_lost_duplicated_or_reordered_at_the_rate() {
     let impairments = Impairments {
         rate_bps: Some(200_000_000),
         delay: Duration::from_millis(2),
         link_delay: Duration::from_micros(100),
         queue_bytes: Some(2 << 20),
     };
-    let test = "nothing_is_lost_doubled_or_reordered_at_the_rate";
+    let test = "nothing_is_lost_duplicated_or_reordered_at_the_rate";
     let Some((lab, lines)) = impaired(test, "rate", impairments) else { return };
     // The window is smaller than the queue. On a machine that keeps the generator waiting, the line runs empty, so the
     // fastest of a few runs shows the line's own rate, which none may exceed.

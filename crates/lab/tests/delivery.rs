@@ -1,4 +1,4 @@
-//! Numbered frames over a corrupting link: nothing doubled, nothing reordered in ordered mode, losses within Equation 1.
+//! Numbered frames over a corrupting link: nothing duplicated, nothing reordered in ordered mode, losses within Equation 1.
 //!
 //! LINKMEND_DELIVERY_FRAMES sets the number of frames of each case; the full acceptance run takes 10 million.
 

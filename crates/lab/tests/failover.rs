@@ -1,4 +1,4 @@
-//! Numbered frames over two links of which one is cut, and then the other: nothing lost, nothing doubled, and nothing reordered
+//! Numbered frames over two links of which one is cut, and then the other: nothing lost, nothing duplicated, and nothing reordered
 //! in ordered mode.
 //!
 //! LINKMEND_FAILOVER_FRAMES and LINKMEND_FAILOVER_CUTS set the number of frames and of cuts of the long case; the full

@@ -39,7 +39,7 @@ fn two_daemons_speak_the_published_program_s_protocol() {
         let lost = after.1.counters.lost_frames - before.1.counters.lost_frames;
         let given_up = after.1.counters.recovery_timeouts - before.1.counters.recovery_timeouts;
         println!(
-            "{mode}: lost on the link {lost}, for good {}, given up {given_up}, doubled {}, reordered {}",
+            "{mode}: lost on the link {lost}, for good {}, given up {given_up}, duplicated {}, reordered {}",
             report.lost, report.duplicated, report.reordered
         );
         assert!(lost > 100, "{mode}: the link did not corrupt");

@@ -50,7 +50,7 @@ fn both(ends: &LinkEnds) -> [LinkReport; 2] {
     [first, second]
 }
 
-/// Sends frames in both directions, none of which is lost, doubled or reordered (but the non-blocking direction).
+/// Sends frames in both directions, none of which is lost, duplicated or reordered (but the non-blocking direction).
 fn carries(lab: &Lab, count: u64) {
     let options = GeneratorOptions { count, frame_bytes: 300, ..GeneratorOptions::default() };
     for (path, is_ordered) in [(FramePath::forward(lab), true), (FramePath::backward(lab), false)] {

@@ -51,7 +51,7 @@ fn exactly_the_listed_data_frames_are_lost_and_sent_again() {
     let (Some(lossy), Some(clean)) = (&lossy.value, &clean.value) else { panic!("{report:#?}") };
     assert!(missing.value.is_none(), "no kernel has it");
     assert_eq!((lossy.frames_lost, clean.frames_lost), (4, 0));
-    // What was lost was sent again, and what the queue dropped, too, but not all of that by the end.
+    // What was lost was retransmitted, and what the queue dropped, too, but not all of that by the end.
     assert!(lossy.bulk.retransmitted_segments >= 4, "{lossy:#?}");
     assert!(clean.bulk.retransmitted_segments <= clean.queue_drops + clean.overflow_drops + 5, "{clean:#?}");
     let samples = &clean.bulk.samples;

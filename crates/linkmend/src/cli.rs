@@ -11,7 +11,7 @@ use std::ffi::OsString;
 /// Masks corruption packet loss on a link by retransmitting between its two ends.
 ///
 /// Both ends of the link run `linkmend run`, each between a port that faces its host or switch (`inner`) and the port
-/// that faces the corrupting link (`link`). Frames that the link corrupts are sent again before the hosts notice.
+/// that faces the corrupting link (`link`). Frames that the link corrupts are retransmitted before the hosts notice.
 #[derive(Debug, Parser)]
 #[command(name = "linkmend", version, propagate_version = true, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Cli {
@@ -37,23 +37,23 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or configuration.";
 /// What the binary can be asked to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run one end of a link, or of several, until it is told to stop
+    /// Run one end of one or more links until stopped
     Run(Box<RunArgs>),
     /// Show the state of links
     Status(StatusArgs),
-    /// Protect the sending direction of a link, or change how
+    /// Protect the sending direction of a link, or change its protection
     Protect(ProtectArgs),
     /// End the protection of the sending direction of a link
     Unprotect(UnprotectArgs),
     /// Use one of the two links of a link end while both are up
     Prefer(PreferArgs),
-    /// Show or write what passes through a link's ports, decoded: what tcpdump does not see of AF_XDP
+    /// Show or record the frames at a link's ports, decoded, including those that AF_XDP hides from tcpdump
     Capture(Box<capture::CaptureArgs>),
     /// Drop arriving frames on purpose, for tests
     Corrupt(CorruptArgs),
-    /// Find links that corrupt, switch their protection on, and off again after their repair
+    /// Find corrupting links, protect them, and end protection after their repair
     Corruptd(Box<corruptd::CorruptdArgs>),
-    /// Remove an in-kernel bypass that a stopped daemon left, which cuts the link
+    /// Remove the in-kernel bypass that a stopped daemon left (this cuts the link)
     Detach(DetachArgs),
 }
 
@@ -63,7 +63,8 @@ pub fn command() -> clap::Command {
     with_negative_numbers(Cli::command())
 }
 
-/// The arguments as they are parsed: clap takes `-1e-3` for options, because of its second minus, so it is tied to the option before.
+/// The arguments as they are parsed: clap takes `-1e-3` for options, because of its second minus, so it is tied to the option
+/// before.
 pub fn arguments(written: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = Vec::new();
     for argument in written {

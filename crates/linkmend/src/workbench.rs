@@ -20,13 +20,16 @@ pub const COMMANDS: [(&str, &str); 7] = [
     ("sim", "Simulate a protected link at any speed, with the protocol code that `run` uses"),
     ("fleet", "Decide which of many links to disable, protect and repair"),
     ("rdma", "Compute how often corruption makes RDMA wait for a timeout, and what prevents it"),
-    ("reproduce", "Repeat the published evaluations in the simulator, and compare"),
+    ("reproduce", "Reproduce the published evaluations in the simulator, and compare"),
     ("generate", "Write manual pages or shell completions, of both programs"),
 ];
 
 /// Its command below one of `linkmend`: that, its own name, and what it does.
-pub const STUDY: (&str, &str, &str) =
-    ("corruptd", "evaluate", "Show how soon detection finds corrupting links, and how often healthy ones");
+pub const STUDY: (&str, &str, &str) = (
+    "corruptd",
+    "evaluate",
+    "Measure how soon detection finds corrupting links, and how often it is wrong about healthy ones",
+);
 
 /// Which of its commands a command line asks for: `linkmend sim ...` or `linkmend help sim`.
 pub fn command_in(written: &[OsString]) -> Option<&'static str> {

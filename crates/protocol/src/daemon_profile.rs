@@ -43,7 +43,7 @@ pub struct Overrides {
     pub window_frames: Option<u32>,
     /// Dummies each time the queue runs empty.
     pub dummy_copies: Option<u8>,
-    /// Silence after which the peer counts as gone.
+    /// Silence after which the peer is considered dead.
     pub peer_timeout: Option<Duration>,
     /// The longest wait of an ACK.
     pub ack_interval: Option<Duration>,

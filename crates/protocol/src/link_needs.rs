@@ -64,7 +64,7 @@ pub enum Consequence {
         /// The share of the rate, at most 1.
         share: f64,
     },
-    /// Frames that find no room must be sent again, or are lost with one round of retransmission.
+    /// Frames that find no room must be retransmitted, or are lost with one round of retransmission.
     Overflow,
     /// Lost frames may be given up before their copies come.
     GivenUp,

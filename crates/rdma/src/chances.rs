@@ -50,7 +50,7 @@ impl Chances {
 pub struct Costs {
     /// NAK replicas, in the direction of NAKs.
     pub nak: f64,
-    /// Replicas of packets sent again.
+    /// Replicas of packets retransmitted.
     pub twice: f64,
     /// Dummies behind flows.
     pub dummies: f64,

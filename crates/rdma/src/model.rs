@@ -10,7 +10,7 @@ use serde::Serialize;
 pub enum Kind {
     /// A packet is lost, and every NAK that asks for it.
     Nak,
-    /// A packet is lost, and what is sent again for it.
+    /// A packet is lost, and what is retransmitted for it.
     Twice,
     /// The last packet of a flow is lost, and whatever would have revealed it.
     Tail,

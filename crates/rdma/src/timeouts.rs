@@ -9,7 +9,7 @@
 //!   the NAK is lost, or it arrives and the packet is lost again, the timer runs out, and then again with each further loss.
 //!
 //! When the last packet has arrived and no acknowledgement does, the timer runs out until one does: of the last packet, or of any
-//! earlier one that is sent again with it, because duplicates are acknowledged. No window ends a run, and no connection
+//! earlier one that is retransmitted with it, because duplicates are acknowledged. No window ends a run, and no connection
 //! gives up, which cards do after seven retries.
 
 use crate::flows::LONGER;
@@ -119,7 +119,7 @@ impl Fates<'_> {
             1 => ack,
             _ => (answered_by_none - lost) / (1.0 - lost).max(SURVIVAL_MIN),
         };
-        // What is sent again begins with the last packet that was lost in its turn: of that, the requester has heard.
+        // What is retransmitted begins with the last packet that was lost in its turn: of that, the requester has heard.
         let (mut further, mut none_was_lost) = (0.0, 1.0);
         let mut silent = answered_by_none * dummies;
         let mut lost_in_turn = lost;

@@ -47,7 +47,7 @@ fn without_hand_off_flows_that_meet_a_failure_wait_for_timers() {
         let hit = failover.hit_fct_us.expect("some are hit");
         assert!(failover.frames_lost > 10 && failover.frames_recovered == 0, "{failover:?}");
         assert!(report.retransmissions + report.timeouts > 0);
-        // A lost SYN is sent again after a second.
+        // A lost SYN is retransmitted after a second.
         assert!(hit.max > 1e6 && hit.p50 > 2e3, "{hit:?}");
         assert_eq!((report.unfinished_flows, report.failed_flows), (0, 0));
     }

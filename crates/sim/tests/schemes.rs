@@ -18,7 +18,7 @@ use std::convert::Infallible;
 /// Stop and wait: one frame at a time, sent again and again until it is acknowledged.
 #[derive(Debug)]
 struct StopAndWait {
-    /// Time until it is sent again.
+    /// Time until it is retransmitted.
     timeout: Time,
     /// The frame that is not yet acknowledged, and when it was last sent.
     sending: Option<(Frame, Time)>,

@@ -44,7 +44,7 @@ fn row(config: &TwoLinksConfig) -> TwoLinksRow {
 }
 
 #[test]
-fn whatever_is_cut_and_corrupted_nothing_is_lost_doubled_or_reordered() {
+fn whatever_is_cut_and_corrupted_nothing_is_lost_duplicated_or_reordered() {
     let (mut in_use, mut late, mut corrupted) = (0, 0, 0);
     for seed in 0..24 {
         let mode = [Mode::Ordered, Mode::NonBlocking][(seed % 2) as usize];

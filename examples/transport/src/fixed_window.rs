@@ -1,5 +1,5 @@
 //! A transport with a window that never changes: so many packets are outstanding, and if nothing is acknowledged for a while,
-//! all of them are sent again (go-back-N).
+//! all of them are retransmitted (go-back-N).
 
 use linkmend_sim::host::{Effort, OtherPacket, Packet, Progress, TransportEnd, TransportProtocol};
 use linkmend_sim::time::Time;

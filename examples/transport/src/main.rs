@@ -26,7 +26,7 @@ fn main() -> Result<(), ParameterError> {
         let report = run(scheme, TRANSPORT)?;
         let median = report.fct_us.map_or(0.0, |times| times.p50);
         println!(
-            "{}: {TRIALS} flows of {FLOW_BYTES} B, {} packets sent again after {} timeouts, median {median:.1} us",
+            "{}: {TRIALS} flows of {FLOW_BYTES} B, {} packets retransmitted after {} timeouts, median {median:.1} us",
             scheme.name(),
             report.retransmissions,
             report.timeouts

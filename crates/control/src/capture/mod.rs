@@ -42,7 +42,7 @@ pub struct CaptureOptions {
     /// Only at this port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<CapturePort>,
-    /// Most bytes of each frame.
+    /// Maximum number of bytes captured of each frame.
     pub snap_bytes: u32,
     /// Only frames of one of these classes; none means all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -69,7 +69,7 @@ pub struct LastChangeReport {
     /// The link in use since.
     pub to: Path,
     pub reason: ChangeReason,
-    /// Frames that this end sent again.
+    /// Frames that this end retransmitted.
     pub resent_frames: u64,
     /// From the last sign that the link before passed frames to the peer's word that it takes those of this one, in ns; absent
     /// until that has arrived.

@@ -24,12 +24,13 @@ pub struct DaemonConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "ADDRESS", value_parser = metrics_address))]
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "metrics_address_of_file")]
     pub metrics: Option<SocketAddr>,
-    /// File that keeps what `linkmend protect` and `unprotect` set at run time [default: beside the control socket]
+    /// File that stores the settings made at run time with `linkmend protect` and `unprotect` [default: beside the control
+    /// socket]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<PathBuf>,
-    /// Start as set at run time before, where the configuration has not been changed since; `false`: always as
-    /// configured [default: true]
+    /// Restore settings made at run time, unless the configuration has changed since; `false`: always start as configured
+    /// [default: true]
     #[cfg_attr(feature = "clap", arg(long, value_name = "BOOL", action = clap::ArgAction::Set))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restore: Option<bool>,

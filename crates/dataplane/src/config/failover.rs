@@ -19,14 +19,15 @@ const RETURN_AFTER_MAX: Duration = Duration::from_secs(24 * 3600);
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", command(next_help_heading = "Failover between --link and --backup"))]
 pub struct FailoverConfig {
-    /// A link has failed when the peer is silent on it for this long and not on the other; a lost carrier counts at once. At least 1ms
+    /// A link has failed if nothing has arrived on it for this long while the other one works; loss of carrier counts
+    /// immediately. At least 1ms
     #[cfg_attr(feature = "clap", arg(
         long = "failure-detection",
         value_name = "TIME",
         default_value_t = FailoverConfig::default().detection
     ))]
     pub detection: Span,
-    /// How long --link must have been up without a break before it is used again
+    /// How long --link must have been up continuously before it is used again
     #[cfg_attr(feature = "clap", arg(
         long = "failover-return-after",
         value_name = "TIME",

@@ -14,7 +14,7 @@ use std::time::Duration;
     command(next_help_heading = "Automatic fallback: ordered -> non-blocking -> dormant, and back")
 )]
 pub struct FallbackLimits {
-    /// Whether protection is lowered by itself on a link that is too bad for it
+    /// Whether to reduce protection automatically on a link that is too lossy for it
     #[cfg_attr(feature = "clap", arg(
         id = "fallback-enabled",
         long = "fallback",

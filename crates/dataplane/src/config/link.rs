@@ -31,7 +31,7 @@ pub struct LinkConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Interface that faces the host or switch, or create:NAME to make a veth pair of which the host uses NAME
+    /// Interface that faces the host or switch, or create:NAME to create a veth pair whose other end, NAME, the host uses
     #[cfg_attr(
         feature = "clap",
         arg(
@@ -55,7 +55,7 @@ pub struct LinkConfig {
         )
     )]
     pub link: String,
-    /// Interface of a second link to the same other end, used when the first fails, without losing a frame
+    /// Interface of a second link to the same peer, used without frame loss when the first one fails
     #[cfg_attr(feature = "clap", arg(long, value_name = "IF"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<String>,
@@ -67,8 +67,8 @@ pub struct LinkConfig {
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     #[serde(default)]
     pub format: HeaderFormat,
-    /// File with a key that both ends share: 32 hexadecimal digits, readable by its owner alone. What a stranger sends is
-    /// then told from the peer's frames
+    /// File with the key that both ends share: 32 hexadecimal digits, readable only by its owner. Protocol frames from anyone
+    /// without the key are then rejected
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<PathBuf>,
@@ -76,11 +76,11 @@ pub struct LinkConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
-    /// Most bytes of each class that wait for the link; beyond it, new frames of that class are dropped
+    /// Queue limit of each class, in bytes; frames beyond it are dropped
     #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE", default_value_t = LinkConfig::QUEUE_DEFAULT))]
     #[serde(default = "queue_default")]
     pub queue: ByteSize,
-    /// ECN-capable frames that find more of their class waiting than this are marked; `off` marks never
+    /// Queue length of a class above which ECN-capable frames are marked; `off` disables marking
     #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE|off", default_value_t))]
     #[serde(default)]
     pub ecn: EcnThreshold,
@@ -92,11 +92,11 @@ pub struct LinkConfig {
     #[cfg_attr(feature = "clap", arg(long))]
     #[serde(default)]
     pub busy_poll: bool,
-    /// Let frames pass unprotected that are too long for the link with a header, instead of refusing to start
+    /// Pass frames that are too long for a header unprotected, instead of refusing to start
     #[cfg_attr(feature = "clap", arg(long))]
     #[serde(default)]
     pub allow_oversize: bool,
-    /// Take ports that this machine itself uses (addresses, bridge or bond, default route, login); that use ends
+    /// Take over ports that this machine itself uses (addresses, bridge or bond, default route, login), ending that use
     #[cfg_attr(feature = "clap", arg(long))]
     #[serde(default)]
     pub use_port_in_use: bool,
@@ -104,15 +104,15 @@ pub struct LinkConfig {
     #[cfg_attr(feature = "clap", arg(long))]
     #[serde(default)]
     pub allow_corruption: bool,
-    /// Remove the in-kernel bypass on a regular stop, which cuts the link; otherwise it stays and forwards
+    /// Remove the in-kernel bypass on a regular stop, which cuts the link; by default it stays and forwards
     #[cfg_attr(feature = "clap", arg(long))]
     #[serde(default)]
     pub detach_on_stop: bool,
-    /// Seed of session numbers and of injected corruption [default: drawn, and logged]
+    /// Seed of session numbers and of injected corruption [default: random, and logged]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NUMBER"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Write a protocol log to this file: what the link end is told and what it does, for `linkmend sim replay`
+    /// Write a protocol log to this file: all inputs and outputs of the link end, for `linkmend sim replay`
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol_log: Option<PathBuf>,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", command(next_help_heading = "Parameters (derived from the link unless set)"))]
 pub struct ParametersConfig {
-    /// A frame missing for longer is given up (the paper's ackNoTimeout), like 20ms [default: no frame is given up by the clock]
+    /// Give up a frame that has been missing for this long (the paper's ackNoTimeout), like 20ms [default: never]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery_timeout: Option<Span>,
@@ -21,19 +21,19 @@ pub struct ParametersConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause: Option<ByteSize>,
-    /// Bytes in the Rx buffer at which the peer may go on (resumeThreshold); below --pause
+    /// Bytes in the Rx buffer at which the peer may resume (resumeThreshold); below --pause
     #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<ByteSize>,
-    /// Most bytes held back while a lost frame is recovered; at least 64KiB
+    /// Maximum number of bytes held back while a lost frame is recovered; at least 64KiB
     #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rx_buffer: Option<ByteSize>,
-    /// Most bytes of copies kept until they are acknowledged; at least 64KiB
+    /// Maximum number of bytes kept until they are acknowledged; at least 64KiB
     #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tx_buffer: Option<ByteSize>,
-    /// Most frames outstanding: a power of two from 16 to 32768
+    /// Maximum number of outstanding frames: a power of two from 16 to 32768
     #[cfg_attr(feature = "clap", arg(long, value_name = "FRAMES"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
@@ -41,11 +41,11 @@ pub struct ParametersConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dummy_copies: Option<u8>,
-    /// Silence after which the peer counts as gone [default: 400ms and the link's round trip]
+    /// Silence after which the peer is considered dead [default: 400ms and the link's round trip]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_timeout: Option<Span>,
-    /// Longest wait of an acknowledgement, like 200us
+    /// Maximum delay of an acknowledgement, like 200us
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_interval: Option<Span>,

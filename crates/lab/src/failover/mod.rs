@@ -140,7 +140,7 @@ impl Survivor {
 pub struct ReportedChange {
     /// Why it changed to the other link, in the words of the report.
     pub reason: String,
-    /// Frames that the left end sent again.
+    /// Frames that the left end retransmitted.
     pub resent_frames: u64,
     /// From the last sign of the left end on the link before to its first frame on the other, as the right end saw it, ns.
     pub gap_ns: Option<u64>,

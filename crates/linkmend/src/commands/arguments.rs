@@ -14,7 +14,7 @@ pub struct RunArgs {
     /// Configuration file for one or more links, instead of --inner, --link and the options of a link
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Validate, print the resolved configuration as a file, and end; nothing is changed
+    /// Validate the configuration, print it resolved as a file, and exit without changing anything
     #[arg(long)]
     pub check: bool,
     /// The daemon's own keys.
@@ -154,7 +154,7 @@ Examples:
   linkmend prefer uplink backup     for work on the first link, or because it corrupts more
   linkmend prefer uplink primary    back again
 
-Both ends change together, and no frame is lost, doubled or reordered. A link that is preferred and not there is used as \
+Both ends change together, and no frame is lost, duplicated or reordered. A link that is preferred and not there is used as \
 soon as it has been there for a while; one that fails is left as ever. A restart of both daemons forgets what was asked \
 for.")]
 pub struct PreferArgs {
@@ -253,7 +253,8 @@ pub fn written_beside(
     first_written(subcommand, matches, command, |id| !allowed.contains(&id))
 }
 
-/// The first option of a subcommand that was written, and not only has its default, of those whose names in the code are `wanted`.
+/// The first option of a subcommand that was written, and not only has its default, of those whose names in the code are
+/// `wanted`.
 pub fn first_written(
     subcommand: &str,
     matches: &ArgMatches,

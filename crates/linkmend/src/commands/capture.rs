@@ -51,13 +51,13 @@ pub struct CaptureArgs {
     /// Write a JSON object for each frame, on a line of its own
     #[arg(long, conflicts_with_all = ["all", "write"])]
     pub json: bool,
-    /// End after so many frames
+    /// Stop after this many frames
     #[arg(short, long, value_name = "FRAMES", value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
-    /// End after so many seconds
+    /// Stop after this many seconds
     #[arg(long, value_name = "SECONDS")]
     pub seconds: Option<f64>,
-    /// Most bytes of each frame
+    /// Maximum number of bytes captured of each frame
     #[arg(long, value_name = "BYTES", default_value_t = 65_535, value_parser = clap::value_parser!(u32).range(14..=65_535))]
     pub snap: u32,
     #[command(flatten)]

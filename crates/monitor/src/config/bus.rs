@@ -14,28 +14,28 @@ use std::path::PathBuf;
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BusConfig {
     /// Address of the Redis that all machines share, like rediss://USER:PASSWORD@HOST:6379/0 or unix:/run/redis.sock; several
-    /// if they are Sentinels or nodes of a cluster. A password here is seen by all users of this machine; in --config it is
-    /// not [default: none, and this machine is alone]
+    /// if they are Sentinels or nodes of a cluster. On the command line, all users of this machine can see a password; in
+    /// --config they cannot [default: none; this machine works alone]
     #[cfg_attr(feature = "clap", arg(long, value_name = "URL"))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redis: Vec<ServerUrl>,
-    /// The addresses are those of Sentinels, which call the master so
+    /// Name of the master; the addresses are those of its Sentinels
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redis_sentinel: Option<String>,
-    /// The addresses are those of nodes of a cluster
+    /// The addresses are nodes of a Redis cluster
     #[cfg_attr(feature = "clap", arg(long))]
     pub redis_cluster: bool,
-    /// What all keys begin with [default: linkmend]
+    /// Prefix of all keys [default: linkmend]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TEXT"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redis_prefix: Option<String>,
-    /// Authorities that may vouch for a server with TLS, in PEM format [default: those that this machine trusts]
+    /// Certificate authorities for TLS, in PEM format [default: the system's]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redis_ca: Option<PathBuf>,
-    /// File with keys of agents, one a line, `NAME KEY` or `* KEY`: then nobody is believed who has none of them, whatever else may
-    /// write to the Redis [default: none, and everybody is]
+    /// File with the keys of agents, one per line, `NAME KEY` or `* KEY`; records without a valid seal are then ignored
+    /// [default: none; every record is believed]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redis_keys: Option<PathBuf>,

@@ -40,20 +40,20 @@ pub struct MonitorConfig {
     /// Where counters come from
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     pub source: SourceKind,
-    /// How often counters are read, 100ms to 1h [default: 1s]
+    /// Interval at which counters are read, 100ms to 1h [default: 1s]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub poll: Option<Span>,
-    /// Two ports that face each other, like leaf1/eth4=spine1/eth0, or eth4=eth0 for two of this machine; may be repeated
+    /// Two connected ports, like leaf1/eth4=spine1/eth0, or eth4=eth0 for two on this machine; may be repeated
     #[cfg_attr(feature = "clap", arg(long = "cable", value_name = "PORT=PORT"))]
     #[serde(rename = "cable", skip_serializing_if = "Vec::is_empty")]
     pub cables: Vec<Cable>,
-    /// Network whose links name their ports, a file or folder of any format that `linkmend fleet show` reads: the cabling;
+    /// Read the cabling from a network file or folder that names ports, in any format that `linkmend fleet show` reads;
     /// layers are not needed
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cables_from: Option<PathBuf>,
-    /// What lldpd sees of the neighbours: a file with the output of `lldpcli -f json show neighbors`
+    /// Read the cabling from lldpd: a file with the output of `lldpcli -f json show neighbors`
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lldp: Option<PathBuf>,
@@ -86,11 +86,11 @@ pub struct MonitorConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "ADDRESS", help_heading = "Files and addresses"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<SocketAddr>,
-    /// What must outlive a restart, unless it is in a Redis [default: /var/lib/linkmend/corruptd.json]
+    /// File for state that must survive a restart, unless it is in a Redis [default: /var/lib/linkmend/corruptd.json]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", help_heading = "Files and addresses"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<PathBuf>,
-    /// Append every decision with its evidence to this file, one JSON object a line
+    /// Append every decision with its evidence to this file, one JSON object per line
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", help_heading = "Files and addresses"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<PathBuf>,
@@ -110,7 +110,7 @@ pub struct DetectionConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deactivate: Option<LossRate>,
-    /// Call for the link to be disabled when it certainly corrupts more than this [default: 5%]
+    /// Recommend disabling a link that certainly corrupts more than this [default: 5%]
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disable: Option<LossRate>,
@@ -135,16 +135,16 @@ pub struct DetectionConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flap_memory: Option<Span>,
-    /// Ignore errors for this long after a port comes up: they belong to the flap and not to the link [default: 20s]
+    /// Ignore errors for this long after a port comes up, because the flap causes them [default: 20s]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_up_hold_off: Option<Span>,
-    /// Half-life of a port's penalty for flaps: with three within about this time it is not judged until it has been stable for
-    /// as long [default: 5min]
+    /// Half-life of a port's flap penalty; after three flaps within about this time, the port is not evaluated until it has
+    /// been stable for as long [default: 5min]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flap_half_life: Option<Span>,
-    /// Wrong symbols of a codeword that forward error correction corrects at all ports, 1 to 15 [default: by port, 7 with lanes of
+    /// Symbol errors per codeword that FEC corrects, for all ports, 1 to 15 [default: by port, 7 with lanes of
     /// up to 25 Gbit/s, which is RS(528,514), and 15 above, which is RS(544,514)]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -164,15 +164,15 @@ pub struct ProtectionConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<LossRate>,
-    /// Protect links that are going to lose frames, as forward error correction lets expect, before they do
+    /// Protect links whose FEC counters predict frame loss, before the loss starts
     #[cfg_attr(feature = "clap", arg(long))]
     pub arm: bool,
-    /// Run this program to protect a port, instead of asking Linkmend's daemons; it is told what to do in LINKMEND_PORT,
+    /// Run this program to protect a port, instead of asking Linkmend's daemons; its environment says what to do: LINKMEND_PORT,
     /// LINKMEND_ACTION, LINKMEND_MODE, LINKMEND_COPIES, LINKMEND_LOSS_RATE
     #[cfg_attr(feature = "clap", arg(long, value_name = "PROGRAM"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hook: Option<PathBuf>,
-    /// Only say what would be done
+    /// Only report what would be done
     #[cfg_attr(feature = "clap", arg(long))]
     pub dry_run: bool,
 }

@@ -27,8 +27,8 @@ const SPEED_DEFAULT: BitRate = BitRate(100_000_000_000);
 #[cfg_attr(feature = "clap", command(next_help_heading = "Plan"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PlanConfig {
-    /// Network whose corrupting links are planned for, a file or a kind as of `linkmend fleet plan --topology`; on one of the
-    /// machines that share a bus [default: none, and nothing is planned]
+    /// Network to plan for, as in `linkmend fleet plan --topology`; set it on only one of the machines that share a bus
+    /// [default: no planning]
     #[cfg_attr(feature = "clap", arg(long, value_name = "KIND|FILE"))]
     #[serde(rename = "topology", skip_serializing_if = "Option::is_none")]
     pub plan_topology: Option<String>,
@@ -38,25 +38,25 @@ pub struct PlanConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
     #[serde(rename = "constraint", skip_serializing_if = "Option::is_none")]
     pub plan_constraint: Option<Constraint>,
-    /// Run this program to disable a link that the plan disables, to try it later and to enable it again; it is told what to do
-    /// in LINKMEND_ACTION, LINKMEND_PORTS, LINKMEND_LINK, LINKMEND_LOSS_RATE, LINKMEND_FRAMES and LINKMEND_REASON [default: none,
-    /// and links are only named]
+    /// Run this program to disable a link as planned, to try it later and to enable it again; its environment says what to
+    /// do: LINKMEND_ACTION, LINKMEND_PORTS, LINKMEND_LINK, LINKMEND_LOSS_RATE, LINKMEND_FRAMES and LINKMEND_REASON [default:
+    /// none; the plan is only reported]
     #[cfg_attr(feature = "clap", arg(long, value_name = "PROGRAM"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disable_hook: Option<PathBuf>,
-    /// How long the plan must want a link disabled before it is, up to 24h [default: 5min]
+    /// How long the plan must continuously call for disabling a link before it is disabled, up to 24h [default: 5min]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disable_after: Option<Span>,
-    /// Links that may be disabled in an hour, in the whole network [default: 2]
+    /// Maximum number of links disabled per hour in the whole network [default: 2]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disables_per_hour: Option<u32>,
-    /// Links of one switch that may be disabled at the same time [default: 2]
+    /// Maximum number of links of one switch that are disabled at the same time [default: 2]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disables_per_switch: Option<u32>,
-    /// How long after it was disabled a link is tried again, 1min to 30d; twice as long after each failed trial [default: 1h]
+    /// Time after which a disabled link is tried again, 1min to 30d; doubled after each failed trial [default: 1h]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial_after: Option<Span>,
@@ -64,11 +64,11 @@ pub struct PlanConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial_longest: Option<Span>,
-    /// How long a trial waits until the link is found healthy, 1min to 24h; one that still corrupts ends it at once [default: 3h]
+    /// Time for a trial to find the link healthy, 1min to 24h; corruption ends the trial immediately [default: 3h]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial_time: Option<Span>,
-    /// Which links were disabled, for a restart [default: /var/lib/linkmend/corruptd-plan.json]
+    /// File that stores which links were disabled, for restarts [default: /var/lib/linkmend/corruptd-plan.json]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(rename = "state", skip_serializing_if = "Option::is_none")]
     pub plan_state: Option<PathBuf>,

@@ -22,7 +22,7 @@ pub enum SourceKind {
     Linux,
     /// Ports of a SONiC switch, from its database
     Sonic,
-    /// What a Prometheus has collected, of ports of this machine or of any other
+    /// What a Prometheus server has collected from this machine or others
     Prometheus,
 }
 
@@ -40,7 +40,7 @@ pub struct CountersConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "URL"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sonic: Option<ServerUrl>,
-    /// Authorities that may vouch for that Redis with TLS, in PEM format [default: those that this machine trusts]
+    /// Certificate authorities for TLS to that Redis, in PEM format [default: the system's]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sonic_ca: Option<PathBuf>,
@@ -48,7 +48,7 @@ pub struct CountersConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "URL"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prometheus: Option<ServerUrl>,
-    /// Authorities that may vouch for it with TLS, in PEM format [default: those that this machine trusts]
+    /// Certificate authorities for TLS to it, in PEM format [default: the system's]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prometheus_ca: Option<PathBuf>,

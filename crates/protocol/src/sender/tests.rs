@@ -378,7 +378,7 @@ fn frames_acknowledged_before_their_copies_were_sent_are_not_kept() {
         }
         assert!(!sender.prefer_retransmission(FrameHandle(0)) && !sender.has_retransmissions());
     }
-    assert_eq!(longest, 1, "only the frame that may still be sent again is kept");
+    assert_eq!(longest, 1, "only the frame that may still be retransmitted is kept");
     assert!(!sender.is_repairing(), "nothing is left to repair");
 }
 

@@ -1,4 +1,4 @@
-//! Random cuts, flaps and corruption on both paths; frames both ways. Nothing is lost, doubled or, in ordered mode, reordered.
+//! Random cuts, flaps and corruption on both paths; frames both ways. Nothing is lost, duplicated or, in ordered mode, reordered.
 //! Ends have different detection times, paths lose frames or take no long ones any more, and hold frames while ends restart.
 
 use crate::common::ledger::LossCause;
@@ -98,7 +98,7 @@ fn run(seed: u64) -> (u64, u64) {
 }
 
 #[test]
-fn whatever_fails_nothing_is_lost_doubled_or_reordered() {
+fn whatever_fails_nothing_is_lost_duplicated_or_reordered() {
     let seeds = seeds();
     let (mut changes, mut late) = (0, 0);
     for seed in 0..seeds {

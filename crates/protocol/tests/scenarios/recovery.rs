@@ -96,7 +96,7 @@ fn burst(mode: Mode, first: u64, length: u64) {
     pair.run_until_idle(50 * MILLI);
     pair.assert_all_delivered(A);
     let stats = pair.stats(B);
-    // Behind a hole of more than 512 frames, the first frame alone is not believed, and is sent again.
+    // Behind a hole of more than 512 frames, the first frame alone is not believed, and is retransmitted.
     let missing = if length > 512 { length + 1 } else { length };
     assert_eq!((stats.lost_frames, stats.recovered_frames), (missing, missing));
     assert_eq!((stats.hole_length.count(), stats.hole_length.max()), (1, missing));

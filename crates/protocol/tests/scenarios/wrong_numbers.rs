@@ -287,7 +287,7 @@ fn long_hole(mode: Mode, length: u64, after: u64, dummies_lost: u32) -> (u64, Pa
 }
 
 /// A hole longer than that is known one frame later, or with the dummy behind the last frame; the frame that revealed
-/// it is sent again with the others.
+/// it is retransmitted with the others.
 #[test]
 fn a_long_hole_is_recovered_as_soon_as_a_second_frame_or_a_dummy_confirms_it() {
     // Frames of 1,000 bytes take 816 ns; a crossing takes 2 us.

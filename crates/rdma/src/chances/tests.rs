@@ -23,7 +23,7 @@ fn the_ping_pong_of_the_testbed_is_what_the_paper_computes() {
     close(chances.tail_ack.published, 0.06 * beta);
     close(chances.nak.published, 0.06 * beta * beta);
     close(chances.twice.published, beta * beta);
-    // A lost packet is sent again when the timer runs out, and may be lost again.
+    // A lost packet is retransmitted when the timer runs out, and may be lost again.
     close(chances.tail.exact, beta / (1.0 - beta));
     // One packet: nobody notices its loss.
     assert_eq!((chances.nak.per_flow, chances.twice.per_flow), (0.0, 0.0));

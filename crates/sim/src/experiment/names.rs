@@ -37,7 +37,7 @@ impl ProtectionName {
 pub enum BufferingName {
     /// Each when it comes back through a recirculation port, as on the Tofino
     Recirculating,
-    /// At once: software, or the credit-based queues of the Tofino2
+    /// Immediately: software, or the credit-based queues of the Tofino2
     Direct,
 }
 

@@ -35,7 +35,7 @@ pub struct StressParameters {
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", help_heading = "Link and traffic"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Simulate every event, even those of the steady state between losses; slower, and the results are the same
+    /// Simulate every event, even in the steady state between losses; slower, with the same results
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Link and traffic"))]
     #[serde(skip_serializing_if = "is_false")]
     pub full: bool,
@@ -106,7 +106,7 @@ pub struct StressParameters {
     #[cfg_attr(feature = "clap", arg(long, value_enum, help_heading = "Protection"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<ProtectionName>,
-    /// Whose parameters the link ends have; the defaults below are those of tofino [default: tofino]
+    /// Parameters of the link ends; the defaults below are those of tofino [default: tofino]
     #[cfg_attr(feature = "clap", arg(long, value_enum, help_heading = "Protection"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileName>,
@@ -121,7 +121,7 @@ pub struct StressParameters {
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE", help_heading = "Protection"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<LossRate>,
-    /// A frame missing for longer is given up (ackNoTimeout) [default: 7.5us, above 50G 7us]
+    /// Give up a frame that has been missing for this long (ackNoTimeout) [default: 7.5us, above 50G 7us]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", help_heading = "Protection"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery_timeout: Option<Span>,
@@ -133,7 +133,7 @@ pub struct StressParameters {
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause_threshold: Option<ByteSize>,
-    /// Bytes in the Rx buffer at which it may go on; below --pause-threshold [default: 40kB, above 50G 37kB]
+    /// Bytes in the Rx buffer at which the sender may resume; below --pause-threshold [default: 40kB, above 50G 37kB]
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "SIZE", help_heading = "Protection", conflicts_with = "no_backpressure")
@@ -152,7 +152,7 @@ pub struct StressParameters {
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", help_heading = "Protection"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u8>,
-    /// Most frames outstanding: a power of two from 16 to 32768, half the sequence space [default: 1024]
+    /// Maximum number of outstanding frames: a power of two from 16 to 32768, half the sequence space [default: 1024]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FRAMES", help_heading = "Protection"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
@@ -166,11 +166,11 @@ pub struct StressParameters {
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", help_heading = "Switches"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub egress_latency: Option<Span>,
-    /// Time from the wire to the decision what becomes of a frame, with either buffering [default: 850ns, calibrated]
+    /// Time from the wire to the forwarding decision, with either buffering [default: 850ns, calibrated]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", help_heading = "Switches"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ingress_latency: Option<Span>,
-    /// One trip through the recirculation port, without the frame's own length; as all that follows, it means nothing
+    /// Latency of one pass through the recirculation port, without serialisation; this and the options below have no effect
     /// with --buffering direct [default: 2.35us, calibrated]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", help_heading = "Switches"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -179,7 +179,7 @@ pub struct StressParameters {
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE", help_heading = "Switches"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recirculation_speed: Option<BitRate>,
-    /// Most bytes each recirculation buffer holds [default: 200kB]
+    /// Capacity of each recirculation buffer [default: 200kB]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE", help_heading = "Switches"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recirculation_buffer: Option<ByteSize>,

@@ -116,7 +116,7 @@ impl Endpoint {
         }
     }
 
-    /// How many segments or packets it has sent again, and how often its retransmission timer has expired, since that was
+    /// How many segments or packets it has retransmitted, and how often its retransmission timer has expired, since that was
     /// last accounted for.
     pub(crate) fn effort(&self, now: Time) -> (u32, u32) {
         let Effort { retransmissions, timeouts } =

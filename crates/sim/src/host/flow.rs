@@ -16,7 +16,7 @@ pub struct FlowRecord {
     pub delivered: Time,
     /// When the sender knew that all had arrived.
     pub acknowledged: Time,
-    /// Segments or packets sent again.
+    /// Segments or packets retransmitted.
     pub retransmissions: u32,
     /// Expirations of the retransmission timer.
     pub timeouts: u32,

@@ -381,7 +381,7 @@ impl TransportHosts {
         self.workload.begin_at(now);
     }
 
-    /// Of the flows under way: bytes that have arrived in order, segments sent again, and retransmission timeouts.
+    /// Of the flows under way: bytes that have arrived in order, segments retransmitted, and retransmission timeouts.
     pub fn under_way(&self, now: Time) -> (u64, u64, u64) {
         let mut sum = (0, 0, 0);
         // Of the two ends of a flow, the first one sends.

@@ -11,7 +11,8 @@ pub struct RdmaConfig {
     pub queue_pairs: Option<u32>,
     /// What hosts and their switches add.
     pub mechanisms: Mechanisms,
-    /// Dummies follow a flow only if the one before it on its connection was written longer ago (the paper's T).
+    /// Send dummies after a flow only if the flow before it on the same connection was written longer ago than this (the
+    /// paper's T).
     pub dummy_gap: Time,
     /// How flows are transferred.
     pub verb: RdmaVerb,

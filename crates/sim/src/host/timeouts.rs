@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct TimeoutCounts {
     /// NAKs were lost.
     pub nak: u64,
-    /// A packet was lost, and what was sent again for it.
+    /// A packet was lost, and what was retransmitted for it.
     pub twice: u64,
     /// The last packet was lost, and all that followed it.
     pub tail: u64,

@@ -45,7 +45,7 @@ pub trait TransportEnd: Debug + Send {
 /// What a flow has cost its sender.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Segments or packets sent again.
+    /// Segments or packets retransmitted.
     pub retransmissions: u64,
     /// Expirations of the retransmission timer.
     pub timeouts: u64,

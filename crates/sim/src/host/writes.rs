@@ -34,7 +34,7 @@ pub(crate) struct Writes {
     posting: usize,
     /// When the last flow was written.
     written_at: Option<Time>,
-    /// Packets sent again and timeouts that were accounted for.
+    /// Packets retransmitted and timeouts that were accounted for.
     accounted: (u64, u64),
     /// Timeouts whose cause was counted.
     counted_timeouts: u64,
@@ -94,7 +94,7 @@ impl Writes {
         std::mem::replace(&mut self.counted_timeouts, timeouts) < timeouts
     }
 
-    /// Takes what was sent again, and the timeouts, as accounted for.
+    /// Takes what was retransmitted, and the timeouts, as accounted for.
     pub(crate) fn account(&mut self) {
         let info = self.queue_pair.info();
         self.accounted = (info.requests_resent, info.timeouts);

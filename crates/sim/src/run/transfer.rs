@@ -80,7 +80,7 @@ pub struct TransferReport {
     pub seconds: f64,
     /// Bytes that the receiving application was given.
     pub delivered_bytes: u64,
-    /// Segments sent again, each as often as it was.
+    /// Segments retransmitted, each as often as it was.
     pub retransmitted_segments: u64,
     /// Of these, segments that had arrived, as the receiver reported (DSACK).
     pub needlessly_retransmitted_segments: u64,

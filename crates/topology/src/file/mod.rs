@@ -152,7 +152,7 @@ const _: () = assert!(MAX_LINKS as u128 * MAX_SPEED.0 as u128 <= u64::MAX as u12
 /// Settings for what a file leaves open.
 #[derive(Debug, Clone, Default)]
 pub struct TopologyFileOptions {
-    /// Speed of links for which the file has none.
+    /// Speed of links without a speed in the file.
     pub default_speed: Option<BitRate>,
     /// Rules that give switches their layers, before everything that a file says. Without them, `layers.yaml` beside the
     /// dumps counts for LLDP.

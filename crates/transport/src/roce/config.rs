@@ -57,7 +57,7 @@ pub struct Config {
     pub send_queue: u32,
     /// Most READs outstanding, and most that the responder has room for, 1 to 255 (verbs call it `max_rd_atomic`).
     pub reads: u8,
-    /// What is sent again after a loss.
+    /// What is retransmitted after a loss.
     pub recovery: Recovery,
     /// Congestion control, which also marks requests as ECN-capable and answers marks.
     pub dcqcn: Option<Dcqcn>,
@@ -83,7 +83,7 @@ impl Default for Config {
     }
 }
 
-/// What is sent again after a loss.
+/// What is retransmitted after a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Recovery {
     /// Everything from the lost packet on (section 9.7.5.2, NAK of a sequence error): the responder drops what arrives

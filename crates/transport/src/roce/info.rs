@@ -32,12 +32,12 @@ pub struct Info {
     pub received_messages: u64,
     /// Bytes of payload in the packets that the responder has accepted in order.
     pub received_bytes: u64,
-    /// Requests sent, with those sent again.
+    /// Requests sent, with those retransmitted.
     pub requests_sent: u64,
     pub requests_resent: u64,
     /// Times the transport timer expired.
     pub timeouts: u64,
-    /// NAKs of sequence errors that made the requester send again.
+    /// NAKs of sequence errors that made the requester retransmit.
     pub sequence_naks: u64,
     /// Times that a missing packet of a READ's response made the requester ask again (implied NAK, section 9.7.5.2).
     pub implied_naks: u64,

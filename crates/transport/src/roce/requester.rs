@@ -24,7 +24,7 @@ pub(super) struct Counters {
 /// One end's requests.
 ///
 /// Packets from `unacknowledged` to `next` are outstanding. Those of them from `resend_next` to `resend_end` are deemed
-/// lost and are sent again before anything new, except what the responder is known to keep. Go-back-N deems everything
+/// lost and are retransmitted before anything new, except what the responder is known to keep. Go-back-N deems everything
 /// lost from the packet on that a NAK names; selective repeat only what a NAK shows to be missing.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Requester {
@@ -296,7 +296,7 @@ impl Requester {
             self.arrived.insert_downwards(highest, arrived, window);
             end = end.max(highest - u64::from(arrived.trailing_zeros()));
         }
-        // What is missing below the highest that has arrived is lost. Each of these is sent again once; if that is lost,
+        // What is missing below the highest that has arrived is lost. Each of these is retransmitted once; if that is lost,
         // too, the timer finds it (IRN, section 3.1).
         self.resend_end = self.resend_end.max(end);
         Ok(())
@@ -342,7 +342,7 @@ impl Requester {
         }
     }
 
-    /// The next packet that is to be sent again.
+    /// The next packet that is to be retransmitted.
     fn next_lost(&mut self, config: &Config) -> Option<u64> {
         let from = self.resend_next.max(self.unacknowledged);
         if from >= self.resend_end {

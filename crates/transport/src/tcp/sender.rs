@@ -248,7 +248,7 @@ impl Sender {
     }
 
     /// The connection is established. `rtt` is the round-trip time of the handshake, if it was measured; `retries` says how
-    /// often its SYN or SYN-ACK was sent again: then one segment is the initial window (RFC 6928, section 2; in Linux
+    /// often its SYN or SYN-ACK was retransmitted: then one segment is the initial window (RFC 6928, section 2; in Linux
     /// after the second time).
     pub fn open(&mut self, now: Instant, rtt: Option<Nanos>, retries: u32) {
         if let Some(rtt) = rtt {

@@ -150,7 +150,7 @@ fn a_flow_of_one_packet_is_saved_by_the_timer_only() {
     assert_eq!(write(&[0, 1, 2], &[]), (4, 1, Some(Instant(3 * TIMEOUT + alone))));
 }
 
-/// The first packet is lost twice. Its NAK acknowledges nothing, but the timer begins anew, as all is sent again.
+/// The first packet is lost twice. Its NAK acknowledges nothing, but the timer begins anew, as all is retransmitted.
 #[test]
 fn a_nak_restarts_the_timer_even_without_progress() {
     let pair = write(&[0, 24], &[]);
@@ -185,7 +185,7 @@ fn the_eighth_timeout_in_a_row_is_an_error() {
 }
 
 /// A switch may copy NAKs, as the mechanisms of JCST 2022 do, more often than a connection has retries. The copies tell of one
-/// loss, and what they ask for is sent again at once.
+/// loss, and what they ask for is retransmitted at once.
 #[test]
 fn fifteen_copies_of_a_nak_are_one_loss_and_do_not_end_the_connection() {
     let mut pair = Pair::with_faults(config(), |sent, _| match (sent.from, sent.nth) {

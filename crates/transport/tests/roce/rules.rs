@@ -360,7 +360,7 @@ fn the_longest_message_arrives() {
     assert_eq!((requester.poll_completion(), requester.info().requests_sent), (Some(sent), 1 << 19));
 }
 
-/// A link that sends everything twice: nothing arrives twice, and nothing is sent again.
+/// A link that sends everything twice: nothing arrives twice, and nothing is retransmitted.
 #[test]
 fn a_link_that_doubles_packets_does_no_harm() {
     let mut pair = Pair::with_faults(Config::default(), |_, _| Fate::ArrivesTwice);

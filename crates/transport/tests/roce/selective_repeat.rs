@@ -68,7 +68,7 @@ fn the_loss_of_naks_costs_nothing_while_one_arrives() {
 }
 
 /// IRN, section 3.1: a retransmission that is lost is found by the timer, which the NAK restarted because it acknowledged
-/// twelve packets. The responder keeps what follows, so one packet is sent again.
+/// twelve packets. The responder keeps what follows, so one packet is retransmitted.
 #[test]
 fn the_loss_of_a_retransmission_costs_a_timeout_and_one_packet() {
     let pair = write(selective(64), &[12, 24], &[]);
@@ -98,7 +98,7 @@ fn the_short_timeout_holds_while_little_is_outstanding() {
     assert_eq!(pair.completed_at(), Some(Instant(answered(20) + TIMEOUT + 2 * MIDDLE + 918 + ANSWER)));
 }
 
-/// A packet that is late is sent again for nothing, and nothing waits for it: go-back-N sends 24 packets again here.
+/// A packet that is late is retransmitted for nothing, and nothing waits for it: go-back-N sends 24 packets again here.
 #[test]
 fn a_packet_out_of_order_costs_one_packet_and_no_time() {
     let mut pair = Pair::with_faults(selective(64), |sent, _| {

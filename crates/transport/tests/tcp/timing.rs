@@ -82,7 +82,7 @@ fn a_tail_is_probed_two_smoothed_round_trips_after_the_last_acknowledgement() {
     assert!(probe.at.0.abs_diff(expected.0) < 50, "{:?} instead of {expected:?}", probe.at);
 }
 
-/// How many segments of each of six flights are sent again if one of each arrives 35 us late, which is more than a quarter of
+/// How many segments of each of six flights are retransmitted if one of each arrives 35 us late, which is more than a quarter of
 /// the round trip and less than a half.
 fn spurious_retransmissions(config: Config) -> Vec<usize> {
     let mut highest = 0;

@@ -35,7 +35,7 @@ pub struct EvaluateArgs {
     /// Loss rates that begin [default: 2e-8 to 1e-2]
     #[arg(long, value_name = "RATE,...", value_delimiter = ',')]
     losses: Vec<LossRate>,
-    /// How often each begins, 1 to 100,000
+    /// Runs of each loss rate, 1 to 100,000
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     runs: u32,
     /// For how many link-years each healthy link is watched, above 0, at most 10,000

@@ -39,10 +39,10 @@ pub struct CorruptdArgs {
     /// Check the configuration, print it, and end
     #[arg(long)]
     check: bool,
-    /// Decide about recorded counters, and end: CSV with time_s,port,good_frames,corrupted_frames
+    /// Evaluate recorded counters, and exit: CSV with time_s,port,good_frames,corrupted_frames
     #[arg(long, value_name = "FILE")]
     replay: Option<PathBuf>,
-    /// With --replay: decisions as JSON, one a line
+    /// With --replay: decisions as JSON, one per line
     #[arg(long, requires = "replay")]
     json: bool,
     #[command(flatten)]

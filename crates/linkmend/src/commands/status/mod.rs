@@ -189,7 +189,7 @@ pub fn failover_lines(failover: &FailoverReport) -> Vec<(&'static str, String)> 
         let ago = duration(last.ago_s);
         lines.push((
             "last change",
-            format!("to the {to} {ago} ago ({reason}): {frames} frames sent again, {gap}"),
+            format!("to the {to} {ago} ago ({reason}): {frames} frames retransmitted, {gap}"),
         ));
     }
     lines

@@ -98,7 +98,7 @@ fn traffic(rates: &Rates) -> String {
         Some(loss) => loss_rate(loss),
     };
     format!(
-        "  {:<12} {} out, {} in; {}/s frames sent again; loss {} before, {} after\n",
+        "  {:<12} {} out, {} in; {}/s frames retransmitted; loss {} before, {} after\n",
         "now",
         rate(rates.tx_bps),
         rate(rates.rx_bps),
@@ -131,7 +131,7 @@ mod tests {
         assert!(!first.contains("  now "), "{first}");
         screen.take(vec![report(2)], start + Duration::from_secs(2));
         let second = screen.text(1.0, None);
-        let now = "  now          0 bit/s out, 9.40 Gbit/s in; 5,000/s frames sent again; loss 1.0e-3 before, 0 after";
+        let now = "  now          0 bit/s out, 9.40 Gbit/s in; 5,000/s frames retransmitted; loss 1.0e-3 before, 0 after";
         assert!(second.contains(now), "{second}");
         // A daemon that was started anew counts from 0.
         screen.take(vec![LinkReport { pid: 7, ..report(0) }], start + Duration::from_secs(3));

@@ -30,7 +30,7 @@ impl Keys {
         }
     }
 
-    /// What all keys begin with.
+    /// Prefix of all keys.
     pub fn tag(&self) -> &str {
         &self.tag
     }

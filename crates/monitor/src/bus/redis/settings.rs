@@ -7,7 +7,7 @@ use crate::server::{Connector, ServerUrl, Topology};
 use linkmend_diagnose::{ParameterError, is_printable};
 use std::path::PathBuf;
 
-/// What all keys begin with, unless configured.
+/// Prefix of all keys, unless configured.
 pub const PREFIX_DEFAULT: &str = "linkmend";
 /// The longest beginning of a key.
 const PREFIX_LENGTH_MOST: usize = 64;
@@ -24,7 +24,7 @@ pub struct RedisSettings {
     pub sentinel_master: Option<String>,
     /// Whether the addresses are those of a cluster's nodes.
     pub cluster: bool,
-    /// What all keys begin with: agents that share it share the bus.
+    /// Prefix of all keys: agents that share it share the bus.
     pub prefix: String,
     /// Authorities that may vouch for a server with TLS, in PEM format; `None` for those that this machine trusts.
     pub ca: Option<PathBuf>,

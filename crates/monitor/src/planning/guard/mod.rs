@@ -30,9 +30,9 @@ pub const BREAK_S: u64 = 20;
 pub struct GuardSettings {
     /// How long the plan must have wanted a link disabled, without a break, before it is.
     pub confirmation: Duration,
-    /// Links that may be disabled in an hour, in the whole network.
+    /// Maximum number of links disabled per hour in the whole network.
     pub per_hour: u32,
-    /// Links of one switch that may be disabled at the same time.
+    /// Maximum number of links of one switch that are disabled at the same time.
     pub per_switch: u32,
     /// How long after it was disabled a link is tried again; twice as long after each failed trial ...
     pub trial_after: Duration,

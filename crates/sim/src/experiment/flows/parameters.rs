@@ -64,7 +64,7 @@ pub struct FlowParameters {
     /// What hosts and switches add to RDMA.
     #[serde(deserialize_with = "named")]
     pub rdma_mechanisms: Option<RdmaMechanisms>,
-    /// Dummies follow a flow only if the one before it on its connection was written longer ago.
+    /// Send dummies after a flow only if the flow before it on the same connection was written longer ago than this.
     pub dummy_gap: Option<Span>,
     /// How flows are transferred by RDMA: `write` or `read`.
     #[serde(deserialize_with = "named")]
@@ -77,7 +77,7 @@ pub struct FlowParameters {
     pub window: Option<u32>,
     /// Whether flows of TCP begin with a handshake.
     pub handshake: Option<bool>,
-    /// Least retransmission timeout of TCP.
+    /// Minimum retransmission timeout of TCP.
     pub rto_min: Option<Span>,
     /// Median of what a host adds to the time of a frame.
     pub host_latency: Option<Span>,

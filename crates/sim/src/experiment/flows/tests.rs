@@ -190,7 +190,7 @@ fn for_every_seed_rdma_gains_nothing_by_non_blocking_mode_but_its_timeouts() {
         assert_eq!((timeouts(none), timeouts(ordered), timeouts(non_blocking)), (0, 0, 0), "seed {number}");
         // Of ten thousand flows, about ten lose their last packet: as many as are above the 99.9th percentile.
         assert!(timeouts(loss) > 0 && at(loss, 0.9999) > 5.0 * at(ordered, 0.9999), "seed {number}");
-        // Go-back-N sends again whatever came before the frame that was missing.
+        // Go-back-N retransmits whatever came before the frame that was missing.
         assert_eq!(resent(ordered), 0, "seed {number}");
         assert!(resent(non_blocking) > resent(loss) / 2, "seed {number}");
         let (low, high) = (at(loss, 0.99) * 0.9, at(loss, 0.99) * 1.1);

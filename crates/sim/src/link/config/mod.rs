@@ -34,7 +34,7 @@ pub enum Buffering {
     /// As on the Tofino: buffered frames circle through a recirculation port, and each is available only when it
     /// returns.
     Recirculating,
-    /// At once: software, or the credit-based queues of the Tofino2.
+    /// Immediately: software, or the credit-based queues of the Tofino2.
     Direct,
 }
 
@@ -82,7 +82,7 @@ pub struct Protection {
     pub dummy_copies: u8,
     /// Rounds of retransmission for one loss; 1 is the paper's protocol.
     pub max_rounds: u8,
-    /// Most frames outstanding: a power of two, 16 to 32,768 (half the sequence space).
+    /// Maximum number of outstanding frames: a power of two, 16 to 32,768 (half the sequence space).
     pub window_frames: u32,
 }
 

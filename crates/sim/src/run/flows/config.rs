@@ -30,7 +30,7 @@ pub enum Demand {
     /// All of these hosts, the first ones, send a flow to the last host at once, and again when all of them have ended.
     Incast { rounds: u64, senders: u32, bytes: u64 },
     /// Flows which begin as in a Poisson process: the links of each host that sends are loaded by this share, above 0 and
-    /// below 1, on average; headers count, acknowledgements and what is sent again do not.
+    /// below 1, on average; headers count, acknowledgements and what is retransmitted do not.
     Load { sizes: FlowSizes, load: f64, between: Between, extent: Extent },
     /// A request of the first host and an answer of the last one, again and again.
     PingPong { rounds: u64, bytes: u64 },

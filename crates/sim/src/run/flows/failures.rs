@@ -91,7 +91,7 @@ pub enum HandOffKind {
     None,
     /// SQR, as published.
     Sqr,
-    /// Frames that the other end has not acknowledged are sent again.
+    /// Frames that the other end has not acknowledged are retransmitted.
     Acknowledged,
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// 30 us of the paper's round trips.
 const SELECTIVE_WINDOW: u32 = 1_024;
 
-/// What hosts take for a loss, and what they send again.
+/// What hosts take for a loss, and what they retransmit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostRecovery {
     /// TCP by time, with probes of the tail (RFC 8985): as in Linux.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub struct HostSetup {
     /// Whether flows of TCP begin with a handshake.
     pub handshake: bool,
-    /// Least retransmission timeout of TCP.
+    /// Minimum retransmission timeout of TCP.
     pub rto_min: Option<Time>,
     /// Median of what a host adds to the time of a frame.
     pub latency: Option<Time>,

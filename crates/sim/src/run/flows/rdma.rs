@@ -16,7 +16,8 @@ pub struct RdmaSetup {
     pub queue_pairs: Option<u32>,
     /// What hosts and switches add against timeouts.
     pub mechanisms: Mechanisms,
-    /// Dummies follow a flow only if the one before it on its connection was written longer ago; always by default.
+    /// Send dummies after a flow only if the flow before it on the same connection was written longer ago than this; always
+    /// by default.
     pub dummy_gap: Option<Time>,
     /// How flows are transferred.
     pub verb: RdmaVerb,

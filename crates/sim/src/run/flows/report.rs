@@ -160,7 +160,7 @@ pub struct FlowsReport {
     pub unfinished_flows: u64,
     /// Flows that their transport gave up.
     pub failed_flows: u64,
-    /// Segments or packets sent again by hosts.
+    /// Segments or packets retransmitted by hosts.
     pub retransmissions: u64,
     /// Expirations of hosts' retransmission timers.
     pub timeouts: u64,

@@ -1,4 +1,4 @@
-//! Ordered and non-blocking traffic on one link at once (section 5, "LinkGuardian vs. LinkGuardianNB").
+//! Ordered and non-blocking traffic on one link (section 5, "LinkGuardian vs. LinkGuardianNB").
 //!
 //! The two classes share the port by bytes. A lost ordered frame holds its class back, and may pause it; the other goes
 //! on.

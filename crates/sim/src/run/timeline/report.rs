@@ -35,7 +35,7 @@ pub struct Sample {
     pub tx_buffer_bytes: Level,
     /// Buffer of its receiving end.
     pub rx_buffer_bytes: Level,
-    /// Segments that the sending host sent again, and its retransmission timeouts.
+    /// Segments that the sending host retransmitted, and its retransmission timeouts.
     pub retransmissions: u64,
     pub timeouts: u64,
     /// Frames that the link corrupted, of any kind.

@@ -7,7 +7,7 @@ use crate::time::{Instant, Nanos};
 
 /// The largest segment of a peer that names none (RFC 9293, section 3.7.1).
 const MSS_DEFAULT: u32 = 536;
-/// Times a SYN is sent again (Linux: `tcp_syn_retries`), and a SYN-ACK (Linux: `tcp_synack_retries`).
+/// Times a SYN is retransmitted (Linux: `tcp_syn_retries`), and a SYN-ACK (Linux: `tcp_synack_retries`).
 const SYN_RETRIES: u32 = 6;
 const SYN_ACK_RETRIES: u32 = 5;
 
@@ -64,7 +64,7 @@ pub fn agreed_without_handshake(config: &Config) -> Options {
 #[derive(Debug, Clone, Default)]
 pub struct Handshake {
     timer: Option<Instant>,
-    /// When it was first sent, while it was sent once: the round-trip time of one that was sent again is unknown (Karn).
+    /// When it was first sent, while it was sent once: the round-trip time of one that was retransmitted is unknown (Karn).
     sent_at: Option<Instant>,
     /// How often it was sent, and how often the timer has expired: a peer that repeats its SYN makes neither the timeout
     /// longer nor the handshake end sooner.
@@ -95,7 +95,7 @@ impl Handshake {
         self.is_due
     }
 
-    /// How often it was sent again.
+    /// How often it was retransmitted.
     pub fn retries(&self) -> u32 {
         self.sent.saturating_sub(1)
     }
@@ -115,7 +115,7 @@ impl Handshake {
         self.sent_at.map(|sent_at| now.since(sent_at))
     }
 
-    /// When it is sent again.
+    /// When it is retransmitted.
     pub fn timer(&self) -> Option<Instant> {
         self.timer
     }

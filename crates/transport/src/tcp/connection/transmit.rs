@@ -58,7 +58,7 @@ impl Connection {
             ..Segment::default()
         };
         let Some(options) = self.options else {
-            // RFC 3168, section 6.1.1.1: a SYN that is sent again asks for no ECN, which may be why it was lost.
+            // RFC 3168, section 6.1.1.1: a SYN that is retransmitted asks for no ECN, which may be why it was lost.
             if self.config.ecn != Ecn::Off && is_first {
                 segment.flags.insert(Flags::ECE.with(Flags::CWR));
             }

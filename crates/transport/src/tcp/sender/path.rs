@@ -151,7 +151,7 @@ impl Sender {
         self.mss = length;
     }
 
-    /// Whether a loss is that of the probe: it was too long, and is sent again in shorter segments without a smaller window (RFC
+    /// Whether a loss is that of the probe: it was too long, and is retransmitted in shorter segments without a smaller window (RFC
     /// 4821, section 7.6.2).
     pub(super) fn lose_path_probe(&mut self, now: Instant) -> bool {
         let is_early = matches!(self.recovery.phase, Phase::Open | Phase::Disorder);
@@ -184,7 +184,7 @@ impl Sender {
         self.mss = path.low.min(path.limit());
     }
 
-    /// A segment that is sent again is no longer than others are now; its number may be another after that. What a probe
+    /// A segment that is retransmitted is no longer than others are now; its number may be another after that. What a probe
     /// tells is no longer clear then (RFC 4821, section 7.6.4).
     pub(super) fn divide(&mut self, number: u32) -> u32 {
         let Some(path) = &mut self.path else { return number };

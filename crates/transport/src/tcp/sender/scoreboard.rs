@@ -440,7 +440,7 @@ impl Scoreboard {
         }
     }
 
-    /// A segment is sent again now.
+    /// A segment is retransmitted now.
     pub fn resend(&mut self, number: u32, now: Instant, snapshot: Snapshot) {
         self.visit();
         self.unlink(number);

@@ -72,7 +72,7 @@ impl Undo {
         matches!((ack.echo, self.first_resent), (Some(echo), Some(first)) if is_older(echo, first))
     }
 
-    /// Whether what was taken for lost has arrived without being sent again: it was delayed (as Linux since 6.13 infers it).
+    /// Whether what was taken for lost has arrived without being retransmitted: it was delayed (as Linux since 6.13 infers it).
     fn is_nothing_resent(&self) -> bool {
         self.marker.is_some() && self.unreported.is_none()
     }

@@ -133,7 +133,7 @@ fn page(result: &UnattendedResult) -> Result<String> {
             tone(moments.unprotected_s.is_some()),
         )
         .headline(
-            "Lost, doubled or reordered by switching",
+            "Lost, duplicated or reordered by switching",
             count(spoiled as f64),
             format!("of {} numbered frames", count(frames.sent as f64)),
             tone(spoiled == 0),

@@ -18,7 +18,7 @@ use linkmend_report::{
 const ABOUT: &str = "The first link is cut several times, under one transfer of kernel TCP (CUBIC), above, and then under \
     numbered UDP datagrams, below. A gap is the longest time without delivery from a cut to the next. Retransmitted segments \
     and retransmission timeouts are those of the sending host's kernel, for all cuts of a column; its rto_min is the usual \
-    200 ms. The last rows are what Linkmend says of its changes: why, how many frames it sent again, and how long the other end \
+    200 ms. The last rows are what Linkmend says of its changes: why, how many frames it retransmitted, and how long the other end \
     heard nothing.";
 
 /// Runs it and shows what came of it.
@@ -81,7 +81,7 @@ fn table(result: &FailoverResult) -> Table {
     row("timeouts", &|column| none_is_good(column.transfer.timeouts));
     row("datagrams sent", &|column| Cell::text(count(column.datagrams.sent as f64)));
     row("lost", &|column| none_is_good(column.datagrams.lost));
-    row("doubled", &|column| none_is_good(column.datagrams.duplicated));
+    row("duplicated", &|column| none_is_good(column.datagrams.duplicated));
     row("reordered", &|column| none_is_good(column.datagrams.reordered));
     row("gap, median", &|column| median(&gaps(&column.datagrams.cuts), Unit::Second));
     row("gap, least to most", &|column| extremes(&gaps(&column.datagrams.cuts), Unit::Second));
@@ -91,7 +91,7 @@ fn table(result: &FailoverResult) -> Table {
         reasons.dedup();
         if reasons.is_empty() { Cell::missing() } else { Cell::text(reasons.join(", ")) }
     });
-    row("frames sent again", &|column| extremes(&resent(column), Unit::Count));
+    row("frames retransmitted", &|column| extremes(&resent(column), Unit::Count));
     row("gap on the wire", &|column| extremes(&gaps_on_the_wire(column), Unit::Second));
     row("daemon stalled", &|column| match column.survivor {
         Survivor::Linkmend => Cell::text(count(column.stalls as f64)),
@@ -179,7 +179,7 @@ fn page(result: &FailoverResult) -> Result<String> {
         .fact("Beside Linkmend", format!("{}, because {}", result.usual, result.usual_reason))
         .fact("Seed", result.options.seed.to_string());
     for (title, value) in [
-        ("Datagrams lost, doubled or reordered", spoiled as fn(&FailoverColumn) -> u64),
+        ("Datagrams lost, duplicated or reordered", spoiled as fn(&FailoverColumn) -> u64),
         ("Segments retransmitted by the host", |column| column.transfer.retransmitted_segments),
         ("Retransmission timeouts", |column| column.transfer.timeouts),
     ] {

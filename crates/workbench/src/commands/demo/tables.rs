@@ -74,7 +74,7 @@ pub fn stress(result: &DemoResult) -> Table {
     }));
     table.push_row(cells("Equation 1 predicts", |c| Cell::quantity(c.predicted_loss, Unit::LossRate)));
     table.push_row(cells("frames lost", |c| Cell::text(c.frames_lost.to_string())));
-    table.push_row(cells("doubled / reordered", |c| {
+    table.push_row(cells("duplicated / reordered", |c| {
         Cell::text(format!("{} / {}", c.frames_duplicated, c.frames_reordered))
     }));
     table.push_row(cells("speed, median", |c| Cell::quantity(c.speed_bps, Unit::BitPerSecond)));

@@ -42,13 +42,13 @@ pub struct FleetArgs {
 
 #[derive(Debug, Subcommand)]
 enum FleetCommand {
-    /// Rank pods by what protection there would spare: which to upgrade first
+    /// Rank pods by the loss that protection there would prevent: which to upgrade first
     Deploy(Box<deploy::DeployArgs>),
-    /// Decide what to do today about links that corrupt: which to disable, protect and repair first, and why
+    /// Decide what to do about corrupting links now: which to disable, protect and repair first, and why
     Plan(Box<plan::PlanArgs>),
-    /// Show what is understood of a network in a file: switches, layers and why, links, paths, hosts and every doubt
+    /// Show how a network file is understood: switches, layers and their evidence, links, paths, hosts and every doubt
     Show(show::ShowArgs),
-    /// Run a network through a trace of corrupting links, and see what a strategy achieves
+    /// Simulate a network over a trace of corrupting links, and evaluate a strategy
     Simulate(Box<simulate::SimulateArgs>),
     /// Write a trace: which link begins to corrupt when, and how much (appendix D)
     Trace(trace::TraceArgs),

@@ -33,10 +33,10 @@ pub struct NetworkArgs {
 /// What a file leaves open.
 #[derive(Debug, Args)]
 pub struct ReadingArgs {
-    /// Speed of links for which the file has none [default: 100G]
+    /// Speed of links without a speed in the file [default: 100G]
     #[arg(long, value_name = "RATE")]
     default_speed: Option<BitRate>,
-    /// Which switch is on which layer (0: the ToRs), before everything that the file says: patterns, as `leaf*=0,spine*=1`,
+    /// Layer of each switch (0: the ToRs), overriding the file: patterns, like `leaf*=0,spine*=1`,
     /// or a file of rules [default: what the file says; layers.yaml beside LLDP dumps]
     #[arg(long, value_name = "PATTERN=LAYER,...|FILE")]
     layers: Option<LayersOption>,
@@ -126,8 +126,11 @@ impl ReadingArgs {
             let of_layer = |switch: &SwitchId| usize::from(topology.switch(*switch).layer) == layer;
             topology.switches().filter(of_layer).count() as u64
         };
-        let layers: Vec<String> =
+        let mut layers: Vec<String> =
             (1..topology.layer_count()).map(|layer| in_layer(layer).to_string()).collect();
+        if let Some(top) = layers.last_mut() {
+            *top += if top == "1" { " switch" } else { " switches" };
+        }
         let peers = topology.links().filter(|&link| topology.is_peer(link)).count() as u64;
         let links = topology.link_count() as u64 - peers;
         let hosts: BTreeSet<&str> = loaded.host_links.iter().map(|link| link.host.as_str()).collect();
@@ -137,7 +140,7 @@ impl ReadingArgs {
             _ => format!("; {} (linkmend fleet show {})", counted(doubts, "doubt", "doubts"), path.display()),
         };
         format!(
-            "{}: {} below {} switches, {} up, {} between peers, {}{see}",
+            "{}: {} below {}, {} up, {} between peers, {}{see}",
             path.display(),
             counted(in_layer(0), "ToR", "ToRs"),
             layers.join(" and "),

@@ -22,7 +22,7 @@ pub struct CutArgs {
     /// Which of the two links
     #[arg(value_enum, value_name = "primary|backup")]
     link: WhichLink,
-    /// The link ends keep their carriers, so that only silence tells them
+    /// Keep the carrier at both ends, so that only silence reveals the cut
     #[arg(long)]
     silent: bool,
     /// In one direction only, left being lm-g1 [default: in both]

@@ -95,7 +95,7 @@ enum LabCommand {
     Unprotect,
     /// Cut one of two links
     Cut(CutArgs),
-    /// Make a link that was cut whole again
+    /// Restore a link that was cut
     Mend(MendArgs),
     /// Show the state of both ends
     Status {

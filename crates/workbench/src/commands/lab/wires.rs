@@ -32,7 +32,7 @@ pub struct ImpairmentArgs {
     /// One-way delay of the link itself, in each direction: 100us are 20 km of fibre
     #[arg(long, value_name = "TIME")]
     link_delay: Option<Span>,
-    /// Bytes that may wait in front of the rate [default: what is in transit during one round trip]
+    /// Queue limit in front of the rate limiter [default: what is in flight in one round trip]
     #[arg(long, value_name = "SIZE", requires = "rate")]
     queue: Option<ByteSize>,
 }

@@ -116,7 +116,8 @@ pub struct ExperimentArgs {
 /// How experiments are run.
 #[derive(Debug, Args)]
 pub struct Options {
-    /// So few frames that each experiment takes about a second; verdicts then mean little, and decide nothing
+    /// Use so few frames that each experiment takes about a second; verdicts are then not meaningful and do not affect the
+    /// exit code
     #[arg(long)]
     quick: bool,
     /// Flows of each run, or rounds of an incast, whatever the experiment says: as many as a paper has, or fewer

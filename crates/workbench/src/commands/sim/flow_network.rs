@@ -12,13 +12,13 @@ use std::str::FromStr;
 /// How hosts differ from those of the testbed.
 #[derive(Debug, Args)]
 pub(super) struct HostArgs {
-    /// Begin flows of TCP with the handshake of their connection
+    /// Begin TCP flows with the handshake of their connection
     #[arg(long)]
     handshake: bool,
-    /// Least retransmission timeout of TCP [default: 1ms]
+    /// Minimum retransmission timeout of TCP [default: 1ms]
     #[arg(long, value_name = "TIME")]
     rto_min: Option<Span>,
-    /// Median of what a host adds to the time of a frame: stack, card, interrupts [default: 15.5us with TCP, 1.23us with RDMA]
+    /// Median latency that a host adds to a frame: stack, NIC, interrupts [default: 15.5us with TCP, 1.23us with RDMA]
     #[arg(long, value_name = "TIME")]
     host_latency: Option<Span>,
 }
@@ -34,30 +34,30 @@ impl HostArgs {
 /// Links that fail.
 #[derive(Debug, Args)]
 pub(super) struct FailureArgs {
-    /// Let links between switches fail, both directions at once, each time this has passed [default: none fails]
+    /// Interval at which links between switches fail, both directions together [default: none fails]
     #[arg(long, value_name = "TIME", help_heading = "Failures")]
     failure_every: Option<Span>,
     /// Failing links: those in the middle, of the links between switches [default: 1]
     #[arg(long, value_name = "N", requires = "failure_every", help_heading = "Failures")]
     failing_links: Option<u32>,
-    /// From the failure until the switches know: f10 (30us), squelch (2.755us) or a time [default: f10]
+    /// Time until switches detect a failure: f10 (30us), squelch (2.755us) or a time [default: f10]
     #[arg(long, value_name = "TIME", requires = "failure_every", help_heading = "Failures")]
     detection: Option<String>,
-    /// What gives frames another way then: sharebackup (the link itself comes back after 730us), local (a second link, at
-    /// once), portland (the link comes back after 65ms), or a time after which it comes back [default: sharebackup]
+    /// How traffic is rerouted: sharebackup (the link itself comes back after 730us), local (a second link, immediately),
+    /// portland (the link comes back after 65ms), or a time after which it comes back [default: sharebackup]
     #[arg(long, value_name = "NAME|TIME", requires = "failure_every", help_heading = "Failures")]
     reroute: Option<String>,
     /// How long a failed link that has a backup (local) stays down [default: 10ms]
     #[arg(long, value_name = "TIME", requires = "failure_every", help_heading = "Failures")]
     down_for: Option<Span>,
-    /// What switches do about frames that a failed link lost or cannot take: none; sqr, which keeps a copy of each for as
-    /// long as a failure may be unknown; or acknowledged, which keeps each until the other end has it [default: none]
+    /// How switches recover frames that a failed link lost: none; sqr, which keeps a copy of each frame until a failure would
+    /// have been detected; or acknowledged, which keeps each frame until it is acknowledged [default: none]
     #[arg(long, value_name = "NAME", requires = "failure_every", help_heading = "Failures")]
     hand_off: Option<String>,
-    /// Most that a switch keeps for one port with SQR [default: 22MB]
+    /// Maximum size of the copies that a switch keeps for one port with SQR [default: 22MB]
     #[arg(long, value_name = "SIZE", requires = "failure_every", help_heading = "Failures")]
     sqr_buffer: Option<ByteSize>,
-    /// How much longer than detection takes copies are kept with SQR [default: as long as a frame is on its way; the paper's: 0s]
+    /// How much longer than the detection time SQR keeps copies [default: as long as a frame is in flight; the paper's: 0s]
     #[arg(long, value_name = "TIME", requires = "failure_every", help_heading = "Failures")]
     sqr_margin: Option<Span>,
     /// Keep all copies of SQR in the queue of the port itself, instead of that of the least loaded one
@@ -90,14 +90,14 @@ fn parsed<T: FromStr<Err = ParameterError>>(name: Option<&str>) -> Result<Option
 /// Switches that may reorder.
 #[derive(Debug, Args)]
 pub(super) struct SpreadingArgs {
-    /// Queues in parallel before the middle link, served in turns (a load-balanced switch)
+    /// Parallel queues before the middle link, served round-robin (a load-balanced switch)
     #[arg(long, value_name = "N", help_heading = "Reordering")]
     parallel_queues: Option<u32>,
     /// Where frames go among them: uniform (each anywhere, which reorders) or hashed (by flow, which does not) [default:
     /// uniform]
     #[arg(long, value_name = "NAME", requires = "parallel_queues", help_heading = "Reordering")]
     placement: Option<String>,
-    /// How much longer frames take in the other direction of the middle link
+    /// Additional delay of frames in the reverse direction of the middle link
     #[arg(long, default_value = "0s", value_name = "TIME", help_heading = "Reordering")]
     reverse_delay: Span,
     /// How switches choose among equal paths: static, flow-hash or spray (each frame anywhere)

@@ -36,10 +36,10 @@ Examples:
       Many flows at once between all hosts of a fat tree, of the sizes of a web search.
 
   linkmend sim flows --transport rdma --host-recovery selective-repeat --scheme non-blocking --size 2MB
-      Hosts that send again only what is missing, behind a link that delivers out of order.
+      Hosts that retransmit only what is missing, behind a link that delivers out of order.
 
   linkmend sim flows --topology line:switches=2,hosts=16 --incast 16 --trials 500 --scheme ordered
-      Sixteen hosts send to one at once, over a link that corrupts.
+      Sixteen hosts send to one simultaneously, over a corrupting link.
 
   linkmend sim flows --transport rdma --topology fat-tree:k=4,hosts=2 --corrupting-links 32 --bit-errors
         --both-directions --queue-pairs 1 --window 1024 --timeout-exponent 14 --traffic point-to-point
@@ -61,18 +61,18 @@ pub struct FlowsArgs {
     /// [default: 5k]
     #[arg(long, value_name = "N", conflicts_with = "duration")]
     trials: Option<Count>,
-    /// The first N hosts send to the last one at once, again and again
+    /// The first N hosts send to the last one simultaneously, in rounds
     #[arg(long, value_name = "N", conflicts_with_all = ["load", "duration"])]
     incast: Option<u32>,
     /// Which hosts send to which: full-mesh, point-to-point (from the first to the last one), across (from the first half
     /// to the second, with the load of one link) or ping-pong
     #[arg(long, value_name = "NAME", default_value = "full-mesh")]
     traffic: String,
-    /// Instead of one after the other: flows at random times that load the links of the hosts that send by this share, above
+    /// Start flows at random times instead of one after the other, so that they load the senders' links by this share, above
     /// 0 and below 1
     #[arg(long, value_name = "SHARE")]
     load: Option<f64>,
-    /// How long flows begin, with --load, instead of a number of them
+    /// With --load: for how long flows are started, instead of a number of flows
     #[arg(long, value_name = "TIME", requires = "load")]
     duration: Option<Span>,
     #[command(flatten)]
@@ -86,14 +86,14 @@ pub struct FlowsArgs {
 /// How applications use RDMA, and its cards.
 #[derive(Debug, Args)]
 struct RdmaArgs {
-    /// Connections of RDMA from each host to each other that its flows share [default: one of its own for each flow]
+    /// RDMA connections between each two hosts, shared by their flows [default: one per flow]
     #[arg(long, value_name = "N", help_heading = "RDMA")]
     queue_pairs: Option<u32>,
     /// What hosts and switches add against timeouts (JCST 2022): none, nak, twice, dummy, repeat, all, all-optimized,
     /// testbed, or numbers: dummies/NAK replicas/packet replicas/tail replicas, such as 2/1/3
     #[arg(long, value_name = "NAME", default_value = "none", help_heading = "RDMA")]
     rdma_mechanisms: String,
-    /// Dummies follow a flow only if the one before it on its connection was written longer ago [default: 0s]
+    /// Send dummies after a flow only if the flow before it on the same connection was written longer ago than this [default: 0s]
     #[arg(long, value_name = "TIME", help_heading = "RDMA")]
     dummy_gap: Option<Span>,
     /// How flows are transferred: write, from the source; or read, by the destination, with dummies that are read, too
@@ -105,7 +105,7 @@ struct RdmaArgs {
     /// Payload of full packets: 256, 512, 1024, 2048 or 4096 bytes [default: 1024]
     #[arg(long, value_name = "BYTES", help_heading = "RDMA")]
     mtu: Option<u16>,
-    /// Most packets outstanding [default: 8388607, what numbers of 24 bits allow]
+    /// Maximum number of outstanding packets [default: 8388607, the limit of 24-bit sequence numbers]
     #[arg(long, value_name = "N", help_heading = "RDMA")]
     window: Option<u32>,
 }
@@ -152,14 +152,14 @@ pub(super) struct NetworkArgs {
     /// Transport of the hosts: dctcp, cubic, bbr, reno, rdma or rdma-dcqcn
     #[arg(long, default_value = "dctcp", value_name = "NAME")]
     pub(super) transport: String,
-    /// How hosts recover losses: rack, rack-static, duplicate-acks or adaptive-duplicate-acks with TCP, go-back-n or
+    /// How hosts recover from losses: rack, rack-static, duplicate-acks or adaptive-duplicate-acks with TCP, go-back-n or
     /// selective-repeat with RDMA [default: rack; go-back-n]
     #[arg(long, value_name = "NAME")]
     host_recovery: Option<String>,
     /// How the corrupting links recover: none, ordered, non-blocking or wharf
     #[arg(long, default_value = "none", value_name = "NAME")]
     pub(super) scheme: String,
-    /// Whose parameters their link ends have: tofino, as published, or daemon, as `linkmend run` derives them
+    /// Parameters of the link ends: tofino, as published, or daemon, as `linkmend run` derives them
     #[arg(long, default_value = "tofino", value_name = "NAME")]
     profile: String,
     /// Share of frames that each corrupting link corrupts
@@ -168,7 +168,7 @@ pub(super) struct NetworkArgs {
     /// Corrupting links: those in the middle, of the links between switches
     #[arg(long, default_value_t = 1, value_name = "N")]
     corrupting_links: u32,
-    /// Take the loss rate for that of full packets, and corrupt bits, so that shorter frames lose less
+    /// Interpret --loss as the loss rate of full-size packets, and apply independent bit errors
     #[arg(long)]
     bit_errors: bool,
     /// Lose frames in bursts of this many frames on average (Gilbert-Elliott)
@@ -177,7 +177,7 @@ pub(super) struct NetworkArgs {
     /// Corrupt both directions of these links, and protect both
     #[arg(long)]
     both_directions: bool,
-    /// Speed of all links, unless the topology says another
+    /// Speed of all links, unless the topology sets one
     #[arg(long, default_value = "100G", value_name = "RATE")]
     pub(super) speed: BitRate,
     /// The network with its hosts: a line such as fat-tree:k=4,hosts=2, or a file [default: five switches in a row with a
@@ -193,7 +193,7 @@ pub(super) struct NetworkArgs {
     /// Seed of everything random
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
-    /// Threads to use; they share out many trials, and a single run cannot be divided [default: one for each processor]
+    /// Threads that run trials in parallel; a single run uses one [default: one for each processor]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 }

@@ -58,7 +58,7 @@ enum SimCommand {
     Scenario(scenario::ScenarioArgs),
     /// Run packetdrill scripts, tests written for other TCPs, against the simulated TCP
     Packetdrill(packetdrill::PacketdrillArgs),
-    /// Repeat the protocol logs of real link ends, and compare
+    /// Replay the protocol logs of real link ends, and compare
     ///
     /// One log is repeated exactly: every call is made again at the same time on a fresh link end, and must be answered
     /// the same. With the logs of both ends of a run, two simulated ends also run against each other with the same

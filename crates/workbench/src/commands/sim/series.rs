@@ -19,11 +19,11 @@ const STEP_MAX: Duration = Duration::from_secs(43_200);
 /// Arguments of the series.
 #[derive(Debug, Args)]
 pub struct SeriesArgs {
-    /// Write the levels of both buffers over time to this file (CSV: least, mean and most of each step); implies --full,
-    /// as nothing is seen of what is skipped
+    /// Write the levels of both buffers over time to this file (CSV: minimum, mean and maximum of each step); implies --full,
+    /// because skipped time is not recorded
     #[arg(long, value_name = "FILE", help_heading = "Series")]
     series: Option<PathBuf>,
-    /// Length of a step; it doubles as often as it has to, so that there are at most 100,000
+    /// Length of a step; doubled as often as needed to keep at most 100,000 steps
     #[arg(long, value_name = "TIME", requires = "series", default_value_t = STEP_DEFAULT, help_heading = "Series")]
     series_step: Span,
 }

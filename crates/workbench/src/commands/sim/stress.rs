@@ -49,7 +49,7 @@ Examples:
       A capture of both ends of the link and of what they pass on, to look at in Wireshark.
 
   linkmend sim stress --frames 100k --series levels.csv --series-step 500ns
-      What either buffer holds over time.
+      The fill levels of both buffers over time.
 
 Everything is checked before anything runs. Without losses nothing has to be simulated: the steady state between them \
 is skipped, exactly (--full simulates it as well). Sizes, rates, times and lengths need a unit.")]

@@ -50,7 +50,7 @@ pub struct LinkGuardian {
     /// As sender: the pause state. As receiver: the pause state that it last requested.
     paused: bool,
     told_paused: bool,
-    /// Whether the frame that has returned is being sent again.
+    /// Whether the frame that has returned is being retransmitted.
     copied: bool,
     tx: Slots<TxFrame>,
     rx: Slots<Frame>,

@@ -3,7 +3,7 @@
 use super::{Marks, NONE, Scoreboard};
 
 impl Scoreboard {
-    /// Divides a segment behind its first `length` bytes: it is sent again as shorter ones. Both are where it was and marked as it
+    /// Divides a segment behind its first `length` bytes: it is retransmitted as shorter ones. Both are where it was and marked as it
     /// was. It must be longer than this, and not be SACKed. Returns the number of the first of them. This is rare, and walks
     /// the window.
     pub fn split(&mut self, number: u32, length: u16) -> u32 {

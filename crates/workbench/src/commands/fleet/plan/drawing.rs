@@ -117,9 +117,15 @@ struct Drawn {
 impl Drawn {
     fn new(plan: &Plan, zone: &ZoneAfterPlan) -> Drawn {
         let topology = plan.topology();
+        let in_zone = |switch: SwitchId| topology.switch(switch).zone == Some(zone.zone);
+        // Peers of its switches that are pods of their own, as the leaves of a leaf-spine network are.
+        let is_drawn = |switch: SwitchId| {
+            let has_peer = || topology.beside(switch).iter().any(|hop| in_zone(hop.switch));
+            in_zone(switch) || topology.switch(switch).zone.is_some() && has_peer()
+        };
         let reported: BTreeMap<LinkId, PlannedLink> = plan
             .links()
-            .filter(|planned| topology.zone_of(planned.link) == zone.zone)
+            .filter(|planned| is_drawn(topology.link(planned.link).lower))
             .map(|planned| (planned.link, *planned))
             .collect();
         let ends: BTreeSet<SwitchId> = reported
@@ -128,9 +134,8 @@ impl Drawn {
             .collect();
         let mut by_layer: BTreeMap<u8, Vec<SwitchId>> = BTreeMap::new();
         for switch in (0..topology.switch_count() as u32).map(SwitchId) {
-            let place = topology.switch(switch);
-            if place.zone == Some(zone.zone) {
-                by_layer.entry(place.layer).or_default().push(switch);
+            if is_drawn(switch) {
+                by_layer.entry(topology.switch(switch).layer).or_default().push(switch);
             }
         }
         let top = top_switches(plan, &by_layer, &ends);

@@ -83,10 +83,10 @@ pub struct PlanArgs {
     /// ToRs lose each other
     #[arg(long, value_name = "SHARE", default_value = "75%")]
     constraint: Constraint,
-    /// Loss rate that is good enough: links at or below it are only watched, others are protected down to it
+    /// Acceptable loss rate: links at or below it are only watched, others are protected until they meet it
     #[arg(long, value_name = "LOSS", default_value = "1e-8")]
     target: LossRate,
-    /// What disabling minimises: what protection leaves of loss and takes of capacity, or CorrOpt's penalty
+    /// Objective to minimise: the loss and the capacity cost that remain with protection, or CorrOpt's penalty
     #[arg(long, value_enum, default_value_t = ObjectiveName::Effective)]
     objective: ObjectiveName,
     /// Loss rate that is as bad as losing a whole link's capacity; for --objective effective

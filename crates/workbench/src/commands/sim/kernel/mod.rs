@@ -69,7 +69,7 @@ pub struct KernelArgs {
     /// One-way delay of the path, in both directions
     #[arg(long, value_name = "TIME", default_value = "5ms")]
     delay: Span,
-    /// Bytes that may wait in front of the bottleneck [default: as much as is under way in a round trip]
+    /// Queue limit in front of the bottleneck [default: what is in flight in one round trip]
     #[arg(long, value_name = "SIZE")]
     queue: Option<ByteSize>,
     /// How long each connection sends

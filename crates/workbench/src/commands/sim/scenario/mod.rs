@@ -52,7 +52,7 @@ enum ScenarioCommand {
     /// it rides on data in the transparent format, and becomes urgent after a while in the compact one. Nothing may
     /// stall (section 5, "Handling bidirectional corruption").
     BothDirections(Box<both_directions::BothDirectionsArgs>),
-    /// Ordered and non-blocking traffic on one link at once
+    /// Ordered and non-blocking traffic on one link
     ///
     /// The two classes take turns at the port. A lost ordered frame holds its class back, and may pause it; the other
     /// goes on (section 5, "LinkGuardian vs. LinkGuardianNB").
@@ -69,7 +69,7 @@ enum ScenarioCommand {
     /// time. The share of lost tails whose dummies are lost with them falls with the number of dummies; a queue that
     /// replenishes itself goes on until one passes (section 5, "Handling bursty losses").
     Bursts(Box<bursts::BurstsArgs>),
-    /// Two links between the same ends, of which one fails again and again
+    /// Two links between the same ends, one of which fails repeatedly
     ///
     /// The ends send what a failed link had on the other one, and return. Nothing may be lost, delivered twice or, in
     /// ordered mode, reordered. SQR (ICNP 2019) may meet the same failures beside them.
