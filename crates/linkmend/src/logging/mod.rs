@@ -1,7 +1,7 @@
 //! Logs go to standard error; standard output is for data.
 //!
 //! Nothing that is written for people may delay or end a link. A separate thread therefore writes the lines
-//! ([`LogWriter`]), and a line that cannot be written is lost and counted. [`Repeats`] limits how often each kind of
+//! (`LogWriter`), and a line that cannot be written is lost and counted. `Repeats` limits how often each kind of
 //! message is written.
 
 mod log_writer;
