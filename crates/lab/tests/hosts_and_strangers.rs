@@ -144,17 +144,25 @@ impl Host {
     }
 }
 
-fn endure(name: &str, has_key: bool) {
-    if !common::privileged("hostile hosts and strangers") {
-        return;
+/// No session has been lost.
+fn unharmed(ends: &LinkEnds) {
+    let (first, second) = ends.report().expect("both loops live");
+    for report in [&first, &second] {
+        let counters = &report.counters;
+        assert_eq!(report.transmit_state, TransmitState::Active);
+        let sessions = (counters.sessions_opened, counters.sessions_accepted, counters.peers_lost);
+        assert_eq!(sessions, (1, 1, 0), "{counters:?}");
+        assert!(counters.recovered_frames > 0, "{counters:?}");
     }
-    let seconds = std::env::var("LINKMEND_HOSTILE").ok().and_then(|text| text.parse().ok()).unwrap_or(4);
-    let lab = Lab::up(common::options(name)).expect("the lab comes up");
+}
+
+/// Link ends that protect both directions of a link that corrupts.
+fn protected(lab: &Lab, has_key: bool) -> LinkEnds {
     let folder = tempfile::tempdir().expect("a folder");
     let key = folder.path().join("key");
     fs::write(&key, "000102030405060708090a0b0c0d0e0f").expect("written");
     fs::set_permissions(&key, Permissions::from_mode(0o600)).expect("changed");
-    let ends = LinkEnds::start_with(&lab, |settings| {
+    let ends = LinkEnds::start_with(lab, |settings| {
         settings.ports = PortChoice::Xdp;
         settings.key = has_key.then(|| key.clone());
     })
@@ -163,6 +171,16 @@ fn endure(name: &str, has_key: bool) {
     ends.protect_reverse(Some(ProtectionSettings::new(Mode::Ordered))).expect("it gets active");
     ends.corrupt(Some(CorruptionModel::Iid { rate: LOSS })).expect("it corrupts");
     ends.corrupt_reverse(Some(CorruptionModel::Iid { rate: LOSS })).expect("it corrupts");
+    ends
+}
+
+fn endure(name: &str, has_key: bool) {
+    if !common::privileged("hostile hosts and strangers") {
+        return;
+    }
+    let seconds = std::env::var("LINKMEND_HOSTILE").ok().and_then(|text| text.parse().ok()).unwrap_or(4);
+    let lab = Lab::up(common::options(name)).expect("the lab comes up");
+    let ends = protected(&lab, has_key);
     let wires = [Role::End1, Role::End2].map(|role| FramePort::new(&lab, role, "link"));
     let ears = [Role::End1, Role::End2].map(|role| Recorder::new(&lab, role, "link"));
     let mut hosts =
@@ -209,14 +227,7 @@ fn endure(name: &str, has_key: bool) {
     });
     std::thread::sleep(Duration::from_millis(200));
     hosts.iter_mut().for_each(Host::judge);
-    let (first, second) = ends.report().expect("both loops live");
-    for report in [&first, &second] {
-        let counters = &report.counters;
-        assert_eq!(report.transmit_state, TransmitState::Active);
-        let sessions = (counters.sessions_opened, counters.sessions_accepted, counters.peers_lost);
-        assert_eq!(sessions, (1, 1, 0), "{counters:?}");
-        assert!(counters.recovered_frames > 0, "{counters:?}");
-    }
+    unharmed(&ends);
     let [one, other] = &hosts;
     let sent = one.count + other.count;
     println!(

@@ -13,7 +13,7 @@ const MAX_WHOLE: u128 = 1 << 53;
 /// The weights of a network's links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpeedWeights {
-    /// By link.
+    /// The weight of each link.
     pub of: Vec<u64>,
     /// Whether they are in exact proportion. Where the degrees and speeds of many layers have no small common multiple, they
     /// are rounded.
