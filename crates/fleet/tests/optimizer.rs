@@ -2,10 +2,11 @@
 
 mod graphs;
 
+use graphs::uneven::{loss_rates, uneven};
 use graphs::{cases, links, needs::keeps, topologies, walk, zones};
 use linkmend_fleet::Constraint;
 use linkmend_fleet::network::Network;
-use linkmend_fleet::optimizer::{Objective, exact, exact_together, greedy};
+use linkmend_fleet::optimizer::{Decision, Effort, Objective, exact, exact_together, exact_within, greedy};
 use linkmend_topology::{LinkId, Topology, ZoneId};
 use proptest::prelude::*;
 
@@ -237,6 +238,76 @@ proptest! {
         prop_assert_eq!(benefit, most);
         prop_assert!(!is_short(&network));
     }
+}
+
+proptest! {
+    #![proptest_config(cases(2000))]
+
+    /// However little a search may do, its choice keeps what must be kept, and none is better by more than the gap.
+    #[test]
+    fn a_search_that_is_cut_short_bounds_what_it_missed(
+        topology in topologies(),
+        constraint in constraints(),
+        troubles in prop::collection::vec((any::<u32>(), 1..64_u32, any::<u8>()), 1..24),
+        branching in prop_oneof![Just(0), 0..40_u64],
+        going_on in prop_oneof![Just(0), 0..100_u64, Just(20_000)],
+    ) {
+        let mut network = troubled(&topology, constraint, &troubles, Disabled::Checked);
+        let before = format!("{network:?}");
+        let all: Vec<LinkId> = links(&topology).filter(|&link| network.corrupting(link).is_some()).collect();
+        let zones: Vec<ZoneId> = zones(&topology).collect();
+        for objective in [Objective::Penalty, Objective::Effective { capacity_weight: 1.0 / 1024.0 }] {
+            let most = brute_force(&network, constraint, &all, objective);
+            let decision = exact_within(&mut network, &zones, objective, Effort { branching, going_on });
+            prop_assert_eq!(&before, &format!("{network:?}"), "the optimizer changed the network");
+            prop_assert!(keeps(&network, constraint, &decision.disable));
+            let benefit: f64 =
+                decision.disable.iter().map(|&link| objective_value(&network, link, objective)).sum();
+            let gap = decision.gap().expect("the exact optimizer knows the gap");
+            prop_assert!(benefit <= most && most <= benefit + gap + 1e-15, "{benefit} + {gap}, {most}");
+            prop_assert_eq!(decision.proven, gap == 0.0);
+            prop_assert!(!decision.proven || benefit == most);
+        }
+    }
+}
+
+/// The decision about an uneven network all of whose links corrupt, and the loss that stays.
+fn decide_uneven(number: u64, constraint: Constraint, effort: Effort) -> (Decision, f64) {
+    let topology = uneven(number);
+    let mut network = Network::new(&topology, constraint, 1e-18);
+    let rates = loss_rates(&topology, number);
+    for (link, rate) in links(&topology).zip(&rates) {
+        network.corrupt(link, *rate);
+    }
+    let zones: Vec<ZoneId> = zones(&topology).collect();
+    let decision = exact_within(&mut network, &zones, Objective::Penalty, effort);
+    for &link in &decision.disable {
+        assert!(network.may_disable(link), "{link:?}");
+        network.disable(link);
+    }
+    let stays = links(&topology).filter_map(|link| network.corrupting(link)).map(|link| link.loss_rate).sum();
+    (decision, stays)
+}
+
+#[test]
+fn uneven_networks_of_three_layers_are_solved() {
+    for (number, constraint) in [(10, Constraint::connected(0.75)), (8, Constraint::paper(0.5))] {
+        assert!(decide_uneven(number, constraint, Effort::default()).0.proven);
+    }
+}
+
+#[test]
+fn more_effort_leaves_a_smaller_gap_in_uneven_networks() {
+    let constraint = Constraint::paper(0.5);
+    let little = Effort { branching: 100, going_on: 2_000 };
+    let more = Effort { branching: 2_000, going_on: 600_000 };
+    let (first, first_stays) = decide_uneven(1, constraint, little);
+    let (then, stays) = decide_uneven(1, constraint, more);
+    let gap = |decision: &Decision| decision.gap().expect("it is known");
+    assert!(stays <= first_stays && gap(&then) < gap(&first), "{first_stays} {stays}");
+    assert!(gap(&then) > 0.0 && gap(&then) < stays / 2.0, "{} of {stays}", gap(&then));
+    // The same effort finds the same choice.
+    assert_eq!(decide_uneven(1, constraint, more).0, then);
 }
 
 /// Shares of paths and of capacity, with and without pairs.

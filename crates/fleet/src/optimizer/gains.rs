@@ -43,14 +43,20 @@ struct Group {
     known: BTreeMap<u64, i128>,
 }
 
+/// What ToRs gain by a choice of their own links, and what no choice exceeds. The two differ where the search for a ToR's
+/// choice was cut short.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Gain {
+    pub(super) found: i128,
+    pub(super) most: i128,
+}
+
 /// All ToRs of a zone that have candidates among their links.
 pub(super) struct Gains {
     tors: Vec<Tor>,
     groups: Vec<Group>,
     /// ToRs with too many uplinks for a group, by index.
     single: Vec<usize>,
-    /// Whether every gain was the largest.
-    pub(super) is_certain: bool,
 }
 
 impl Gains {
@@ -75,18 +81,29 @@ impl Gains {
             let new = || Group { kind: kind.clone(), links, benefit: Vec::new(), known: BTreeMap::new() };
             groups.entry(kind.clone()).or_insert_with(new).benefit.push(benefit(tor, &uplinks));
         }
-        Gains { groups: groups.into_values().collect(), tors, single, is_certain: true }
+        Gains { groups: groups.into_values().collect(), tors, single }
     }
 
     /// What all ToRs gain. A ToR that already has too few paths can spare only links that are not on any path.
-    pub(super) fn total(&mut self, network: &Network, trackers: &Trackers) -> i128 {
-        let mut total: i128 = self.groups.iter_mut().map(|group| group.gain(network, trackers)).sum();
+    pub(super) fn total(&mut self, network: &Network, trackers: &Trackers) -> Gain {
+        let grouped = self.groups.iter_mut().map(|group| group.gain(network, trackers)).sum();
+        let mut total = Gain { found: grouped, most: grouped };
         for &index in &self.single {
-            let (subset, is_certain) = gain_of(network, trackers, &self.tors[index]);
-            total += subset.weight;
-            self.is_certain &= is_certain;
+            let (subset, most) = gain_of(network, trackers, &self.tors[index]);
+            total.found += subset.weight;
+            total.most += most;
         }
         total
+    }
+
+    /// How many groups and ToRs are asked for the total.
+    pub(super) fn count(&self) -> u64 {
+        (self.groups.len() + self.single.len()) as u64
+    }
+
+    /// All candidates.
+    pub(super) fn candidates(&self) -> impl Iterator<Item = Candidate> + '_ {
+        self.tors.iter().flat_map(|tor| tor.candidates.iter().copied())
     }
 
     /// The links that all ToRs give up for this gain.
@@ -113,10 +130,12 @@ impl Group {
         };
         let meeting: Vec<usize> = demands.iter().map(meeting).collect();
         let mut fitting = 0_u64;
+        let mut spent = [[0; 2]; 1 << MAX_UPLINKS];
         for set in 0..1_usize << costs.len() {
-            let members = (0..costs.len()).filter(|bit| set >> bit & 1 == 1);
-            let cost = members.fold([0; 2], |cost, bit| sum(cost, costs[bit]));
-            let fits = fits(cost, slack) && meeting.iter().all(|meeting| meeting & !set != 0);
+            if set > 0 {
+                spent[set] = sum(spent[set & (set - 1)], costs[set.trailing_zeros() as usize]);
+            }
+            let fits = fits(spent[set], slack) && meeting.iter().all(|meeting| meeting & !set != 0);
             fitting |= u64::from(fits) << set;
         }
         let benefit = &self.benefit;
@@ -159,8 +178,8 @@ fn benefit(tor: &Tor, uplinks: &[Uplink]) -> Vec<i128> {
         .collect()
 }
 
-/// The largest gain of a ToR from its own links under the current choice, and whether it is certainly the largest.
-fn gain_of(network: &Network, trackers: &Trackers, tor: &Tor) -> (Subset, bool) {
+/// The largest gain of a ToR from its own links under the current choice that was found, and what none exceeds.
+fn gain_of(network: &Network, trackers: &Trackers, tor: &Tor) -> (Subset, i128) {
     let topology = network.topology();
     let slack = network.slack(tor.switch);
     let upper = |candidate: &Candidate| topology.link(candidate.link).upper;

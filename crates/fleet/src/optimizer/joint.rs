@@ -6,9 +6,9 @@
 //! contains the choice just found. Each half is one more demand, under which zones that do not meet it are searched anew, and
 //! the half with the greater total goes first, so that the first choice without such a pair is the best.
 
-use super::Decision;
 use super::demand::{Demand, Who};
-use super::problem::{Problem, together, with_removed};
+use super::effort::Effort;
+use super::problem::{Problem, with_removed};
 use super::search::{ZoneChoice, search};
 use crate::network::Network;
 use linkmend_topology::{LinkId, SwitchId, Topology, ZoneId, ZoneReach};
@@ -18,6 +18,10 @@ use std::rc::Rc;
 
 /// Nodes after which the search stops.
 const MAX_NODES: usize = 4_000;
+/// The most work within one zone: so much for branch and bound, and as much for what follows.
+const ZONE_WORK: u64 = 200_000;
+/// What it costs to look at a zone at all.
+const LEAST_ZONE_WORK: u64 = 100;
 
 /// What some ToRs of one zone reach under a choice, and one of them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,15 +48,24 @@ enum Scope {
     Alike,
 }
 
+/// The outcome of a search.
+pub(super) struct Found {
+    /// The best choice under which no two ToRs lose each other; `None` if the search was cut short before it found any.
+    pub(super) choices: Option<Vec<Rc<ZoneChoice>>>,
+    /// No choice weighs more than this.
+    pub(super) most: i128,
+}
+
 struct Node {
-    total: i128,
+    /// No choice that meets the demands weighs more than this.
+    most: i128,
     /// Nodes are numbered as they are found.
     number: usize,
     choices: Vec<Rc<ZoneChoice>>,
     demands: Vec<Rc<Demand>>,
 }
 
-/// The part of [`Node`] that orders them: the greatest total first, and of several the first.
+/// The part of [`Node`] that orders them: the greatest bound first, and of several the first.
 type Order = (i128, Reverse<usize>);
 
 pub(super) struct Joint<'n, 't, 'p> {
@@ -65,8 +78,17 @@ pub(super) struct Joint<'n, 't, 'p> {
     scope: Scope,
     /// Switches of the top layer that are above the same switches have the same number.
     kinds: Vec<usize>,
-    /// Whether no search within a zone was cut short.
-    is_certain: bool,
+    /// What searches within zones may still cost.
+    work: u64,
+}
+
+/// One half of a node.
+enum Half {
+    Node(Node),
+    /// No choice meets its demands.
+    Empty,
+    /// The work was done before it was looked at as a whole.
+    CutShort,
 }
 
 impl<'n, 't, 'p> Joint<'n, 't, 'p> {
@@ -91,7 +113,7 @@ impl<'n, 't, 'p> Joint<'n, 't, 'p> {
             fixed: Vec::new(),
             scope: Scope::Zone,
             kinds: kinds(topology),
-            is_certain: true,
+            work: 0,
         };
         let decided: BTreeSet<ZoneId> = problems.iter().map(|problem| problem.zone).collect();
         let zones: Vec<ZoneId> = topology.zones().collect();
@@ -107,35 +129,47 @@ impl<'n, 't, 'p> Joint<'n, 't, 'p> {
         joint
     }
 
-    /// The best choice, beginning with the best of each zone alone; `None` if the search was cut short.
-    pub(super) fn search(mut self, choices: Vec<Rc<ZoneChoice>>) -> Option<Decision> {
-        self.is_certain = choices.iter().all(|choice| choice.proven);
+    /// The best choice, beginning with the best of each zone alone.
+    pub(super) fn search(mut self, choices: Vec<Rc<ZoneChoice>>, effort: Effort) -> Found {
+        self.work = effort.going_on;
         let mut nodes = vec![Some(Node::new(0, choices, Vec::new()))];
         let mut heap: BinaryHeap<Order> = nodes.iter().flatten().map(Node::order).collect();
-        while let Some((_, Reverse(number))) = heap.pop() {
+        let mut best = Best::default();
+        'search: while let Some((most, Reverse(number))) = heap.pop() {
+            if best.is_as_good_as(most) {
+                break;
+            }
             let Some(node) = nodes[number].take() else { continue };
             let seen = self.seen_under(&node.choices);
             let Some((one, other)) = self.parted(seen.iter().chain(&self.fixed)) else {
-                let decision = together(&node.choices);
-                return Some(Decision { proven: decision.proven && self.is_certain, ..decision });
+                best.offer(node);
+                continue;
             };
             let (one, other) = (one.clone(), other.clone());
             for demand in self.halves(&one, &other) {
-                if nodes.len() >= MAX_NODES {
-                    return None;
-                }
-                if let Some(child) = self.child(&node, demand, nodes.len()) {
-                    heap.push(child.order());
-                    nodes.push(Some(child));
+                let half = if nodes.len() < MAX_NODES {
+                    self.half(&node, demand, nodes.len())
+                } else {
+                    Half::CutShort
+                };
+                match half {
+                    Half::Node(child) => {
+                        heap.push(child.order());
+                        nodes.push(Some(child));
+                    }
+                    Half::Empty => {}
+                    Half::CutShort => {
+                        best.most = best.most.max(most);
+                        break 'search;
+                    }
                 }
             }
         }
-        // Disabling nothing is always a choice, so that this is not reached unless a search within a zone was cut short.
-        None
+        Found { choices: best.choices, most: best.most }
     }
 
     /// The same with one more demand: zones that do not meet it are searched anew.
-    fn child(&mut self, node: &Node, demand: Demand, number: usize) -> Option<Node> {
+    fn half(&mut self, node: &Node, demand: Demand, number: usize) -> Half {
         let mut demands = node.demands.clone();
         demands.push(Rc::new(demand));
         let mut choices = node.choices.clone();
@@ -143,11 +177,19 @@ impl<'n, 't, 'p> Joint<'n, 't, 'p> {
             if self.meets(problem.zone, &choices[place], &demands[demands.len() - 1]) {
                 continue;
             }
-            let found = search(self.network, problem.zone, &problem.candidates, &demands)?;
-            self.is_certain &= found.proven;
-            choices[place] = Rc::new(found);
+            if self.work == 0 {
+                return Half::CutShort;
+            }
+            let work = ZONE_WORK.min(self.work);
+            let effort = Effort { branching: work, going_on: work };
+            let found = search(self.network, problem.zone, &problem.candidates, &demands, effort);
+            let Some(found) = found else { return Half::Empty };
+            self.work = self.work.saturating_sub(found.work.max(LEAST_ZONE_WORK));
+            // One more demand leaves no more choices.
+            let most = found.most.min(choices[place].most);
+            choices[place] = Rc::new(ZoneChoice { most, ..found });
         }
-        Some(Node::new(number, choices, demands))
+        Half::Node(Node::new(number, choices, demands))
     }
 
     /// Whether a zone's choice meets a demand.
@@ -313,13 +355,38 @@ impl<'n, 't, 'p> Joint<'n, 't, 'p> {
     }
 }
 
+/// The best choice so far.
+#[derive(Default)]
+struct Best {
+    choices: Option<Vec<Rc<ZoneChoice>>>,
+    weight: i128,
+    /// No choice that was looked at weighs more than this.
+    most: i128,
+}
+
+impl Best {
+    fn is_as_good_as(&self, weight: i128) -> bool {
+        self.choices.is_some() && self.weight >= weight
+    }
+
+    /// Takes a choice under which no two ToRs lose each other. A heavier one may exist where searches within zones were cut short.
+    fn offer(&mut self, node: Node) {
+        let weight = node.choices.iter().map(|choice| choice.weight).sum();
+        self.most = self.most.max(node.most);
+        if self.choices.is_none() || weight > self.weight {
+            self.weight = weight;
+            self.choices = Some(node.choices);
+        }
+    }
+}
+
 impl Node {
     fn new(number: usize, choices: Vec<Rc<ZoneChoice>>, demands: Vec<Rc<Demand>>) -> Node {
-        Node { total: choices.iter().map(|choice| choice.weight).sum(), number, choices, demands }
+        Node { most: choices.iter().map(|choice| choice.most).sum(), number, choices, demands }
     }
 
     fn order(&self) -> Order {
-        (self.total, Reverse(self.number))
+        (self.most, Reverse(self.number))
     }
 }
 

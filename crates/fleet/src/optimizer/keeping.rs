@@ -6,17 +6,21 @@ use std::collections::BTreeSet;
 /// Choices of links to keep after which the search settles for the next best one.
 const MAX_TRIALS: u32 = 10_000;
 
-/// The heaviest subset of `items` that fits and does not contain any of the sets `keep` as a whole, and whether it is
-/// certain that none is heavier. Items must come in descending order of weight.
-pub(super) fn heaviest_keeping(items: &[Item], slack: Cost, keep: &[Vec<usize>]) -> (Subset, bool) {
+/// The heaviest subset of `items` that fits and does not contain any of the sets `keep` as a whole, and a weight that none
+/// exceeds: its own, unless the search was cut short. Items must come in descending order of weight.
+pub(super) fn heaviest_keeping(items: &[Item], slack: Cost, keep: &[Vec<usize>]) -> (Subset, i128) {
+    let without = heaviest(items, slack);
     if keep.is_empty() {
-        return (heaviest(items, slack), true);
+        let weight = without.weight;
+        return (without, weight);
     }
     let mut search =
         Search { items, slack, keep, kept: BTreeSet::new(), seen: BTreeSet::new(), best: None, trials: 0 };
     search.branch();
     let is_certain = search.trials < MAX_TRIALS;
-    (search.best.unwrap_or_default(), is_certain)
+    let best = search.best.unwrap_or_default();
+    let most = if is_certain { best.weight } else { without.weight };
+    (best, most)
 }
 
 struct Search<'a> {

@@ -6,20 +6,29 @@
 //! in it. That ToRs can reach each other depends on all zones: [`exact_together`] decides about several. [`exact()`] is the
 //! optimizer; [`greedy`] applies the fast checker to all candidates, for comparison.
 
+mod climb;
 mod demand;
+mod effort;
 mod exact;
+mod frontier;
 mod gains;
 mod joint;
 mod keeping;
+mod meeting;
+mod prices;
 mod problem;
+mod remaining;
 mod search;
+mod slope;
+mod state;
 mod subset;
 
-use crate::exact_sum::steps;
+use crate::exact_sum::{self, steps};
 use crate::network::{Corrupting, Network, Refusal};
 use linkmend_topology::{LinkId, SwitchId, ZoneId};
 
-pub use exact::{exact, exact_together};
+pub use effort::Effort;
+pub use exact::{exact, exact_together, exact_within};
 
 /// What the optimizer minimises over the corrupting links that stay in operation.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -56,9 +65,20 @@ pub struct Decision {
     /// Whether it is proven that no better choice exists. False for the greedy optimizer, and if the search was cut
     /// short.
     pub proven: bool,
+    /// By how much more the objective could fall by a better choice, in steps of 2^-94: no choice is better by more. `None` if that is not
+    /// known, as for the greedy optimizer.
+    pub(crate) gap: Option<i128>,
     /// Whether links stay in operation only so that ToRs do not lose each other. They may be disabled once links of other
     /// zones are back.
     pub limited: bool,
+}
+
+impl Decision {
+    /// By how much more the objective could fall by a better choice, at most; 0 if it is proven that there is none, and `None` if that is
+    /// not known.
+    pub fn gap(&self) -> Option<f64> {
+        self.gap.map(exact_sum::value)
+    }
 }
 
 /// A link that could be disabled if no other were.
@@ -114,7 +134,7 @@ pub fn greedy(network: &mut Network, zone: ZoneId, objective: Objective) -> Deci
         network.restore_paths(link);
     }
     taken.sort_unstable();
-    Decision { disable: taken, proven: false, limited }
+    Decision { disable: taken, proven: false, gap: None, limited }
 }
 
 /// The lower switch of a link, at which a candidate's paths begin.

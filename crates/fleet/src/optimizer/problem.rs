@@ -17,7 +17,8 @@ pub(super) struct Problem {
 pub(super) fn together(choices: &[Rc<ZoneChoice>]) -> Decision {
     let mut disable: Vec<LinkId> = choices.iter().flat_map(|choice| choice.disable.clone()).collect();
     disable.sort_unstable();
-    Decision { disable, proven: choices.iter().all(|choice| choice.proven), limited: false }
+    let gap: i128 = choices.iter().map(|choice| choice.most - choice.weight).sum();
+    Decision { disable, proven: gap == 0, gap: Some(gap), limited: false }
 }
 
 /// Evaluates something while links are removed for a trial.

@@ -6,17 +6,25 @@
 //! top layer cost every ToR the same, so the worst of them go first, and the search branches only on their number. In a
 //! pod with n candidates on each of its four fabric switches there are at most (n+1)^4 nodes, of which the bound leaves
 //! few.
+//!
+//! Where no two ToRs are alike it leaves too many. Then this search is cut short, and [`frontier`](super::frontier) goes on.
 
+use super::Candidate;
+use super::climb::fill_up;
 use super::demand::{Demand, Trackers};
-use super::gains::Gains;
-use super::subset::Cost;
-use super::{Candidate, lower_switch};
+use super::effort::Effort;
+use super::frontier::go_on;
+use super::remaining::Remaining;
+use super::state::{Best, State};
 use crate::network::Network;
-use linkmend_topology::{LinkId, SwitchId, ZoneId};
+use linkmend_topology::{LinkId, ZoneId};
 use std::rc::Rc;
 
-/// Nodes after which the search stops and returns the best choice so far.
-const MAX_NODES: u64 = 2_000_000;
+/// Work after which it pays to ask how much of the rest a ToR can spare.
+const EASY_WORK: u64 = 500;
+/// With more classes, branch and bound has to do with so small a part of the work.
+const FEW_CLASSES: usize = 8;
+const PART_FOR_MANY_CLASSES: u64 = 20;
 
 /// What a search has found for one zone.
 #[derive(Debug, Default)]
@@ -25,8 +33,17 @@ pub(super) struct ZoneChoice {
     pub(super) disable: Vec<LinkId>,
     /// What they weigh together.
     pub(super) weight: i128,
+    /// No choice that meets the demands weighs more than this.
+    pub(super) most: i128,
+    /// What the search has cost.
+    pub(super) work: u64,
+}
+
+impl ZoneChoice {
     /// Whether no choice that meets the demands weighs more.
-    pub(super) proven: bool,
+    pub(super) fn is_proven(&self) -> bool {
+        self.weight == self.most
+    }
 }
 
 /// Finds the heaviest choice of a zone's candidates, the worst of which come first, that leaves every ToR what it needs and
@@ -37,61 +54,59 @@ pub(super) fn search(
     zone: ZoneId,
     candidates: &[Candidate],
     demands: &[Rc<Demand>],
+    effort: Effort,
 ) -> Option<ZoneChoice> {
     let trackers = Trackers::new(network, zone, demands)?;
-    let mut search = Search::new(network, candidates, trackers);
+    let state = State::new(network, candidates, trackers);
+    let has_few = state.classes.len() <= FEW_CLASSES;
+    let work = effort.branching / if has_few { 1 } else { PART_FOR_MANY_CLASSES };
+    let mut search = Search::new(state, zone, work);
     let all = search.take_greedily(candidates);
     if !all {
-        search.branch(0, 0);
+        search.branch(0, 0, i128::MAX);
     }
-    let proven = search.nodes < MAX_NODES && search.gains.is_certain;
-    let (mut disable, weight) = (search.best, search.best_weight);
+    let Search { mut state, mut best, open, is_cut, .. } = search;
+    let mut most = best.weight.max(open);
+    if is_cut && effort.going_on > 0 {
+        most = go_on(&mut state, zone, &mut best, most, effort.going_on);
+        fill_up(&mut state, candidates, &mut best);
+    }
+    let Best { links: mut disable, weight } = best;
     disable.sort_unstable();
-    Some(ZoneChoice { disable, weight, proven })
-}
-
-/// Candidates that cost every ToR the same, the worst first.
-struct Class {
-    members: Vec<Candidate>,
-    weight: i128,
+    Some(ZoneChoice { disable, weight, most, work: state.work() })
 }
 
 struct Search<'n, 't> {
-    network: &'n mut Network<'t>,
-    trackers: Trackers,
-    classes: Vec<Class>,
-    gains: Gains,
+    state: State<'n, 't>,
+    zone: ZoneId,
     /// Total weight of the classes from each index on.
-    remaining: Vec<i128>,
+    total: Vec<i128>,
+    /// `None` as long as the search is easy.
+    remaining: Option<Remaining>,
     chosen: Vec<LinkId>,
-    /// How many ToRs the current choice takes below their constraint, and how many demands of ToRs it no longer meets. ToRs
-    /// that were below it before lose nothing, because none of their paths leads through a candidate.
-    violated: u32,
-    best_weight: i128,
-    best: Vec<LinkId>,
-    nodes: u64,
+    best: Best,
+    /// No choice that was not looked at weighs more than this.
+    open: i128,
+    work_limit: u64,
+    is_cut: bool,
 }
 
 impl<'n, 't> Search<'n, 't> {
-    fn new(network: &'n mut Network<'t>, candidates: &[Candidate], trackers: Trackers) -> Search<'n, 't> {
-        let (lower, upper): (Vec<Candidate>, Vec<Candidate>) =
-            candidates.iter().partition(|candidate| network.topology().layer_of(candidate.link) == 0);
-        let classes = classes(network, &trackers, &upper);
-        let mut remaining = vec![0; classes.len() + 1];
-        for (index, class) in classes.iter().enumerate().rev() {
-            remaining[index] = remaining[index + 1] + class.weight;
+    fn new(state: State<'n, 't>, zone: ZoneId, work_limit: u64) -> Search<'n, 't> {
+        let mut total = vec![0; state.classes.len() + 1];
+        for (index, class) in state.classes.iter().enumerate().rev() {
+            total[index] = total[index + 1] + class.weight;
         }
         Search {
-            gains: Gains::new(network, &trackers, &lower),
-            network,
-            trackers,
-            classes,
-            remaining,
+            state,
+            zone,
+            total,
+            remaining: None,
             chosen: Vec::new(),
-            violated: 0,
-            best_weight: 0,
-            best: Vec::new(),
-            nodes: 0,
+            best: Best::default(),
+            open: 0,
+            work_limit,
+            is_cut: false,
         }
     }
 
@@ -99,93 +114,88 @@ impl<'n, 't> Search<'n, 't> {
     fn take_greedily(&mut self, candidates: &[Candidate]) -> bool {
         for candidate in candidates {
             self.remove_paths(candidate.link);
-            if self.violated > 0 {
-                self.restore_paths();
+            if self.state.is_allowed() {
+                self.best.weight += candidate.weight;
             } else {
-                self.best_weight += candidate.weight;
+                self.restore_paths();
             }
         }
-        self.best = self.chosen.clone();
+        self.best.links = self.chosen.clone();
         while !self.chosen.is_empty() {
             self.restore_paths();
         }
-        self.best.len() == candidates.len()
+        self.best.links.len() == candidates.len()
     }
 
-    /// Decides how many members of class `index` and of those after it to disable, with `weight` already chosen.
-    fn branch(&mut self, index: usize, weight: i128) {
-        self.nodes += 1;
-        if self.violated > 0 || self.nodes >= MAX_NODES {
+    /// Decides how many members of class `index` and of those after it to disable, with `weight` already chosen, where no
+    /// choice weighs more than `above`.
+    fn branch(&mut self, index: usize, weight: i128, above: i128) {
+        if !self.state.is_allowed() {
             return;
         }
-        let gain = self.gains.total(self.network, &self.trackers);
-        if weight + gain + self.remaining[index] <= self.best_weight {
+        let is_all = index == self.state.classes.len();
+        let gain = self.state.gain();
+        let most = above.min(weight + gain.most + self.most_remaining(index));
+        if most <= self.best.weight {
             return;
         }
-        if index == self.classes.len() {
-            self.best_weight = weight + gain;
-            self.best = self.chosen.clone();
-            self.best.extend(self.gains.members(self.network, &self.trackers));
+        if is_all && weight + gain.found > self.best.weight {
+            self.best.weight = weight + gain.found;
+            self.best.links = self.chosen.clone();
+            self.best.links.extend(self.state.own_links());
+        }
+        self.is_cut |= self.state.work() >= self.work_limit;
+        if is_all || self.is_cut {
+            self.open = self.open.max(most);
             return;
         }
-        self.branch_on_class(index, weight);
+        self.branch_on_class(index, weight, most);
     }
 
     /// Tries to disable none, one, two ... members of a class. If a number violates a constraint, so does every larger
     /// one.
-    fn branch_on_class(&mut self, index: usize, mut weight: i128) {
-        self.branch(index + 1, weight);
+    fn branch_on_class(&mut self, index: usize, mut weight: i128, most: i128) {
+        self.branch(index + 1, weight, most);
         let mut taken = 0;
-        for place in 0..self.classes[index].members.len() {
-            let Candidate { link, weight: more } = self.classes[index].members[place];
+        for place in 0..self.state.classes[index].members.len() {
+            if self.is_cut {
+                break;
+            }
+            let Candidate { link, weight: more } = self.state.classes[index].members[place];
             self.remove_paths(link);
             taken += 1;
             weight += more;
-            if self.violated > 0 {
+            if !self.state.is_allowed() {
                 break;
             }
-            self.branch(index + 1, weight);
+            self.branch(index + 1, weight, most);
+        }
+        if self.is_cut {
+            // What comes after the member at which the search was cut was not looked at.
+            self.open = self.open.max(most);
         }
         for _ in 0..taken {
             self.restore_paths();
         }
     }
 
+    /// What the classes from this index on can weigh at most.
+    fn most_remaining(&mut self, index: usize) -> i128 {
+        if self.remaining.is_none() && self.state.work() > EASY_WORK {
+            self.remaining = Some(Remaining::new(self.state.network, self.zone, &self.state.classes));
+        }
+        let remaining =
+            self.remaining.as_ref().and_then(|remaining| remaining.most(self.state.network, index));
+        remaining.map_or(self.total[index], |most| most.min(self.total[index]))
+    }
+
     fn remove_paths(&mut self, link: LinkId) {
         self.chosen.push(link);
-        self.violated += self.network.remove_paths(link).crossed;
-        self.violated += self.trackers.remove(self.network, link);
+        self.state.take(link);
     }
 
     fn restore_paths(&mut self) {
         let Some(link) = self.chosen.pop() else { return };
-        self.violated -= self.network.restore_paths(link);
-        self.violated -= self.trackers.restore(self.network, link);
+        self.state.give_back(link);
     }
-}
-
-/// The lower switch of a link to the top layer, what the link brings it, and in which demands' sets its upper switch is.
-type ClassKey = (SwitchId, Cost, Vec<bool>);
-
-/// Groups the candidates above the ToRs. Those that connect one switch to the top layer, equally fast where speeds count, to
-/// switches of the same sets, form one class; every other candidate is a class of its own.
-fn classes(network: &Network, trackers: &Trackers, upper: &[Candidate]) -> Vec<Class> {
-    let topology = network.topology();
-    let mut classes: Vec<(Option<ClassKey>, Class)> = Vec::new();
-    for &candidate in upper {
-        let above = topology.link(candidate.link).upper;
-        let into_top = topology.switch(above).zone.is_none();
-        let alike = into_top.then(|| {
-            let lower = lower_switch(network, candidate.link);
-            (lower, network.brings(candidate.link), trackers.membership(topology, above))
-        });
-        match classes.iter_mut().find(|(of, _)| of.is_some() && *of == alike) {
-            Some((_, class)) => {
-                class.weight += candidate.weight;
-                class.members.push(candidate);
-            }
-            None => classes.push((alike, Class { weight: candidate.weight, members: vec![candidate] })),
-        }
-    }
-    classes.into_iter().map(|(_, class)| class).collect()
 }

@@ -24,6 +24,8 @@ pub(super) struct Decided<'a> {
     /// The links that the optimizer assumed to be impossible to protect.
     pub obstacles: ProtectionObstacles,
     pub proven: bool,
+    /// By how much the objective could fall by a better choice, at most; `None` if that is not known.
+    pub gap: Option<f64>,
 }
 
 /// Decides what to disable as if every corrupting link could be protected. Where limits then forbid protection, it
@@ -42,7 +44,9 @@ pub(super) fn decide<'a>(
         let over = over_limits(&network, settings);
         if over.is_empty() {
             let proven = choice.proven && !limited;
-            return carry_out(&weights, &choice.disable, reported, settings, (obstacles, proven));
+            let gap = choice.gap().filter(|_| !limited);
+            let decided = carry_out(&weights, &choice.disable, reported, settings, obstacles);
+            return Decided { proven, gap, ..decided };
         }
         limited = true;
         obstacles.extend(over);
@@ -50,18 +54,18 @@ pub(super) fn decide<'a>(
     // After the last round the choice is kept, and links over the limits go without protection.
     let weights = protected_network(topology, reported, settings, &obstacles);
     let choice = disable_best(&mut weights.clone(), reported, settings);
-    carry_out(&weights, &choice.disable, reported, settings, (obstacles, false))
+    carry_out(&weights, &choice.disable, reported, settings, obstacles)
 }
 
 /// Disables these links and protects as many of the others as the limits allow, those with the highest loss first.
-/// Returns the network and the action for each link. `weights` is the network for which the optimizer decided, and
+/// Returns the network and the action for each link, without any proof. `weights` is the network for which the optimizer decided, and
 /// `assumed` are the links that it assumed to be impossible to protect.
 fn carry_out<'a>(
     weights: &Network<'a>,
     disable: &[LinkId],
     reported: &[Suspect],
     settings: &PlanSettings,
-    (assumed, proven): (ProtectionObstacles, bool),
+    assumed: ProtectionObstacles,
 ) -> Decided<'a> {
     let topology = weights.topology();
     let mut obstacles = not_upgraded(topology, reported, settings);
@@ -91,7 +95,7 @@ fn carry_out<'a>(
     let links = reported.iter().map(planned).collect();
     let mut carried_out = protect(topology, reported, settings, &obstacles, |protection| protection.capacity);
     disable.iter().for_each(|&link| carried_out.disable(link));
-    Decided { network, carried_out, links, obstacles: assumed, proven }
+    Decided { network, carried_out, links, obstacles: assumed, proven: false, gap: None }
 }
 
 /// The action that was taken for a link in a network.

@@ -157,6 +157,15 @@ pub struct Totals {
     pub parted_pairs: u64,
 }
 
+/// How far from the best a plan can be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gap {
+    /// By how much a better choice could lower the objective, at most.
+    pub objective: f64,
+    /// The same as a share of the objective that the plan leaves; 0 to 1.
+    pub share: f64,
+}
+
 /// The actions for the reported links, and the network before and after them.
 #[derive(Debug, Clone)]
 pub struct Plan<'a> {
@@ -175,6 +184,7 @@ pub struct Plan<'a> {
     /// The links that the optimizer assumed to be impossible to protect.
     obstacles: decide::ProtectionObstacles,
     proven: bool,
+    gap: Option<f64>,
     /// Computed on first use.
     repairs: OnceCell<Vec<Repair>>,
 }
@@ -209,6 +219,7 @@ impl<'a> Plan<'a> {
             links: decided.links,
             obstacles: decided.obstacles,
             proven: decided.proven,
+            gap: decided.gap,
             topology,
             settings,
             suspects,
@@ -261,6 +272,18 @@ impl<'a> Plan<'a> {
     /// were reached, because loss rates then determine which links are protected.
     pub fn is_proven(&self) -> bool {
         self.proven
+    }
+
+    /// By how much a better choice could lower the objective, at most: 0 if it is proven that none exists. `None` if limits of protection
+    /// were reached.
+    pub fn gap(&self) -> Option<Gap> {
+        let objective: f64 = self.topology.zones().map(|zone| self.objective_of(zone)).sum();
+        let share = |gap: f64| if gap > 0.0 { (gap / objective).min(1.0) } else { 0.0 };
+        self.gap.map(|gap| Gap { objective: gap, share: share(gap) })
+    }
+
+    fn objective_of(&self, zone: ZoneId) -> f64 {
+        as_number(objective_of_zone(&self.after, zone, self.settings.objective))
     }
 
     /// The network as it was reported, without protection.

@@ -2,6 +2,8 @@
 
 #[allow(dead_code, reason = "not every test needs it")]
 pub mod needs;
+#[allow(dead_code, reason = "not every test needs it")]
+pub mod uneven;
 
 use linkmend_topology::{
     FabricParameters, LinkId, Names, SwitchId, Topology, TopologyBuilder, ZoneId, fat_tree, leaf_spine,
@@ -76,7 +78,7 @@ pub fn layered(layers: u8) -> impl Strategy<Value = Topology> {
         for place in (1..links.len()).rev() {
             links.swap(place, (random.next_u64() % (place as u64 + 1)) as usize);
         }
-        let is_mixed = random.next_u64() % 2 == 0;
+        let is_mixed = random.next_u64().is_multiple_of(2);
         for (one, other) in links {
             let times = if is_mixed { [1, 1, 2, 4][(random.next_u64() % 4) as usize] } else { 1 };
             builder.link(one, other, times * BITS_PER_SECOND);

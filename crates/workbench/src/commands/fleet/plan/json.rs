@@ -30,6 +30,8 @@ pub fn plan(plan: &Plan) -> Value {
         "max_protected_per_switch": settings.limits.per_switch,
         "crew": settings.crew,
         "proven": plan.is_proven(),
+        "objective_gap": plan.gap().map(|gap| gap.objective),
+        "objective_gap_share": plan.gap().map(|gap| gap.share),
         "before": totals(&plan.totals_before()),
         "after": totals(&plan.totals_after()),
         "max_protected_links_per_pipe": plan.max_protected_per_pipe(),

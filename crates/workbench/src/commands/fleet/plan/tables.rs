@@ -2,7 +2,7 @@
 
 use linkmend_fleet::attribution::Culprit;
 use linkmend_fleet::plan::{
-    Action, Origin, Plan, PlannedLink, ProtectionObstacle, Repair, TorAfterPlan, culprit_name,
+    Action, Gap, Origin, Plan, PlannedLink, ProtectionObstacle, Repair, TorAfterPlan, culprit_name,
 };
 use linkmend_report::{Alignment, Cell, Column, Table, Unit, quantity};
 use linkmend_topology::{LinkId, Names};
@@ -169,12 +169,23 @@ pub fn summary(plan: &Plan) -> String {
             if victims == 1 { "is" } else { "are" }
         );
     }
-    text += if plan.is_proven() {
-        "No better choice of links to disable exists."
-    } else {
-        "A better choice of links to disable may exist: a search was cut short, or a limit of protection was met."
-    };
-    text
+    text + &how_good(plan)
+}
+
+/// How far from the best the choice of links can be.
+fn how_good(plan: &Plan) -> String {
+    let but = "A better choice of links to disable may exist";
+    match plan.gap() {
+        _ if plan.is_proven() => "No better choice of links to disable exists.".to_owned(),
+        Some(Gap { share, .. }) => {
+            // Rounded up, so that it stays true.
+            let at_most = quantity::percent((share * 1000.0).ceil() / 1000.0);
+            format!(
+                "{but}, because the search for the best one was cut short; it would lower the objective by {at_most} at most."
+            )
+        }
+        None => format!("{but}, because a limit of protection was met."),
+    }
 }
 
 fn counted(number: u64, one: &str, many: &str) -> String {
