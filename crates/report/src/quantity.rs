@@ -100,6 +100,7 @@ impl Unit {
     }
 
     /// The value without its unit, for a place where an axis with this prefix gives it.
+    #[cfg(any(feature = "html", test))]
     pub(crate) fn bare(self, value: f64, prefix: Prefix) -> String {
         if let Some(text) = special(value) {
             return text.to_owned();
@@ -111,6 +112,7 @@ impl Unit {
     }
 
     /// A short label for a tick of a logarithmic axis, where each tick may need its own prefix.
+    #[cfg(any(feature = "html", test))]
     pub(crate) fn tick(self, value: f64) -> String {
         if let Some(text) = special(value) {
             return text.to_owned();
@@ -182,6 +184,7 @@ pub fn count(number: f64) -> String {
 }
 
 /// The power of ten with this exponent, correctly rounded, unlike `powi` on every platform.
+#[cfg(any(feature = "html", test))]
 pub(crate) fn power_of_ten(exponent: i32) -> f64 {
     format!("1e{exponent}").parse().unwrap_or(if exponent < 0 { 0.0 } else { f64::MAX })
 }
@@ -283,6 +286,7 @@ fn format_count(number: f64) -> String {
 }
 
 /// `10⁻³`, `2×10⁻³`, or the number itself where that is as short.
+#[cfg(any(feature = "html", test))]
 fn power_label(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -300,6 +304,7 @@ fn power_label(value: f64) -> String {
     }
 }
 
+#[cfg(any(feature = "html", test))]
 fn superscript(digit: char) -> char {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     digit.to_digit(10).map_or('⁻', |digit| DIGITS[digit as usize])
