@@ -3,6 +3,8 @@
 //!
 //! LINKMEND_HOSTILE sets for how many seconds they send.
 
+#![allow(clippy::print_stdout, reason = "a long run says what it has counted")]
+
 mod common;
 
 use std::collections::BTreeSet;
