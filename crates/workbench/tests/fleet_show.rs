@@ -144,7 +144,7 @@ fn a_layered_file_is_shown_with_its_own_names_and_speeds() {
     assert!(rows(&shown, "doubts", &["doubt"]).is_empty(), "{shown}");
     let text = well(&["layered.yaml"]);
     assert!(
-        text.starts_with("layered.yaml: 1 ToR below 1 switches, 2 links up, 0 between peers, 1 host\n"),
+        text.starts_with("layered.yaml: 1 ToR below 1 switch, 2 links up, 0 between peers, 1 host\n"),
         "{text}"
     );
 }
