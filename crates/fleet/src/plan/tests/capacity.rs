@@ -2,6 +2,7 @@
 
 use super::{Plan, PlanSettings, active, settings};
 use crate::constraint::Constraint;
+use crate::optimizer::Objective;
 use linkmend_topology::{LinkId, Names, SwitchId, Topology, TopologyBuilder};
 
 const SLOW: u64 = 100_000_000_000;
@@ -58,6 +59,25 @@ fn the_plan_says_what_is_left_of_the_capacity() {
     let reasons = kept.explain(LinkId(fast)).expect("it is reported").reasons.join(" ");
     assert!(reasons.contains("would keep 20 % of its capacity and must keep 50 %"), "{reasons}");
     assert!(!plan(&topology, "paper=50%", fast).counts_capacity());
+}
+
+/// Above a ToR's only switch, one link of 400G or two of 200G can be spared, and the two lose more together.
+#[test]
+fn links_of_one_switch_to_the_top_are_not_alike_if_their_speeds_differ() {
+    let mut builder = TopologyBuilder::default();
+    let [tor, above, top] = [0, 1, 2].map(|layer| builder.switch(layer, None));
+    builder.link(tor, above, SLOW);
+    for speed in [4, 2, 2, 4] {
+        builder.link(above, top, speed * SLOW);
+    }
+    let topology = builder.build(Names::Numbers("by hand".to_owned())).expect("a network");
+    let reported = [active(1, 1e-3), active(2, 6e-4), active(3, 6e-4)];
+    let constraint = Constraint { paths: 0.0, capacity: 0.66, connected: false };
+    let settings = PlanSettings { constraint, objective: Objective::Penalty, ..settings() };
+    let plan = Plan::new(&topology, &reported, settings);
+    let disabled = plan.links().filter(|link| link.action.name() == "disable");
+    assert_eq!(disabled.map(|link| link.link.0).collect::<Vec<_>>(), [2, 3]);
+    assert!(plan.is_proven());
 }
 
 /// Where the links of each switch are of one speed, paths tell all, however many there are.
