@@ -62,11 +62,6 @@ struct Affected {
 }
 
 impl Network<'_> {
-    /// Whether ToRs that can reach each other must still be able to.
-    pub fn must_stay_connected(&self) -> bool {
-        self.pairs.is_some()
-    }
-
     /// Whether no choice that leaves ToRs the paths that they need can part any two of them, or they may be parted.
     pub(crate) fn meet_for_certain(&self) -> bool {
         self.pairs.as_ref().is_none_or(|pairs| pairs.guaranteed && pairs.short == 0)

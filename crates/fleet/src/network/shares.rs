@@ -12,7 +12,7 @@ const ROUNDING: u64 = 1_000;
 #[derive(Debug, Clone)]
 pub struct Shares {
     counts: Paths,
-    /// By switch: the count with all links in operation.
+    /// The count of each switch with all links in operation.
     whole: Vec<u64>,
     /// The least count that each switch may keep; 0 above the ToRs.
     required: Vec<u64>,

@@ -381,7 +381,7 @@ impl TransportHosts {
         self.workload.begin_at(now);
     }
 
-    /// Of the flows under way: bytes that have arrived in order, segments retransmitted, and retransmission timeouts.
+    /// Of the flows in progress: bytes that have arrived in order, segments retransmitted, and retransmission timeouts.
     pub fn under_way(&self, now: Time) -> (u64, u64, u64) {
         let mut sum = (0, 0, 0);
         // Of the two ends of a flow, the first one sends.
@@ -395,7 +395,7 @@ impl TransportHosts {
         sum
     }
 
-    /// The state of the sender of a flow under way, counted from the first one that began, if its transport is TCP.
+    /// The state of the sender of a flow in progress, counted from the first one that began, if its transport is TCP.
     pub fn tcp_info(&self, now: Time, flow: usize) -> Option<tcp::Info> {
         self.endpoints.chunks(2).nth(flow)?[0].as_ref()?.tcp_info(now)
     }
@@ -431,7 +431,7 @@ impl TransportHosts {
         self.begun
     }
 
-    /// Flows under way.
+    /// Flows in progress.
     pub fn active_flows(&self) -> usize {
         self.active_flows
     }
