@@ -99,10 +99,11 @@ fn a_loop_that_panics_or_ends_is_said_once_and_starts_again_while_the_others_go_
             },
         );
         links.check();
-        links.out_of_operation().is_empty()
+        // A loop that is about to panic counts as running, and does not answer.
+        links.out_of_operation().is_empty() && configs.iter().all(|config| answers(&links, config.name()))
     };
     let begun = Instant::now();
-    while !start_again() || begun.elapsed() < Duration::from_millis(500) {
+    while !start_again() {
         assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", links.out_of_operation());
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -114,7 +115,6 @@ fn a_loop_that_panics_or_ends_is_said_once_and_starts_again_while_the_others_go_
     assert_eq!(panics.len(), 3);
     let waits = [panics[1] - panics[0], panics[2] - panics[1]];
     assert!(waits[0] >= Duration::from_secs(1) && waits[1] >= Duration::from_secs(2), "{waits:?}");
-    assert!(configs.iter().all(|config| answers(&links, config.name())));
     assert!(links.any_runs());
 }
 
@@ -139,10 +139,9 @@ fn a_link_is_tried_again_soon_once_its_interfaces_have_changed_and_says_why_it_w
             },
         );
     };
-    let begun = Instant::now();
-    while begun.elapsed() < Duration::from_millis(4_500) {
+    while started.borrow().len() < 4 {
         // The third wait would be 4 s.
-        index.set(if begun.elapsed() < Duration::from_millis(3_200) { 1 } else { 2 });
+        index.set(if started.borrow().len() < 3 { 1 } else { 2 });
         try_again(&mut restarts);
         std::thread::sleep(Duration::from_millis(10));
     }
