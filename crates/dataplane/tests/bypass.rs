@@ -122,6 +122,32 @@ fn dormant_daemon_gets_only_linkmends_frames() {
     });
 }
 
+/// A frame that comes at the wrong moment goes to the daemon, and so do those behind it.
+#[test]
+fn frames_are_handed_to_the_kernel_only_if_none_arrives_meanwhile() {
+    each_mode("bypass, handed over", 1500, |lab, xdp_mode, mut host1, mut host2| {
+        let PortPair { mut inner, bypass, mut pool, .. } =
+            lab.open(&options(BypassMode::Active, xdp_mode)).unwrap();
+        let bypass = bypass.unwrap();
+        bypass.set_stall_after(Duration::MAX);
+        assert!(!bypass.hand_over(|| true), "the daemon still holds frames");
+        let mut arrived = Vec::new();
+        let interrupted = bypass.hand_over(|| {
+            host1.send(&ordinary(1));
+            arrived = wait_for(1, || collect(&mut inner, &mut pool));
+            false
+        });
+        assert!(!interrupted, "a frame has come");
+        assert_eq!(arrived, [ordinary(1)]);
+        host1.send(&ordinary(2));
+        assert_eq!(wait_for(1, || collect(&mut inner, &mut pool)), [ordinary(2)]);
+        // Another attempt may meet a frame of the kernel's own.
+        assert!((0..100).any(|_| bypass.hand_over(|| false)));
+        host1.send(&ordinary(3));
+        arrive(&mut host2, &[ordinary(3)]);
+    });
+}
+
 #[test]
 fn stalled_daemon_is_bypassed_until_its_heart_beats_again() {
     each_mode("bypass, stalled", 1500, |lab, xdp_mode, mut host1, mut host2| {

@@ -13,6 +13,7 @@
 pub(crate) mod assembler;
 mod attach;
 mod census;
+mod handover;
 mod load;
 mod program;
 mod queue;

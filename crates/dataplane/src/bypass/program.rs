@@ -213,6 +213,7 @@ impl Program<'_> {
 
     /// Either ends with the frame at the daemon's socket, or continues at `bypass`.
     fn hand_to_daemon(&mut self, bypass: Label, forward: Label) {
+        self.count(words::SEEN);
         let sockets = self.parameters.sockets;
         let code = &mut self.code;
         let wanted = code.label();

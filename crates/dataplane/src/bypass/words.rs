@@ -29,6 +29,8 @@ pub(crate) const BYPASSED_BYTES: usize = 1;
 pub(crate) const DECAPSULATED: usize = 2;
 pub(crate) const DROPPED: usize = 3;
 pub(crate) const FAILED_REDIRECTS: usize = 4;
+/// All frames, counted before the program looks who wants them.
+pub(crate) const SEEN: usize = 5;
 /// The one of two links to which frames go while both have a carrier: 0 for the first.
 pub(crate) const PATH: usize = 33;
 /// Where the kernel describes the devices of two links.

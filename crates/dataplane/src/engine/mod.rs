@@ -68,8 +68,10 @@ const IN_FLIGHT_WAIT_MAX_NS: u64 = 1_000_000;
 /// Silence on both ports after which a link without protection is handed back to the kernel. No frame can then overtake
 /// another.
 const QUIET_BEFORE_DORMANT_NS: u64 = 1_000_000;
-/// A link that is never silent is handed back after this time, in a round that found both ports empty.
-const DORMANT_AT_LATEST_NS: u64 = 2_000_000_000;
+/// A link that is never silent is handed back after this time, in a round that found both ports empty ...
+const DORMANT_ANYWAY_NS: u64 = 2_000_000_000;
+/// ... and after this time even if frames arrive at that moment.
+const DORMANT_AT_LATEST_NS: u64 = 3_000_000_000;
 /// How long a loop that takes over from the kernel waits for the kernel's queues to empty: a thousand full-size frames
 /// at 1 Gb/s take 12 ms.
 const KERNEL_QUEUES_PATIENCE: Duration = Duration::from_millis(20);
@@ -290,7 +292,9 @@ impl Engine {
         if is_empty || now >= since + STOP_EMPTY_NS {
             self.end.handle_stop(Instant(now));
             self.deliver_buffered();
-            self.set_kernel_mode(BypassMode::Dormant);
+            if !self.hand_to_kernel() && now >= since + STOP_EMPTY_NS {
+                self.set_kernel_mode(BypassMode::Dormant);
+            }
         }
         false
     }
@@ -384,7 +388,10 @@ impl Engine {
             return;
         }
         let wanted = *self.dormant_wanted_ns.get_or_insert(now);
-        if now - self.busy_ns >= QUIET_BEFORE_DORMANT_NS || now - wanted >= DORMANT_AT_LATEST_NS {
+        let is_time = now - self.busy_ns >= QUIET_BEFORE_DORMANT_NS || now - wanted >= DORMANT_ANYWAY_NS;
+        if is_time && self.hand_to_kernel() {
+            self.dormant_wanted_ns = None;
+        } else if now - wanted >= DORMANT_AT_LATEST_NS {
             self.dormant_wanted_ns = None;
             self.set_kernel_mode(BypassMode::Dormant);
         }

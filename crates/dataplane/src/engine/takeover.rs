@@ -6,6 +6,7 @@
 use super::Engine;
 use crate::bypass::{BypassMode, Side};
 use linkmend_protocol::{Config, ConfigError, Format, Instant, Tick};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 /// Age of the heartbeat at which the kernel takes over. The heartbeat is renewed more often than that.
 pub(super) const ACTIVE_STALL_AFTER_NS: u64 = 300_000_000;
@@ -61,6 +62,26 @@ pub(super) struct KernelWork {
 }
 
 impl Engine {
+    /// Hands the link to the kernel, unless a frame arrives at this moment, which the next ones would overtake. Returns whether
+    /// it has.
+    pub(super) fn hand_to_kernel(&mut self) -> bool {
+        if self.ports.bypass.as_ref().is_some_and(|bypass| !bypass.hand_over(|| self.has_arrivals())) {
+            // The kernel may have taken some for a moment.
+            self.wait_for_kernel_queues();
+            return false;
+        }
+        self.set_kernel_mode(BypassMode::Dormant);
+        true
+    }
+
+    /// Whether a frame waits at a port.
+    fn has_arrivals(&self) -> bool {
+        let mut fds: Vec<PollFd> =
+            self.ports.ports().map(|port| PollFd::new(port.as_fd(), PollFlags::POLLIN)).collect();
+        let has_frame = |fd: &PollFd| fd.revents().is_some_and(|events| events.contains(PollFlags::POLLIN));
+        poll(&mut fds, PollTimeout::ZERO).is_ok() && fds.iter().any(has_frame)
+    }
+
     /// Tells the kernel that this loop is alive, and finds out whether the kernel acted in its place.
     ///
     /// The heartbeat comes first. A frame that met the program just before it may still be counted afterwards; the next
