@@ -27,7 +27,7 @@ fn main() {
         let duration = Time::from_nanos(200_000_000 / scale);
         let mut config =
             config(CHAIN, TransportKind::Cubic, SchemeKind::None, 0.0, Demand::Endless { duration });
-        if let Transport::Tcp(tcp) = &mut config.hosts.transport {
+        if let Transport::Tcp(tcp) = &mut config.traffic[0].hosts.transport {
             let tcp = Arc::make_mut(tcp);
             tcp.receive_buffer = window * tcp.mss;
         }

@@ -125,10 +125,8 @@ fn a_captured_port_shows_every_frame_its_direction_and_what_the_link_did_with_it
 
 #[test]
 fn a_capture_of_a_port_changes_nothing_is_bounded_and_the_same_on_every_number_of_threads() {
-    let config = FlowsConfig {
-        demand: Demand::trials(20_100, 143).expect("above 0"),
-        ..config(TransportKind::Rdma, SchemeKind::NonBlocking)
-    };
+    let mut config = config(TransportKind::Rdma, SchemeKind::NonBlocking);
+    config.traffic[0].demand = Demand::trials(20_100, 143).expect("above 0");
     let (file, report) = capture_on(&config, HOST, 500, 1);
     assert_eq!(packets(&file).len(), 500);
     assert_eq!((file, report.clone()), capture_on(&config, HOST, 500, 3));

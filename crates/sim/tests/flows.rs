@@ -46,7 +46,7 @@ fn trials(count: u64, bytes: u64) -> Demand {
 #[test]
 fn a_packet_of_rdma_takes_as_long_as_its_way_there_and_back() {
     let mut config = testbed(TransportKind::Rdma, SchemeKind::None, 0.0, trials(10, 143));
-    config.hosts.latency = HostLatency::NONE;
+    config.traffic[0].hosts.latency = HostLatency::NONE;
     let fct = measure(&config).fct_us.expect("flows end");
     assert_eq!((fct.count, fct.min), (10, fct.max), "every trial is alike: {fct:?}");
     // Each of six links: 260 + 850 ns in switches and 10 ns of fibre, and its own serialisation, both ways.
@@ -57,7 +57,7 @@ fn a_packet_of_rdma_takes_as_long_as_its_way_there_and_back() {
 #[test]
 fn a_flow_of_seventeen_segments_takes_two_round_trips_with_an_initial_window_of_ten() {
     let mut config = testbed(TransportKind::Dctcp, SchemeKind::None, 0.0, trials(10, 24_387));
-    config.hosts.latency = HostLatency::NONE;
+    config.traffic[0].hosts.latency = HostLatency::NONE;
     let fct = measure(&config).fct_us.expect("flows end");
     let round_trip = 12.0 * 1.12;
     assert!(fct.min > 2.0 * round_trip && fct.max < 2.5 * round_trip, "{fct:?}");
@@ -204,7 +204,11 @@ fn what_cannot_be_is_refused_by_name() {
         Ok(report) => panic!("not refused: {report:?}"),
     };
     let base = |demand| testbed(TransportKind::Dctcp, SchemeKind::None, 1e-3, demand);
-    let with = |demand| FlowsConfig { demand, ..base(trials(1, 1)) };
+    let with = |demand| {
+        let mut config = base(trials(1, 1));
+        config.traffic[0].demand = demand;
+        config
+    };
     assert!(refused(&with(trials(0, 143))).starts_with("trials = 0"));
     let error = Demand::trials(10, 0).expect_err("no flow is of no bytes").to_string();
     assert!(error.starts_with("size = 0"), "{error}");
@@ -224,7 +228,9 @@ fn what_cannot_be_is_refused_by_name() {
         assert!(refused(&with(demand)).starts_with("load = "), "{load}");
     }
     let mut unusable = base(trials(1, 143));
-    let Transport::Tcp(tcp) = &mut unusable.hosts.transport else { unreachable!("DCTCP is a TCP") };
+    let Transport::Tcp(tcp) = &mut unusable.traffic[0].hosts.transport else {
+        unreachable!("DCTCP is a TCP")
+    };
     Arc::make_mut(tcp).mss = 0;
     assert!(refused(&unusable).starts_with("mss = 0"), "{}", refused(&unusable));
     let not_set_up = |setup: FlowSetup, topology: &str| {

@@ -103,7 +103,7 @@ fn without_backpressure_the_rx_buffer_overflows_and_hosts_retransmit_more_than_c
 fn cubic_recovers_as_dctcp_does_and_bbr_hardly_notices() {
     // CUBIC's window grows by time; the paper gives it three seconds.
     let mut cubic = config(TransportKind::Cubic, 25, 1e-3);
-    cubic.flows.demand = Demand::Endless { duration: Time::from_nanos(500_000_000) };
+    cubic.flows.traffic[0].demand = Demand::Endless { duration: Time::from_nanos(500_000_000) };
     let [healthy, corrupting, protected] = phases(&measure(&cubic));
     assert!(corrupting.goodput_gbps < 0.7 * healthy.goodput_gbps, "{corrupting:?}");
     assert!(protected.goodput_gbps > 0.95 * healthy.goodput_gbps, "{protected:?}");
@@ -115,7 +115,7 @@ fn cubic_recovers_as_dctcp_does_and_bbr_hardly_notices() {
 #[test]
 fn samples_are_those_of_every_thread_count_and_add_up() {
     let mut config = config(TransportKind::Dctcp, 25, 1e-2);
-    config.flows.demand = Demand::Endless { duration: Time::from_nanos(10_500_000) };
+    config.flows.traffic[0].demand = Demand::Endless { duration: Time::from_nanos(10_500_000) };
     (config.corruption_at, config.protection_at) = (Time::from_nanos(3_300_000), Time::from_nanos(6_000_000));
     let report = run(&config, 1, &AtomicBool::new(false), &|| ()).expect("valid").expect("it ends");
     assert_eq!(report, measure(&config));
@@ -146,5 +146,5 @@ fn what_a_timeline_cannot_show_is_refused_by_name() {
     assert!(refused(&|config| config.flows.link.protection = None).starts_with("scheme = none"));
     assert!(refused(&|config| config.flows.corrupting.clear()).starts_with("corrupting links = 0"));
     let trials = Demand::trials(1, 1).expect("above 0");
-    assert!(refused(&|config| config.flows.demand = trials.clone()).starts_with("flow = "));
+    assert!(refused(&|config| config.flows.traffic[0].demand = trials.clone()).starts_with("flow = "));
 }

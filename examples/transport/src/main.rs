@@ -39,7 +39,7 @@ fn main() -> Result<(), ParameterError> {
 fn run(scheme: SchemeKind, transport: FixedWindow) -> Result<FlowsReport, ParameterError> {
     let setup = FlowSetup { scheme, loss: LOSS, ..FlowSetup::default() };
     let mut config = setup.config(setup.testbed()?, Demand::trials(TRIALS, FLOW_BYTES)?)?;
-    config.hosts.transport = Transport::other(transport);
+    config.traffic[0].hosts.transport = Transport::other(transport);
     let report = flows::run(&config, 1, &AtomicBool::new(false), &|| ())?;
     Ok(report.unwrap_or_else(|| unreachable!("nobody stops it")))
 }

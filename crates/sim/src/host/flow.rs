@@ -22,6 +22,8 @@ pub struct FlowRecord {
     pub timeouts: u32,
     /// Whether the transport gave up.
     pub failed: bool,
+    /// Number of the traffic that it is one of.
+    pub traffic: u16,
     pub disturbance: Disturbance,
 }
 

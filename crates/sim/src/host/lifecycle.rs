@@ -11,11 +11,11 @@ use linkmend_rdma::Kind;
 use std::collections::VecDeque;
 
 impl TransportHosts {
-    /// Begins a flow.
-    pub(super) fn begin(&mut self, now: Time, start: &Start, flows: &mut Vec<Flow>) {
-        let pair = match self.connections.next(start) {
+    /// Begins a flow of a traffic.
+    pub(super) fn begin(&mut self, now: Time, number: u16, start: &Start, flows: &mut Vec<Flow>) {
+        let pair = match self.traffic[usize::from(number)].connections.next(start) {
             Some(pair) => pair,
-            None => self.connect(now, start, flows),
+            None => self.connect(now, number, start, flows),
         };
         let [End(sending), _] = End::of_pair(pair);
         if let Some(endpoint) = &mut self.endpoints[sending as usize] {
@@ -31,22 +31,26 @@ impl TransportHosts {
             retransmissions: 0,
             timeouts: 0,
             failed: false,
+            traffic: number,
             disturbance: Disturbance::default(),
         };
-        let [source, destination] = self.config.requester_and_responder(start);
+        let traffic = &mut self.traffic[usize::from(number)];
+        traffic.active_flows += 1;
+        let [source, destination] = traffic.config.requester_and_responder(start);
         self.identities[pair as usize] = FlowIdentity { number: self.begun, source, destination };
         self.begun += 1;
         let active = Active { record, missing: start.bytes, is_acknowledged: false };
         self.active[pair as usize].push_back(active);
-        self.active_flows += 1;
         self.make_ready(sending);
     }
 
     /// Sets up both ends of a connection for a flow, and for those that share it.
-    fn connect(&mut self, now: Time, start: &Start, flows: &mut Vec<Flow>) -> u32 {
+    fn connect(&mut self, now: Time, number: u16, start: &Start, flows: &mut Vec<Flow>) -> u32 {
         let pair = self.new_pair(now);
-        let [sender, receiver] = self.config.endpoints(now, start);
-        let [requesting, responding] = self.config.requester_and_responder(start);
+        let traffic = &mut self.traffic[usize::from(number)];
+        traffic.connections.add(start, pair);
+        let [sender, receiver] = traffic.config.endpoints(now, start);
+        let [requesting, responding] = traffic.config.requester_and_responder(start);
         let [End(sending), End(receiving)] = End::of_pair(pair);
         for (number, endpoint) in [(sending, sender), (receiving, receiver)] {
             let [from, to] =
@@ -64,7 +68,6 @@ impl TransportHosts {
             }
             self.endpoints[number] = Some(endpoint);
         }
-        self.connections.add(start, pair);
         pair
     }
 
@@ -92,7 +95,8 @@ impl TransportHosts {
             let Some(peer) = self.endpoints[receiving].as_mut().and_then(Endpoint::writes) else { return };
             let is_read_again = requester.unread.is_some_and(|psn| peer.queue_pair.has_read_again(psn));
             let responder = peer.queue_pair.info();
-            let flows = &self.active[End(number).pair() as usize];
+            let pair = End(number).pair() as usize;
+            let flows = &self.active[pair];
             // Dummies behind a flow that has arrived may be missing.
             let has_arrived = flows.iter().all(|flow| flow.missing == 0);
             let kind = if has_arrived {
@@ -100,7 +104,9 @@ impl TransportHosts {
             } else {
                 timeouts::kind(&requester, &responder, is_read_again)
             };
-            self.timeouts.count((!is_idle).then_some(kind));
+            let host = self.identities[pair].source;
+            let traffic = self.hosts[host as usize].traffic;
+            self.traffic[usize::from(traffic)].timeouts.count((!is_idle).then_some(kind));
         }
     }
 
@@ -117,8 +123,9 @@ impl TransportHosts {
                     flow.missing = flow.missing.saturating_sub(bytes);
                     if flow.missing == 0 {
                         flow.record.delivered = now;
-                        self.workload.delivered(now);
-                        self.changed.push(Changed::Time(self.hosts.len()));
+                        let traffic = usize::from(flow.record.traffic);
+                        self.traffic[traffic].workload.delivered(now);
+                        self.changed.push(Changed::Time(self.hosts.len() + traffic));
                     }
                 }
                 Progress::Acknowledged => {
@@ -145,22 +152,27 @@ impl TransportHosts {
                 writes.account();
             }
         }
-        if !self.connections.are_shared() {
+        self.records.push(record);
+        let number = usize::from(record.traffic);
+        self.changed.push(Changed::Time(self.hosts.len() + number));
+        let traffic = &mut self.traffic[number];
+        traffic.active_flows -= 1;
+        traffic.ended_at = now;
+        traffic.workload.ended(now);
+        if !traffic.connections.are_shared() {
             self.disconnect(now, pair);
         }
-        self.active_flows -= 1;
-        self.records.push(record);
-        self.workload.ended(now);
-        self.changed.push(Changed::Time(self.hosts.len()));
     }
 
     /// A transport has given up: the flows over its connection fail, and the next one needs a new one.
     fn fail(&mut self, now: Time, pair: u32) {
-        for mut flow in std::mem::take(&mut self.active[pair as usize]) {
+        let flows = std::mem::take(&mut self.active[pair as usize]);
+        let traffic = self.hosts[self.identities[pair as usize].source as usize].traffic;
+        for mut flow in flows {
             flow.record.failed = true;
             self.end(now, pair, flow);
         }
-        if self.connections.remove(pair) {
+        if self.traffic[usize::from(traffic)].connections.remove(pair) {
             self.disconnect(now, pair);
         }
     }

@@ -1,8 +1,9 @@
 //! Hosts with transport protocols.
 //!
-//! A [`TransportHosts`] runs all hosts of a network. Its [`Workload`] says which flows begin when. A flow is two ends, each a
-//! state machine behind [`TransportEnd`]: a connection or a queue pair of [`linkmend_transport`], or one of another crate
-//! ([`TransportProtocol`]). The numbers of its two directions in the network are those of its ends.
+//! A [`TransportHosts`] runs all hosts of a network. They have one kind of [traffic](HostTraffic) or several, each with a
+//! [`Workload`] that says which flows begin when. A flow is two ends, each a state machine behind [`TransportEnd`]: a
+//! connection or a queue pair of [`linkmend_transport`], or one of another crate ([`TransportProtocol`]). The numbers of its
+//! two directions in the network are those of its ends.
 //!
 //! # The way of a packet
 //!
@@ -24,7 +25,7 @@
 //! # Events
 //!
 //! Each host is a source of events, for whatever comes first: its stack, or a timer of one of its flows. One further
-//! source begins flows.
+//! source for each traffic begins flows.
 
 mod card;
 pub(crate) mod clock;
@@ -43,6 +44,7 @@ mod setup;
 mod sizes;
 mod tcp_end;
 mod timeouts;
+mod traffic;
 mod transport;
 mod verb;
 mod workload;
@@ -57,9 +59,10 @@ pub use rdma::RdmaConfig;
 pub use setup::{HostsConfig, OtherTransport, Transport};
 pub use sizes::FlowSizes;
 pub use timeouts::TimeoutCounts;
+pub use traffic::HostTraffic;
 pub use transport::{Effort, TransportEnd, TransportProtocol};
 pub use verb::RdmaVerb;
-pub use workload::{Extent, Incast, PingPong, Poisson, Schedule, Start, Traffic, Trials, Workload};
+pub use workload::{Extent, Incast, Pairs, PingPong, Poisson, Schedule, Start, Trials, Workload};
 
 use crate::link::{Frame, PortId};
 use crate::network::{Changed, Hosts};
@@ -67,7 +70,6 @@ use crate::node::{Flow, NodeId};
 use crate::random::Random;
 use crate::time::Time;
 use card::Card;
-use connections::Connections;
 use endpoint::Endpoint;
 use flow::Active;
 use interrupts::Interrupts;
@@ -75,7 +77,7 @@ use linkmend_transport::tcp;
 use linkmend_transport::tcp::congestion::Phase;
 use packets::{Handle, Packets};
 use receive::Joined;
-use repeat::{Repeaters, Sight};
+use repeat::Sight;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -87,6 +89,8 @@ const QUARANTINE: Time = Time::from_nanos(10_000_000);
 struct Host {
     node: NodeId,
     port: PortId,
+    /// Number of the traffic that it takes part in, if any.
+    traffic: u16,
     card: Card,
     /// Frames that wait for the stack.
     received: Vec<(u32, Handle, bool)>,
@@ -110,7 +114,7 @@ impl Host {
 /// All hosts of a network, and the flows between them.
 #[derive(Debug)]
 pub struct TransportHosts {
-    config: HostsConfig,
+    traffic: Vec<HostTraffic>,
     hosts: Vec<Host>,
     /// By node and by port: the number of the host.
     host_of_node: Vec<u32>,
@@ -119,20 +123,16 @@ pub struct TransportHosts {
     endpoints: Vec<Option<Endpoint>>,
     /// By pair of ends: the flows over it, the oldest first. There are several where flows share connections.
     active: Vec<VecDeque<Active>>,
-    active_flows: usize,
     /// By pair of ends: the flow that has it, or had it last.
     identities: Vec<FlowIdentity>,
     begun: u64,
     /// Pairs that can be used again, and since when.
     free: VecDeque<(Time, u32)>,
-    /// Connections that flows share.
-    connections: Connections,
-    repeaters: Option<Repeaters>,
-    timeouts: TimeoutCounts,
+    /// Whether switches repeat packets of any traffic.
+    repeats: bool,
     /// Bytes of frames that were handed to the network, copies of switches among them.
     bytes_sent: u64,
     packets: Packets,
-    workload: Box<dyn Workload>,
     records: Vec<FlowRecord>,
     changed: Vec<Changed>,
     /// What the stack is taking; kept to allocate it once.
@@ -143,17 +143,19 @@ impl Hosts for TransportHosts {
     const ANY: bool = true;
 
     fn sources(&self) -> usize {
-        self.hosts.len() + 1
+        self.hosts.len() + self.traffic.len()
     }
 
     fn next_time(&self, source: usize) -> Time {
-        self.hosts.get(source).map_or_else(|| self.workload.next_at(), Host::next_time)
+        let hosts = self.hosts.len();
+        let workload = || self.traffic[source - hosts].workload.next_at();
+        self.hosts.get(source).map_or_else(workload, Host::next_time)
     }
 
     fn act(&mut self, now: Time, source: usize, flows: &mut Vec<Flow>) {
-        if source == self.hosts.len() {
-            while let Some(start) = self.workload.start(now) {
-                self.begin(now, &start, flows);
+        if let Some(number) = source.checked_sub(self.hosts.len()) {
+            while let Some(start) = self.traffic[number].start(now) {
+                self.begin(now, number as u16, &start, flows);
             }
             return;
         }
@@ -168,8 +170,9 @@ impl Hosts for TransportHosts {
         let host = &mut self.hosts[index];
         // The frames of one end of a flow are for the other one.
         host.received.push((End(frame.flow.0).other().0, Handle::of_frame(frame.id), frame.marked));
-        let Host { interrupts, stack_at, random, .. } = host;
-        *stack_at = interrupts.frame_arrived(now, frame.bytes, *stack_at, &self.config.latency, random);
+        let Host { interrupts, stack_at, random, traffic, .. } = host;
+        let latency = &self.traffic[usize::from(*traffic)].config.latency;
+        *stack_at = interrupts.frame_arrived(now, frame.bytes, *stack_at, latency, random);
         index
     }
 
@@ -181,18 +184,19 @@ impl Hosts for TransportHosts {
         let index = self.host_of_port[port.index()] as usize;
         let card = &mut self.hosts[index].card;
         if let Some((endpoint, packet)) = card.next_piece().or_else(|| card.queued.pop_front()) {
-            return Some(self.frame(endpoint, packet));
+            return Some(self.frame(index, endpoint, packet));
         }
         while let Some(number) = self.hosts[index].card.ready.pop_front() {
             let Some(endpoint) = &mut self.endpoints[number as usize] else { continue };
             if let Some(packet) = endpoint.poll_transmit(now) {
-                let host = &mut self.hosts[index];
-                host.card.ready.push_back(number);
-                for _ in 0..self.config.copies_of(&packet) {
-                    host.card.queued.push_back((number, packet));
+                let Host { card, traffic, .. } = &mut self.hosts[index];
+                let config = &self.traffic[usize::from(*traffic)].config;
+                card.ready.push_back(number);
+                for _ in 0..config.copies_of(&packet) {
+                    card.queued.push_back((number, packet));
                 }
-                let first = host.card.begin(number, packet, self.config.mss());
-                return Some(self.frame(number, first));
+                let first = card.begin(number, packet, config.mss());
+                return Some(self.frame(index, number, first));
             }
             endpoint.is_ready = false;
             self.set_timer(now, number);
@@ -204,14 +208,15 @@ impl Hosts for TransportHosts {
     fn corrupted(&mut self, frame: &Frame) {
         let end = End(frame.flow.0);
         let Some(packet) = self.packets.last_at(Handle::of_frame(frame.id)) else { return };
-        if let Some(active) = self.active[end.pair() as usize].front_mut()
-            && end.is_sending() == (self.config.rdma.verb == RdmaVerb::Write)
-            && let Some(behind) = self.config.packets_behind(packet, active.record.bytes)
+        let Some(active) = self.active[end.pair() as usize].front_mut() else { return };
+        let config = &self.traffic[usize::from(active.record.traffic)].config;
+        if end.is_sending() == (config.rdma.verb == RdmaVerb::Write)
+            && let Some(behind) = config.packets_behind(packet, active.record.bytes)
         {
             let disturbance = &mut active.record.disturbance;
             disturbance.frames_corrupted += 1;
             disturbance.tail_corrupted |=
-                self.config.rdma.queue_pairs.is_none() && behind < Disturbance::TAIL_PACKETS;
+                config.rdma.queue_pairs.is_none() && behind < Disturbance::TAIL_PACKETS;
         }
     }
 
@@ -221,12 +226,17 @@ impl Hosts for TransportHosts {
 
     #[inline]
     fn copies(&mut self, node: NodeId, [from, to]: [PortId; 2], frame: &Frame) -> u8 {
-        let Some(repeaters) = &mut self.repeaters else { return 0 };
+        if !self.repeats {
+            return 0;
+        }
         let is_host = |port: PortId| self.host_of_port[port.peer().index()] != u32::MAX;
         let sight = Sight { node, from_host: is_host(from), to_host: is_host(to), end: End(frame.flow.0) };
         if !sight.from_host && !sight.to_host {
             return 0;
         }
+        let source = self.identities[sight.end.pair() as usize].source;
+        let traffic = self.hosts[source as usize].traffic;
+        let Some(repeaters) = &mut self.traffic[usize::from(traffic)].repeaters else { return 0 };
         let Some(packet) = self.packets.last_at(Handle::of_frame(frame.id)) else { return 0 };
         repeaters.copies(sight, packet)
     }
@@ -249,10 +259,10 @@ impl Hosts for TransportHosts {
 }
 
 impl TransportHosts {
-    /// The frame that carries a packet of this end.
-    fn frame(&mut self, number: u32, packet: Packet) -> Frame {
-        let mode =
-            self.endpoints[number as usize].as_ref().map_or(self.config.mode, |endpoint| endpoint.mode);
+    /// The frame in which a host sends a packet of this end.
+    fn frame(&mut self, host: usize, number: u32, packet: Packet) -> Frame {
+        let of_traffic = || self.traffic[usize::from(self.hosts[host].traffic)].config.mode;
+        let mode = self.endpoints[number as usize].as_ref().map_or_else(of_traffic, |endpoint| endpoint.mode);
         let bytes = packet.frame_bytes();
         self.bytes_sent += u64::from(bytes);
         let id = self.packets.put(packet).frame_number();
@@ -284,15 +294,17 @@ impl TransportHosts {
     /// When an end wants to be called, and not before now: its time may have come while the network paused the host's port.
     fn due(&mut self, now: Time, number: u32) -> Time {
         let Some(endpoint) = &mut self.endpoints[number as usize] else { return Time::NEVER };
-        let (latency, phase) = (&self.config.latency, self.hosts[endpoint.host as usize].tick_phase);
-        endpoint.due(|at| latency.expiry(now, at.max(now), phase)).max(now)
+        let Host { traffic, tick_phase, .. } = self.hosts[endpoint.host as usize];
+        let latency = &self.traffic[usize::from(traffic)].config.latency;
+        endpoint.due(|at| latency.expiry(now, at.max(now), tick_phase)).max(now)
     }
 
     /// The stack of a host takes what has arrived.
     fn run_stack(&mut self, now: Time, index: usize) {
-        self.hosts[index].stack_at = Time::NEVER;
-        self.hosts[index].interrupts.stack_ran(now, &self.config.latency);
-        std::mem::swap(&mut self.taking, &mut self.hosts[index].received);
+        let host = &mut self.hosts[index];
+        host.stack_at = Time::NEVER;
+        host.interrupts.stack_ran(now, &self.traffic[usize::from(host.traffic)].config.latency);
+        std::mem::swap(&mut self.taking, &mut host.received);
         let mut joined: Option<Joined> = None;
         let mut taking = std::mem::take(&mut self.taking);
         for (number, handle, marked) in taking.drain(..) {
@@ -319,8 +331,9 @@ impl TransportHosts {
             && let Some(info) = endpoint.tcp_info(now)
             && let Some(active) = self.active[End(joined.endpoint).pair() as usize].front_mut()
         {
+            let mss = self.traffic[usize::from(active.record.traffic)].config.mss();
             let disturbance = &mut active.record.disturbance;
-            disturbance.note_sack(sacked_bytes, info.notsent_bytes, self.config.mss());
+            disturbance.note_sack(sacked_bytes, info.notsent_bytes, mss);
             disturbance.recovered |= matches!(info.phase, Phase::Recovery | Phase::Loss);
         }
         self.acknowledge(now, joined.endpoint);
@@ -333,11 +346,12 @@ impl TransportHosts {
     /// the transport answers each packet by itself.
     fn acknowledge(&mut self, now: Time, number: u32) {
         let Some(Some(endpoint)) = self.endpoints.get_mut(number as usize) else { return };
+        let Host { card, traffic, .. } = &mut self.hosts[endpoint.host as usize];
         // The receiving end has nothing else to send, unless it is read from.
-        if End(number).is_sending() || self.config.rdma.verb == RdmaVerb::Read {
+        let verb = || self.traffic[usize::from(*traffic)].config.rdma.verb;
+        if End(number).is_sending() || verb() == RdmaVerb::Read {
             return;
         }
-        let card = &mut self.hosts[endpoint.host as usize].card;
         while let Some(packet) = endpoint.poll_transmit(now) {
             card.queued.push_back((number, packet));
         }
@@ -376,17 +390,21 @@ impl TransportHosts {
         std::mem::take(&mut self.records)
     }
 
-    /// Counts the workload's time from `now` on.
+    /// Counts the time of all workloads from `now` on.
     pub fn begin_at(&mut self, now: Time) {
-        self.workload.begin_at(now);
+        self.traffic.iter_mut().for_each(|traffic| traffic.workload.begin_at(now));
     }
 
-    /// Of the flows in progress: bytes that have arrived in order, segments retransmitted, and retransmission timeouts.
-    pub fn under_way(&self, now: Time) -> (u64, u64, u64) {
+    /// Of the flows in progress of a traffic: bytes that have arrived in order, segments retransmitted, and retransmission
+    /// timeouts.
+    pub fn under_way(&self, now: Time, traffic: usize) -> (u64, u64, u64) {
         let mut sum = (0, 0, 0);
         // Of the two ends of a flow, the first one sends.
         for (active, ends) in self.active.iter().zip(self.endpoints.chunks(2)) {
-            let (false, Some(sender)) = (active.is_empty(), &ends[0]) else { continue };
+            let (Some(first), Some(sender)) = (active.front(), &ends[0]) else { continue };
+            if usize::from(first.record.traffic) != traffic {
+                continue;
+            }
             let (retransmissions, timeouts) = sender.effort(now);
             sum.0 += active.iter().map(|flow| flow.record.bytes - flow.missing).sum::<u64>();
             sum.1 += u64::from(retransmissions);
@@ -406,19 +424,16 @@ impl TransportHosts {
         (self.packets.last_at(Handle::of_frame(frame.id)), self.identities[End(frame.flow.0).pair() as usize])
     }
 
-    /// The configuration of all hosts.
-    pub fn config(&self) -> &HostsConfig {
-        &self.config
+    /// What the hosts of a flow are.
+    pub fn config_of(&self, flow: &FlowIdentity) -> &HostsConfig {
+        let host = &self.hosts[flow.source as usize];
+        &self.traffic[usize::from(host.traffic)].config
     }
 
-    /// Whether every flow of the workload has begun and ended.
-    pub fn is_finished(&self) -> bool {
-        self.active_flows == 0 && self.workload.is_finished()
-    }
-
-    /// Timeouts of RDMA by their cause.
-    pub fn timeouts(&self) -> &TimeoutCounts {
-        &self.timeouts
+    /// The traffic, in the order in which it was given.
+    #[inline]
+    pub fn traffic(&self) -> &[HostTraffic] {
+        &self.traffic
     }
 
     /// Bytes of frames that hosts have sent, and of the copies that switches have made.
@@ -429,10 +444,5 @@ impl TransportHosts {
     /// Flows that have begun.
     pub fn begun(&self) -> u64 {
         self.begun
-    }
-
-    /// Flows in progress.
-    pub fn active_flows(&self) -> usize {
-        self.active_flows
     }
 }

@@ -1,26 +1,18 @@
 //! What hosts are: their transport, its configuration, and their latency.
 
-use super::connections::Connections;
+use super::HostLatency;
 use super::endpoint::{Endpoint, Machine};
-use super::interrupts::Interrupts;
-use super::packets::{self, Packet, Packets};
+use super::packets::{self, Packet};
 use super::rdma::RdmaConfig;
-use super::repeat::Repeaters;
-use super::timeouts::TimeoutCounts;
 use super::transport::TransportProtocol;
 use super::verb::RdmaVerb;
-use super::workload::{Start, Workload};
+use super::workload::Start;
 use super::writes::Writes;
-use super::{Card, Host, HostLatency, TransportHosts};
+use crate::link::WIRE_OVERHEAD_BYTES;
 use crate::link::config::ParameterError;
-use crate::link::{PortId, WIRE_OVERHEAD_BYTES};
-use crate::node::NodeId;
-use crate::random::Random;
 use crate::time::Time;
 use linkmend_protocol::Mode;
 use linkmend_transport::{Instant, Nanos, roce, tcp};
-use std::collections::BinaryHeap;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The transport of a host's flows.
@@ -85,7 +77,7 @@ impl RdmaConfig {
     }
 }
 
-/// The configuration of all hosts.
+/// The configuration of hosts that are alike.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostsConfig {
     pub transport: Transport,
@@ -240,60 +232,5 @@ fn queue_pair(config: &Arc<roce::Config>) -> roce::QueuePair {
     match roce::QueuePair::new(Arc::clone(config)) {
         Ok(queue_pair) => queue_pair,
         Err(error) => panic!("{error}"),
-    }
-}
-
-impl TransportHosts {
-    /// The hosts at these nodes, each with the port to its network, in a network with this many nodes and ports.
-    pub fn new(
-        config: HostsConfig,
-        hosts: &[(NodeId, PortId)],
-        (nodes, ports): (usize, usize),
-        workload: Box<dyn Workload>,
-        seed: u64,
-    ) -> TransportHosts {
-        let mut host_of_node = vec![u32::MAX; nodes];
-        let mut host_of_port = vec![u32::MAX; ports];
-        for (number, (node, port)) in hosts.iter().enumerate() {
-            host_of_node[node.index()] = number as u32;
-            host_of_port[port.index()] = number as u32;
-        }
-        let tick = config.latency.timer_tick;
-        let host = |(number, &(node, port)): (usize, &(NodeId, PortId))| {
-            let mut random = Random::new(seed, &format!("host {number}"));
-            let tick_phase = Time((tick.0 as f64 * random.uniform()) as u64);
-            Host {
-                node,
-                port,
-                card: Card::default(),
-                received: Vec::new(),
-                stack_at: Time::NEVER,
-                interrupts: Interrupts::default(),
-                timers: BinaryHeap::new(),
-                tick_phase,
-                random,
-            }
-        };
-        TransportHosts {
-            hosts: hosts.iter().enumerate().map(host).collect(),
-            connections: Connections::new(config.rdma.queue_pairs),
-            repeaters: Repeaters::new(config.rdma.mechanisms, nodes),
-            timeouts: TimeoutCounts::default(),
-            bytes_sent: 0,
-            config,
-            host_of_node,
-            host_of_port,
-            endpoints: Vec::new(),
-            active: Vec::new(),
-            active_flows: 0,
-            identities: Vec::new(),
-            begun: 0,
-            free: VecDeque::new(),
-            packets: Packets::default(),
-            workload,
-            records: Vec::new(),
-            changed: Vec::new(),
-            taking: Vec::new(),
-        }
     }
 }

@@ -9,7 +9,7 @@ use std::fmt::Debug;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Start {
     pub at: Time,
-    /// Number of the host that sends, among the hosts.
+    /// Number of the host that sends, among the hosts of the workload.
     pub source: u32,
     /// Number of the host that receives.
     pub destination: u32,
@@ -168,7 +168,7 @@ impl Workload for Incast {
 
 /// Which hosts send to which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Traffic {
+pub enum Pairs {
     /// Each flow is between two of so many hosts, drawn at random.
     FullMesh { hosts: u32 },
     /// All flows are from one host to another.
@@ -190,7 +190,7 @@ pub enum Extent {
 #[derive(Debug)]
 pub struct Poisson {
     sizes: FlowSizes,
-    traffic: Traffic,
+    pairs: Pairs,
     /// Mean time between two flows, ps.
     mean_interval: f64,
     until: Time,
@@ -203,7 +203,7 @@ impl Poisson {
     /// Flows of these sizes between hosts, at least two of them, `mean_interval` apart on average.
     pub fn new(
         sizes: FlowSizes,
-        traffic: Traffic,
+        pairs: Pairs,
         mean_interval: Time,
         extent: Extent,
         random: Random,
@@ -213,7 +213,7 @@ impl Poisson {
             Extent::Duration(duration) => (duration, u64::MAX),
             Extent::Flows(flows) => (Time::NEVER, flows),
         };
-        let mut poisson = Poisson { sizes, traffic, mean_interval, until, left, random, next_at: Time::ZERO };
+        let mut poisson = Poisson { sizes, pairs, mean_interval, until, left, random, next_at: Time::ZERO };
         poisson.advance();
         poisson
     }
@@ -241,14 +241,14 @@ impl Workload for Poisson {
             return None;
         }
         self.advance();
-        let (source, destination) = match self.traffic {
-            Traffic::FullMesh { hosts } => {
+        let (source, destination) = match self.pairs {
+            Pairs::FullMesh { hosts } => {
                 let source = self.below(hosts);
                 let other = self.below(hosts - 1);
                 (source, if other < source { other } else { other + 1 })
             }
-            Traffic::PointToPoint { source, destination } => (source, destination),
-            Traffic::Halves { hosts } => {
+            Pairs::PointToPoint { source, destination } => (source, destination),
+            Pairs::Halves { hosts } => {
                 let half = hosts / 2;
                 (self.below(half.max(1)), half + self.below((hosts - half).max(1)))
             }

@@ -6,7 +6,9 @@
 
 use crate::corruption::Corruption;
 use crate::host::clock::nanos;
-use crate::host::{HostLatency, HostsConfig, RdmaConfig, Schedule, Start, Transport, TransportHosts};
+use crate::host::{
+    HostLatency, HostTraffic, HostsConfig, RdmaConfig, Schedule, Start, Transport, TransportHosts,
+};
 use crate::link::config::{ParameterError, RATE_REQUIREMENT, check};
 use crate::link::scheme::Unprotected;
 use crate::link::{PortConfig, QueueLimits};
@@ -198,7 +200,8 @@ impl TransferConfig {
             rdma: RdmaConfig::default(),
         };
         let workload = Box::new(Schedule::new(vec![start]));
-        let hosts = TransportHosts::new(hosts, &ends, size, workload, self.seed);
+        let traffic = HostTraffic::new(hosts, vec![0, 1], workload);
+        let hosts = TransportHosts::new(vec![traffic], &ends, size, self.seed);
         let network = plan.build_with_hosts(self.seed, NoObserver, hosts)?;
         Ok((network, PortId::new(far, Side::A)))
     }
@@ -224,7 +227,7 @@ pub fn run(config: &TransferConfig, stop: &AtomicBool) -> Result<Option<Transfer
         }
         samples.push(sample(&network, at));
     }
-    let (delivered_bytes, retransmitted_segments, timeouts) = network.hosts.under_way(network.now());
+    let (delivered_bytes, retransmitted_segments, timeouts) = network.hosts.under_way(network.now(), 0);
     let info = network.hosts.tcp_info(network.now(), 0).unwrap_or_default();
     Ok(Some(TransferReport {
         seconds: config.duration.as_secs(),
@@ -243,7 +246,7 @@ fn sample(network: &TransferNetwork, at: Time) -> TransferSample {
     let info = network.hosts.tcp_info(network.now(), 0).unwrap_or_default();
     TransferSample {
         at_s: at.as_secs(),
-        delivered_bytes: network.hosts.under_way(network.now()).0,
+        delivered_bytes: network.hosts.under_way(network.now(), 0).0,
         congestion_window_segments: info.snd_cwnd,
         retransmitted_segments: info.total_retrans,
         rtt_s: info.rtt.map(|rtt| rtt.0 as f64 / 1e9),

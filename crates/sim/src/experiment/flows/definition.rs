@@ -333,10 +333,14 @@ fn frame_hops(config: &FlowsConfig) -> f64 {
 
 /// About how many frames a run puts on wires.
 fn plain_frame_hops(config: &FlowsConfig) -> f64 {
+    config.traffic.iter().map(|traffic| plain_frame_hops_of(config, &traffic.demand)).sum()
+}
+
+fn plain_frame_hops_of(config: &FlowsConfig, demand: &Demand) -> f64 {
     let of_bytes = |bytes: f64| (bytes / SEGMENT_BYTES).ceil().max(1.0) * FRAMES_PER_SEGMENT * HOPS;
     let hosts = config.graph.hosts().count() as f64;
     let carried = |duration: Time| config.link.rate.bits_per_second() as f64 / 8.0 * duration.as_secs();
-    match &config.demand {
+    match demand {
         Demand::Trials { count, sizes } => *count as f64 * (of_bytes(sizes.mean()) + HOPS),
         Demand::Incast { rounds, senders, bytes } => {
             *rounds as f64 * f64::from(*senders) * (of_bytes(*bytes as f64) + HOPS)

@@ -28,19 +28,18 @@ const PS: f64 = 1e12;
 impl FlowRun {
     pub(super) fn new(config: &FlowsConfig, report: FlowsReport, records: &[FlowRecord]) -> FlowRun {
         let ended = records.iter().filter(|record| !record.failed);
-        let slowdowns = match config.demand {
-            Demand::Load { .. } => {
-                let ideals = Ideals::new(config);
-                ended.clone().map(|record| (record.bytes, ideals.slowdown(record))).collect()
-            }
-            Demand::Trials { .. }
-            | Demand::Incast { .. }
-            | Demand::PingPong { .. }
-            | Demand::Endless { .. }
-            | Demand::Other { .. } => Vec::new(),
-        };
-        let (payload, _) = config.hosts.full_frame();
-        let segments = ended.clone().map(|record| record.bytes.div_ceil(u64::from(payload))).sum::<u64>();
+        let is_load: Vec<bool> =
+            config.traffic.iter().map(|traffic| matches!(traffic.demand, Demand::Load { .. })).collect();
+        let mut slowdowns = Vec::new();
+        if is_load.contains(&true) {
+            let ideals = Ideals::new(config);
+            let loading = ended.clone().filter(|record| is_load[usize::from(record.traffic)]);
+            slowdowns.extend(loading.map(|record| (record.bytes, ideals.slowdown(record))));
+        }
+        let payloads: Vec<u64> =
+            config.traffic.iter().map(|traffic| traffic.hosts.full_frame().0.into()).collect();
+        let segments = |record: &FlowRecord| record.bytes.div_ceil(payloads[usize::from(record.traffic)]);
+        let segments = ended.clone().map(segments).sum::<u64>();
         let resent = ended.clone().filter(|record| record.retransmissions > 0).count();
         let mut times_ps: Vec<u64> = ended.map(|record| record.completion_time().0).collect();
         times_ps.sort_unstable();

@@ -180,7 +180,7 @@ fn write_seen<X: Scheme, W: Write + Send>(network: &mut FlowNetwork<PortCapture<
             What::Frame(frame, comment) => {
                 let (packet, flow) = hosts.packet(&frame);
                 let addresses = Addresses { flow, from_source: End(frame.flow.0).is_sending() };
-                let transport = &hosts.config().transport;
+                let transport = &hosts.config_of(&flow).transport;
                 let written =
                     packet.and_then(|packet| addresses.write(buffer, packet, frame.marked, transport));
                 let bytes = written.unwrap_or_else(|| {

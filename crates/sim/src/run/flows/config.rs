@@ -1,178 +1,12 @@
 //! What a run with flows is.
 
-use super::parameters::unknown;
 use super::schemes::{Recovery, SchemeKind};
 use super::spreading::Spreading;
-use crate::host::{Extent, FlowSizes, HostsConfig, Workload};
+use super::traffic::{self, TrafficConfig};
 use crate::link::LinkConfig;
 use crate::link::config::{ParameterError, check};
 use crate::network::{Balance, FailingLink, LinkId, PfcLimits};
-use crate::random::Random;
-use crate::time::Time;
-use linkmend_topology::{Graph, NodeKind};
-use std::fmt;
-use std::str::FromStr;
-use std::sync::Arc;
-
-/// Trials in one network, after each other; further ones are in another network with random numbers of its own. It bounds
-/// how long a thread works alone, and does not depend on the number of threads.
-pub(super) const TRIALS_AT_ONCE: u64 = 10_000;
-/// The same for rounds of an incast, each of which is many flows.
-pub(super) const ROUNDS_AT_ONCE: u64 = 100;
-/// Most trials of a run: what became of each flow is kept, in about 100 bytes.
-const TRIALS_MAX: u64 = 10_000_000;
-
-/// Which flows there are.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Demand {
-    /// One flow after the other from the first host to the last one.
-    Trials { count: u64, sizes: FlowSizes },
-    /// All of these hosts, the first ones, send a flow to the last host at once, and again when all of them have ended.
-    Incast { rounds: u64, senders: u32, bytes: u64 },
-    /// Flows which begin as in a Poisson process: the links of each host that sends are loaded by this share, above 0 and
-    /// below 1, on average; headers count, acknowledgements and what is retransmitted do not.
-    Load { sizes: FlowSizes, load: f64, between: Between, extent: Extent },
-    /// A request of the first host and an answer of the last one, again and again.
-    PingPong { rounds: u64, bytes: u64 },
-    /// One flow without an end, from the first host to the last one.
-    Endless { duration: Time },
-    /// Flows of a workload that this crate does not know. None begins after this time: see [`Demand::other`].
-    Other { workload: OtherWorkload, duration: Time },
-}
-
-/// Makes a workload, given the number of hosts and its random numbers.
-type MakeWorkload = dyn Fn(u32, Random) -> Box<dyn Workload> + Send + Sync;
-
-/// A workload of another crate. It equals only itself.
-#[derive(Clone)]
-pub struct OtherWorkload(Arc<MakeWorkload>);
-
-impl OtherWorkload {
-    /// Makes the workload for so many hosts.
-    pub(super) fn make(&self, hosts: u32, random: Random) -> Box<dyn Workload> {
-        (self.0)(hosts, random)
-    }
-}
-
-impl PartialEq for OtherWorkload {
-    fn eq(&self, other: &OtherWorkload) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl fmt::Debug for OtherWorkload {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OtherWorkload")
-    }
-}
-
-/// Between which hosts the flows of a load are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Between {
-    /// Each flow has two of its own, drawn at random.
-    All,
-    /// From the first to the last one.
-    FirstAndLast,
-    /// Each from one of the first half, drawn at random, to one of the second. The load is that of one link.
-    Halves,
-}
-
-/// Which hosts send to which, as it is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum TrafficKind {
-    /// Each flow of a load is between two hosts drawn at random; a trial is from the first to the last one.
-    #[default]
-    FullMesh,
-    /// From the first host to the last one.
-    PointToPoint,
-    /// Each flow of a load is from one of the first half of the hosts to one of the second, drawn at random; it is a load of one
-    /// link, over which all of them go.
-    Across,
-    /// From the first to the last one, and each flow is answered by one.
-    PingPong,
-}
-
-impl TrafficKind {
-    /// All of them.
-    pub const ALL: [TrafficKind; 4] =
-        [TrafficKind::FullMesh, TrafficKind::PointToPoint, TrafficKind::Across, TrafficKind::PingPong];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            TrafficKind::FullMesh => "full-mesh",
-            TrafficKind::PointToPoint => "point-to-point",
-            TrafficKind::Across => "across",
-            TrafficKind::PingPong => "ping-pong",
-        }
-    }
-
-    /// Checks that this does not contradict an incast, which says by itself who sends to whom.
-    ///
-    /// # Errors
-    /// If it does.
-    pub fn check_incast(self) -> Result<(), ParameterError> {
-        let requirement = "has no `incast`, in which the first hosts send to the last one";
-        check(self == TrafficKind::FullMesh, "traffic", self.name(), requirement)
-    }
-
-    /// Between which hosts the flows of a load are.
-    ///
-    /// # Errors
-    /// If it has none.
-    pub fn between(self) -> Result<Between, ParameterError> {
-        match self {
-            TrafficKind::FullMesh => Ok(Between::All),
-            TrafficKind::PointToPoint => Ok(Between::FirstAndLast),
-            TrafficKind::Across => Ok(Between::Halves),
-            TrafficKind::PingPong => {
-                Err(ParameterError::new("traffic", self.name(), "has no `load`; it has `trials`"))
-            }
-        }
-    }
-}
-
-impl FromStr for TrafficKind {
-    type Err = ParameterError;
-
-    fn from_str(text: &str) -> Result<TrafficKind, ParameterError> {
-        let found = TrafficKind::ALL.into_iter().find(|kind| kind.name() == text);
-        found.ok_or_else(|| unknown("traffic", text, &TrafficKind::ALL.map(TrafficKind::name)))
-    }
-}
-
-impl Demand {
-    /// A workload that this crate does not know, which `make` makes for a number of hosts, with random numbers of its own. None
-    /// of its flows begins after `duration`.
-    pub fn other<W: Workload + 'static>(
-        duration: Time,
-        make: impl Fn(u32, Random) -> W + Send + Sync + 'static,
-    ) -> Demand {
-        let make = move |hosts, random| Box::new(make(hosts, random)) as Box<dyn Workload>;
-        Demand::Other { workload: OtherWorkload(Arc::new(make)), duration }
-    }
-
-    /// Trials of one size.
-    ///
-    /// # Errors
-    /// If it is 0.
-    pub fn trials(count: u64, bytes: u64) -> Result<Demand, ParameterError> {
-        let sizes = FlowSizes::one(bytes);
-        let sizes = sizes.ok_or_else(|| ParameterError::new("size", bytes, "must be above 0"))?;
-        Ok(Demand::Trials { count, sizes })
-    }
-
-    /// How many flows there will be, if that does not depend on chance.
-    pub(super) fn flows(&self) -> Option<u64> {
-        match self {
-            Demand::Trials { count, .. } => Some(*count),
-            Demand::Incast { rounds, senders, .. } => Some(rounds * u64::from(*senders)),
-            Demand::PingPong { rounds, .. } => Some(*rounds),
-            Demand::Load { extent: Extent::Flows(flows), .. } => Some(*flows),
-            Demand::Load { .. } | Demand::Endless { .. } | Demand::Other { .. } => None,
-        }
-    }
-}
+use linkmend_topology::{Graph, NodeId, NodeKind};
 
 /// A network with hosts, a link in it that corrupts, and the flows between the hosts.
 #[derive(Debug, Clone)]
@@ -198,8 +32,9 @@ pub struct FlowsConfig {
     pub failing: Vec<FailingLink>,
     /// Queues in parallel before the middle link.
     pub spreading: Spreading,
-    pub hosts: HostsConfig,
-    pub demand: Demand,
+    /// What hosts send each other: one kind of traffic or several at once, each between hosts of its own. Hosts that take
+    /// part in none send nothing.
+    pub traffic: Vec<TrafficConfig>,
 }
 
 impl FlowsConfig {
@@ -216,47 +51,15 @@ impl FlowsConfig {
                 "must be a link of the topology",
             )?;
         }
-        match &self.demand {
-            Demand::Trials { count, .. } => {
-                check((1..=TRIALS_MAX).contains(count), "trials", count, "must be 1 to 10,000,000")?;
-            }
-            Demand::Incast { rounds, senders, bytes } => {
-                let others = hosts - 1;
-                let range = format!(
-                    "must be 1 to {others}: all hosts but the last, which receives; line:switches=2,hosts=16 has 32"
-                );
-                check((1..=others).contains(&(*senders as usize)), "incast", senders, &range)?;
-                check((1..=TRIALS_MAX).contains(rounds), "trials", rounds, "must be 1 to 10,000,000")?;
-                check(*bytes > 0, "size", bytes, "must be above 0")?;
-            }
-            Demand::PingPong { rounds, bytes } => {
-                check((1..=TRIALS_MAX).contains(rounds), "trials", rounds, "must be 1 to 10,000,000")?;
-                check(*bytes > 0, "size", bytes, "must be above 0")?;
-            }
-            Demand::Load { load, extent, .. } => {
-                check(*load > 0.0 && *load < 1.0, "load", load, "must be above 0 and below 1")?;
-                match extent {
-                    Extent::Duration(duration) => {
-                        check(*duration > Time::ZERO, "duration", duration.as_secs(), "must be above 0 s")?;
-                    }
-                    Extent::Flows(flows) => {
-                        check((1..=TRIALS_MAX).contains(flows), "trials", flows, "must be 1 to 10,000,000")?;
-                    }
-                }
-            }
-            Demand::Endless { duration } | Demand::Other { duration, .. } => {
-                check(*duration > Time::ZERO, "duration", duration.as_secs(), "must be above 0 s")?;
-            }
-        }
+        traffic::validate(&self.traffic, &self.graph)?;
         self.failing.iter().try_for_each(FailingLink::validate)?;
-        self.hosts.validate()?;
         self.link.validate()
     }
 
     /// The same run with frames of the class that the scheme protects.
     #[must_use]
     pub fn in_class_of(mut self, scheme: SchemeKind) -> FlowsConfig {
-        self.hosts.mode = scheme.mode();
+        self.traffic.iter_mut().for_each(|traffic| traffic.hosts.mode = scheme.mode());
         self
     }
 
@@ -276,6 +79,10 @@ impl FlowsConfig {
 
 /// Rate of the first host's link; all hosts' are alike in generated networks.
 pub(super) fn host_bits_per_second(graph: &Graph) -> u64 {
-    let link = graph.hosts().next().and_then(|host| graph.node(host).links().first().copied());
-    link.map_or(0, |link| graph.link(link).cable.speed.0)
+    graph.hosts().next().map_or(0, |host| bits_per_second_of(graph, host))
+}
+
+/// Rate of a host's link.
+pub(super) fn bits_per_second_of(graph: &Graph, host: NodeId) -> u64 {
+    graph.node(host).links().first().map_or(0, |link| graph.link(*link).cable.speed.0)
 }

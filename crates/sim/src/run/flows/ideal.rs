@@ -8,7 +8,8 @@ use linkmend_topology::{Graph, NodeId};
 /// The completion times of flows in a network that carries nothing else, and corrupts nothing.
 #[derive(Debug)]
 pub(crate) struct Ideals {
-    hosts: HostsConfig,
+    /// What the hosts of each traffic are.
+    hosts: Vec<HostsConfig>,
     /// Bits per second of each host's link, and links between each two hosts.
     speeds: Vec<f64>,
     distances: Vec<Vec<u32>>,
@@ -25,7 +26,7 @@ impl Ideals {
         };
         let switch = &config.link.switch;
         Ideals {
-            hosts: config.hosts.clone(),
+            hosts: config.traffic.iter().map(|traffic| traffic.hosts.clone()).collect(),
             speeds: nodes.iter().map(speed).collect(),
             distances: nodes.iter().map(|to| distances(graph, &nodes, *to)).collect(),
             hop: Time::from_nanos(switch.egress_latency_ns + switch.ingress_latency_ns),
@@ -36,10 +37,11 @@ impl Ideals {
     /// median of their latency. Cables are short.
     pub(crate) fn completion_time(&self, flow: &FlowRecord) -> Time {
         let (source, destination) = (flow.source as usize, flow.destination as usize);
-        let bits = self.hosts.wire_bytes(flow.bytes) as f64 * 8.0;
+        let hosts = &self.hosts[usize::from(flow.traffic)];
+        let bits = hosts.wire_bytes(flow.bytes) as f64 * 8.0;
         let frames = Time((bits / self.speeds[source].max(1.0) * 1e12) as u64);
         let hops = u64::from(self.distances[destination][source]);
-        let latency = self.hosts.latency;
+        let latency = hosts.latency;
         frames + Time(self.hop.0 * 2 * hops) + Time((latency.least.0 + latency.median.0) * 2)
     }
 

@@ -3,9 +3,13 @@
 //! Trials are many flows of one size, one after the other, as in the paper's measurements of flow completion times
 //! (section 4.3). They are independent, so they run in parts, on several threads, with the same result on any number of
 //! them. A load is flows between many hosts at once; a flow without an end measures throughput (section 4.2).
+//!
+//! A run may have several kinds of traffic at once, each with a transport and flows of its own, between hosts of its own
+//! ([`TrafficConfig`]).
 
 mod capture;
 mod config;
+mod demand;
 mod failover;
 mod failures;
 mod host_recovery;
@@ -23,9 +27,11 @@ mod schemes;
 mod setup;
 mod spreading;
 mod statistics;
+mod traffic;
 
 pub use capture::{PortCapture, PortCaptureOptions};
-pub use config::{Between, Demand, FlowsConfig, OtherWorkload, TrafficKind};
+pub use config::FlowsConfig;
+pub use demand::{Between, Demand, OtherWorkload, TrafficKind};
 pub use failover::FailoverReport;
 pub use failures::{Detection, FailureSetup, HandOffKind, Reroute};
 pub use host_recovery::HostRecovery;
@@ -37,10 +43,11 @@ pub use ports::{find_port, port_name};
 pub use rare::{Estimate, RareTimeouts, rare_timeouts};
 pub use rdma::{RdmaMechanisms, RdmaSetup};
 pub use rdma_check::{Check, CheckCase, check_cases};
-pub use report::{Affected, FlowsReport};
+pub use report::{Affected, FlowsReport, TrafficReport};
 pub(crate) use run::build_flow;
 pub use run::{run, run_captured, run_other, run_with_records};
 pub use schemes::{FlowSchemeConfig, FlowSchemes, Recovery, SchemeKind};
 pub use setup::FlowSetup;
 pub use spreading::{PlacementKind, Spreading, SpreadingReport, SpreadingSetup};
 pub use statistics::Summary;
+pub use traffic::{TrafficConfig, TrafficHosts};

@@ -4,10 +4,12 @@
 //! real links would make the same frames arrive and be lost, over how often the simulated ones do. The weight is that at the
 //! moment of the timeout, so that what comes later adds no noise.
 
-use super::config::{Demand, FlowsConfig};
+use super::config::FlowsConfig;
+use super::demand::Demand;
 use super::network::{FlowNetwork, FlowObserver};
 use super::run::run_part;
 use super::schemes::FlowSchemes;
+use super::traffic::TrafficConfig;
 use crate::corruption::Corruption;
 use crate::host::TimeoutCounts;
 use crate::link::config::{ParameterError, check};
@@ -72,7 +74,9 @@ pub fn rare_timeouts(
     let Corruption::Iid { loss } = config.link.corruption else {
         return Err(ParameterError::new("corruption", "", requirement));
     };
-    check(matches!(config.demand, Demand::Trials { .. }), "demand", "", requirement)?;
+    let [TrafficConfig { demand: Demand::Trials { count, .. }, .. }] = config.traffic.as_slice() else {
+        return Err(ParameterError::new("demand", "", requirement));
+    };
     check(
         config.link.protection.is_none(),
         "scheme",
@@ -93,7 +97,7 @@ pub fn rare_timeouts(
             *sum = (sum.0 + other.0, sum.1 + other.1, sum.2 + other.2);
         }
     }
-    rare.trials = config.demand.flows().unwrap_or(0);
+    rare.trials = *count;
     Ok(Some(rare))
 }
 
@@ -150,7 +154,9 @@ impl Observer<FlowSchemes> for Watch<'_> {
 
 impl FlowObserver for Watch<'_> {
     fn after_event(network: &mut FlowNetwork<Self>) {
-        let (begun, timeouts) = (network.hosts.begun(), *network.hosts.timeouts());
+        let begun = network.hosts.begun();
+        let timeouts =
+            network.hosts.traffic().first().map_or_else(TimeoutCounts::default, |of| *of.timeouts());
         let watch = &mut network.observer;
         if begun != watch.begun {
             (watch.begun, watch.log_weight, watch.has_timed_out) = (begun, 0.0, false);

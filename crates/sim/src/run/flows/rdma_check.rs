@@ -1,6 +1,6 @@
 //! The model of RDMA's timeouts against the simulated transport: cases in which each kind can be counted.
 
-use super::config::Demand;
+use super::demand::Demand;
 use super::rare::{Estimate, RareTimeouts, rare_timeouts};
 use super::rdma::RdmaSetup;
 use super::setup::FlowSetup;
@@ -100,7 +100,7 @@ impl CheckCase {
 
     /// In how many parts it runs.
     pub fn parts(trials: u64) -> u64 {
-        trials.div_ceil(super::config::TRIALS_AT_ONCE)
+        trials.div_ceil(super::demand::TRIALS_AT_ONCE)
     }
 
     fn checks(&self, model: &Model, rare: &RareTimeouts) -> Vec<Check> {

@@ -5,12 +5,13 @@ use super::failover::FailoverReport;
 use super::network::{FlowNetwork, FlowObserver};
 use super::spreading::SpreadingReport;
 use super::statistics::Summary;
-use crate::host::{FlowRecord, Group, TimeoutCounts};
+use crate::host::{FlowRecord, Group, HostTraffic, TimeoutCounts};
 use crate::link::scheme::{Account, Scheme};
 use crate::measure::Histogram;
 use crate::network::{FailoverStats, PortId};
 use crate::time::Time;
 use serde::Serialize;
+use std::ops::Range;
 
 /// Counts of all parts of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -24,30 +25,59 @@ pub(super) struct Totals {
     pub(super) marked: u64,
     pub(super) given_up: u64,
     pub(super) pauses: u64,
-    pub(super) unfinished: u64,
-    /// Of flows without an end.
-    pub(super) delivered_bytes: u64,
-    pub(super) retransmissions: u64,
-    pub(super) timeouts: u64,
-    pub(super) timeouts_by_cause: TimeoutCounts,
     pub(super) failover: FailoverStats,
     pub(super) delays_ns: Histogram,
     pub(super) spread_s: f64,
+    /// Of each traffic.
+    traffic: Vec<TrafficTotals>,
+}
+
+/// Counts of a traffic.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct TrafficTotals {
+    /// Until its last flow ended; until the run did, if one has not.
+    elapsed_s: f64,
+    unfinished: u64,
+    /// Of flows that have not ended.
+    delivered_bytes: u64,
+    retransmissions: u64,
+    timeouts: u64,
+    timeouts_by_cause: TimeoutCounts,
+}
+
+impl TrafficTotals {
+    fn add(&mut self, other: &TrafficTotals) {
+        self.elapsed_s += other.elapsed_s;
+        self.unfinished += other.unfinished;
+        self.delivered_bytes += other.delivered_bytes;
+        self.retransmissions += other.retransmissions;
+        self.timeouts += other.timeouts;
+        self.timeouts_by_cause.add(&other.timeouts_by_cause);
+    }
 }
 
 impl Totals {
-    pub(super) fn measure<O: FlowObserver<X>, X: Scheme>(
-        network: &FlowNetwork<O, X>,
-        elapsed: Time,
-    ) -> Totals {
+    /// Those of a network whose traffic began at this time.
+    pub(super) fn measure<O: FlowObserver<X>, X: Scheme>(network: &FlowNetwork<O, X>, began: Time) -> Totals {
+        let elapsed = |until: Time| Time(until.0.saturating_sub(began.0)).as_secs();
+        let of_traffic = |(number, of): (usize, &HostTraffic)| {
+            let (delivered_bytes, retransmissions, timeouts) = network.hosts.under_way(network.now(), number);
+            TrafficTotals {
+                elapsed_s: elapsed(if of.is_finished() { of.ended_at() } else { network.now() }),
+                unfinished: of.active_flows() as u64,
+                delivered_bytes,
+                retransmissions,
+                timeouts,
+                timeouts_by_cause: *of.timeouts(),
+            }
+        };
         let mut totals = Totals {
-            elapsed_s: elapsed.as_secs(),
+            elapsed_s: elapsed(network.now()),
             events: network.events(),
-            unfinished: network.hosts.active_flows() as u64,
             pauses: network.pauses(),
             host_bytes: network.hosts.bytes_sent(),
-            timeouts_by_cause: *network.hosts.timeouts(),
             failover: network.failover_stats(),
+            traffic: network.hosts.traffic().iter().enumerate().map(of_traffic).collect(),
             ..Totals::default()
         };
         for index in 0..network.port_count() {
@@ -63,8 +93,6 @@ impl Totals {
                 totals.spread_s += network.rate(port).time_of(parallel.wire_bytes).as_secs();
             }
         }
-        let under_way = network.hosts.under_way(network.now());
-        (totals.delivered_bytes, totals.retransmissions, totals.timeouts) = under_way;
         totals
     }
 
@@ -91,14 +119,11 @@ impl Totals {
         self.marked += other.marked;
         self.given_up += other.given_up;
         self.pauses += other.pauses;
-        self.unfinished += other.unfinished;
-        self.delivered_bytes += other.delivered_bytes;
-        self.retransmissions += other.retransmissions;
-        self.timeouts += other.timeouts;
-        self.timeouts_by_cause.add(&other.timeouts_by_cause);
         self.failover.add(&other.failover);
         self.delays_ns.merge(&other.delays_ns);
         self.spread_s += other.spread_s;
+        self.traffic.resize(other.traffic.len(), TrafficTotals::default());
+        self.traffic.iter_mut().zip(&other.traffic).for_each(|(own, other)| own.add(other));
     }
 }
 
@@ -125,9 +150,10 @@ pub struct Affected {
 }
 
 impl Affected {
-    fn of(records: &[FlowRecord], mss: u32) -> Affected {
+    /// Of these flows, each with the length of its segments.
+    fn of<'a>(flows: impl Iterator<Item = (&'a FlowRecord, u32)>) -> Affected {
         let mut affected = Affected::default();
-        for disturbance in records.iter().map(|record| &record.disturbance) {
+        for (FlowRecord { disturbance, .. }, mss) in flows {
             affected.corrupted += u64::from(disturbance.frames_corrupted > 0);
             affected.reduced += u64::from(disturbance.recovered);
             let Some(group) = disturbance.group(mss) else { continue };
@@ -194,31 +220,94 @@ pub struct FlowsReport {
     pub simulated_s: f64,
     /// How many events the simulator executed.
     pub events: u64,
+    /// What became of the flows of each traffic, if there are several: above are those of all together.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub traffic: Vec<TrafficReport>,
+}
+
+/// What became of the flows of one traffic. What it says is what [`FlowsReport`] says of all of them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TrafficReport {
+    /// The name of the traffic.
+    pub name: String,
+    pub fct_us: Option<Summary>,
+    pub flows_not_begun: u64,
+    pub unfinished_flows: u64,
+    pub failed_flows: u64,
+    pub retransmissions: u64,
+    pub timeouts: u64,
+    pub rdma_timeouts: TimeoutCounts,
+    pub affected_flows: Affected,
+    /// For each second until the last of these flows ended; until the run did, if one has not.
+    pub goodput_gbps: f64,
+}
+
+impl TrafficReport {
+    /// Of the traffic with this number.
+    fn of_one(config: &FlowsConfig, number: usize, records: &[FlowRecord], totals: &Totals) -> TrafficReport {
+        let elapsed_s = totals.traffic[number].elapsed_s;
+        let report = TrafficReport::of(config, number..number + 1, records, totals, elapsed_s);
+        TrafficReport { name: config.traffic[number].name.clone(), ..report }
+    }
+
+    /// Of the traffic with these numbers, without a name.
+    fn of(
+        config: &FlowsConfig,
+        numbers: Range<usize>,
+        records: &[FlowRecord],
+        totals: &Totals,
+        elapsed_s: f64,
+    ) -> TrafficReport {
+        let own = records.iter().filter(|record| numbers.contains(&usize::from(record.traffic)));
+        let ended = own.clone().filter(|record| !record.failed);
+        let times = ended.clone().map(|record| record.completion_time().as_nanos() / 1e3).collect();
+        let mut in_progress = TrafficTotals::default();
+        let mut not_begun = 0;
+        for number in numbers.clone() {
+            let traffic = &totals.traffic[number];
+            let ended = own.clone().filter(|record| usize::from(record.traffic) == number).count() as u64;
+            let begun = ended + traffic.unfinished;
+            let flows = config.traffic[number].demand.flows();
+            not_begun += flows.map_or(0, |flows| flows.saturating_sub(begun));
+            in_progress.add(traffic);
+        }
+        let bytes: u64 = ended.map(|record| record.bytes).sum::<u64>() + in_progress.delivered_bytes;
+        let sum =
+            |count: fn(&FlowRecord) -> u32| own.clone().map(|record| u64::from(count(record))).sum::<u64>();
+        let mss: Vec<u32> = config.traffic.iter().map(|traffic| traffic.hosts.mss()).collect();
+        TrafficReport {
+            name: String::new(),
+            fct_us: Summary::from_values(times),
+            flows_not_begun: not_begun,
+            unfinished_flows: in_progress.unfinished,
+            failed_flows: own.clone().filter(|record| record.failed).count() as u64,
+            retransmissions: sum(|record| record.retransmissions) + in_progress.retransmissions,
+            timeouts: sum(|record| record.timeouts) + in_progress.timeouts,
+            rdma_timeouts: in_progress.timeouts_by_cause,
+            affected_flows: Affected::of(own.map(|record| (record, mss[usize::from(record.traffic)]))),
+            goodput_gbps: bytes as f64 * 8.0 / elapsed_s.max(f64::MIN_POSITIVE) / 1e9,
+        }
+    }
 }
 
 impl FlowsReport {
     pub(super) fn new(config: &FlowsConfig, records: &[FlowRecord], totals: Totals) -> FlowsReport {
-        let ended = records.iter().filter(|record| !record.failed);
-        let times = ended.clone().map(|record| record.completion_time().as_nanos() / 1e3).collect();
-        let bytes: u64 = ended.map(|record| record.bytes).sum::<u64>() + totals.delivered_bytes;
-        let sum = |count: fn(&FlowRecord) -> u32| {
-            records.iter().map(|record| u64::from(count(record))).sum::<u64>()
-        };
-        let begun = records.len() as u64 + totals.unfinished;
-        let not_begun = config.demand.flows().map_or(0, |flows| flows.saturating_sub(begun));
+        let count = config.traffic.len();
+        let all = TrafficReport::of(config, 0..count, records, &totals, totals.elapsed_s);
+        let of_one = |number| TrafficReport::of_one(config, number, records, &totals);
         FlowsReport {
             seed: config.seed,
-            fct_us: Summary::from_values(times),
-            flows_not_begun: not_begun,
-            unfinished_flows: totals.unfinished,
-            failed_flows: records.iter().filter(|record| record.failed).count() as u64,
-            retransmissions: sum(|record| record.retransmissions) + totals.retransmissions,
-            timeouts: sum(|record| record.timeouts) + totals.timeouts,
-            rdma_timeouts: totals.timeouts_by_cause,
-            affected_flows: Affected::of(records, config.hosts.mss()),
+            fct_us: all.fct_us,
+            flows_not_begun: all.flows_not_begun,
+            unfinished_flows: all.unfinished_flows,
+            failed_flows: all.failed_flows,
+            retransmissions: all.retransmissions,
+            timeouts: all.timeouts,
+            rdma_timeouts: all.rdma_timeouts,
+            affected_flows: all.affected_flows,
             failover: FailoverReport::new(config, records, &totals.failover),
             spreading: totals.spreading(),
-            goodput_gbps: bytes as f64 * 8.0 / totals.elapsed_s.max(f64::MIN_POSITIVE) / 1e9,
+            goodput_gbps: all.goodput_gbps,
             frame_hops: totals.frames,
             host_bytes_sent: totals.host_bytes,
             frames_corrupted: totals.corrupted,
@@ -228,6 +317,7 @@ impl FlowsReport {
             frames_marked: totals.marked,
             simulated_s: totals.elapsed_s,
             events: totals.events,
+            traffic: if count > 1 { (0..count).map(of_one).collect() } else { Vec::new() },
         }
     }
 }

@@ -1,20 +1,24 @@
 //! Builds the network of a run with flows, and runs it.
 
 use super::capture::PortCapture;
-use super::config::{Between, Demand, FlowsConfig, ROUNDS_AT_ONCE, TRIALS_AT_ONCE, host_bits_per_second};
+use super::config::{FlowsConfig, bits_per_second_of};
+use super::demand::{Between, Demand, ROUNDS_AT_ONCE, TRIALS_AT_ONCE};
 use super::network::{FlowNetwork, FlowObserver};
 use super::report::FlowsReport;
 use super::schemes::FlowSchemes;
+use super::traffic::TrafficConfig;
 use crate::host::{
-    Extent, FlowRecord, FlowSizes, HostsConfig, Incast, PingPong, Poisson, Schedule, Start, Traffic,
+    FlowRecord, FlowSizes, HostTraffic, HostsConfig, Incast, Pairs, PingPong, Poisson, Schedule, Start,
     TransportHosts, Trials, Workload,
 };
 use crate::link::config::ParameterError;
 use crate::link::scheme::{Absent, Scheme};
-use crate::network::{NoObserver, OPENING_MAX, Opening, Plan, PortId};
+use crate::network::{NoObserver, OPENING_MAX, Opening, Plan};
+use crate::node::NodeId;
 use crate::random::Random;
 use crate::time::Time;
 use linkmend_experiment::run_each;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,11 +26,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Pause between two trials, at least, and at most twice that: longer than a round trip, so that nothing of the one is
 /// left in the other, and than the silence after which the moderation of interrupts begins anew.
 const TRIAL_GAP: Time = Time::from_nanos(2_000_000);
-/// Longest time that a flow may take after the last has begun, before the run ends without it.
-const DRAINING_MAX: Time = Time::from_nanos(20_000_000_000);
 
 /// Runs all flows, on as many threads as asked for; the report does not depend on their number. `done` is called after
 /// each part. `None` if `stop` ended it.
+///
+/// The run ends when all flows have ended or cannot be waited for any longer; a flow without an end sends until its duration
+/// is over and until nothing else is waited for.
 ///
 /// # Errors
 /// [`ParameterError`] names the parameter that cannot be used.
@@ -123,14 +128,12 @@ fn run_parts(
 }
 
 impl FlowsConfig {
-    /// In how many networks, each with random numbers of its own, the run takes place.
+    /// In how many networks, each with random numbers of its own, the run takes place. Several kinds of traffic share one,
+    /// however many trials or rounds they have.
     pub fn parts(&self) -> usize {
-        match &self.demand {
-            Demand::Trials { count, .. } => count.div_ceil(TRIALS_AT_ONCE) as usize,
-            Demand::Incast { rounds, .. } => rounds.div_ceil(ROUNDS_AT_ONCE) as usize,
-            Demand::Load { .. } | Demand::PingPong { .. } | Demand::Endless { .. } | Demand::Other { .. } => {
-                1
-            }
+        match self.traffic.as_slice() {
+            [alone] => alone.demand.parts(),
+            _ => 1,
         }
     }
 }
@@ -160,31 +163,28 @@ pub(super) fn run_part<O: FlowObserver<X>, X: Scheme>(
     let began = network.now();
     network.hosts.begin_at(began);
     network.start_traffic();
-    let last = match &config.demand {
-        Demand::Trials { count, .. }
-        | Demand::Incast { rounds: count, .. }
-        | Demand::PingPong { rounds: count, .. }
-        | Demand::Load { extent: Extent::Flows(count), .. } => {
-            began + Time(DRAINING_MAX.0.saturating_mul(*count))
+    // Until when each traffic is waited for.
+    let ends: Vec<Time> = config
+        .traffic
+        .iter()
+        .map(|traffic| Time(began.0.saturating_add(traffic.demand.time_max().0)))
+        .collect();
+    for last in ends.iter().copied().collect::<BTreeSet<Time>>() {
+        let goes_on = |network: &mut FlowNetwork<O, X>| {
+            O::after_event(network);
+            network.hosts.traffic().iter().zip(&ends).any(|(of, end)| *end >= last && !of.is_finished())
+        };
+        if !network.run_while(last, goes_on, wanted) {
+            return Ok((None, network.observer));
         }
-        Demand::Load { extent: Extent::Duration(duration), .. } | Demand::Other { duration, .. } => {
-            began + *duration + DRAINING_MAX
-        }
-        Demand::Endless { duration } => began + *duration,
-    };
-    let goes_on = |network: &mut FlowNetwork<O, X>| {
-        O::after_event(network);
-        !network.hosts.is_finished()
-    };
-    if !network.run_while(last, goes_on, wanted) {
-        return Ok((None, network.observer));
     }
     O::after_event(&mut network);
-    let elapsed = Time(network.now().0 - began.0);
-    let totals = super::report::Totals::measure(&network, elapsed);
+    let totals = super::report::Totals::measure(&network, began);
     let mut records = network.hosts.take_records();
-    if let Demand::PingPong { .. } = config.demand {
-        records = rounds(records);
+    for (number, _) in config.traffic.iter().enumerate().filter(|(_, of)| of.demand.is_answered()) {
+        let (own, others) = records.into_iter().partition(|record| usize::from(record.traffic) == number);
+        records = others;
+        records.extend(rounds(own));
     }
     Ok((Some(Outcome { records, totals }), network.observer))
 }
@@ -222,46 +222,59 @@ fn build_on<O: FlowObserver<X>, X: Scheme>(
     seed: u64,
     observer: O,
 ) -> Result<FlowNetwork<O, X>, ParameterError> {
-    let hosts: Vec<_> = config
-        .graph
-        .hosts()
-        .filter_map(|host| {
-            Plan::<FlowSchemes>::first_port(&config.graph, host).map(|port: PortId| (host, port))
-        })
-        .collect();
-    let workload = workload(config, part, hosts.len() as u32, seed);
+    let at_port = |host| Plan::<FlowSchemes>::first_port(&config.graph, host).map(|port| (host, port));
+    let hosts: Vec<_> = config.graph.hosts().filter_map(at_port).collect();
+    let number_of = |node: &NodeId| hosts.binary_search_by_key(node, |(host, _)| *host).ok();
+    let traffic = |(number, of): (usize, &TrafficConfig)| {
+        let nodes = of.nodes(&config.graph);
+        let numbers = nodes.iter().filter_map(number_of).map(|number| number as u32).collect();
+        let stream = if number == 0 { "workload".to_owned() } else { format!("workload {number}") };
+        let random = Random::new(seed, &stream);
+        HostTraffic::new(of.hosts.clone(), numbers, workload(config, of, &nodes, part, random))
+    };
+    let traffic = config.traffic.iter().enumerate().map(traffic).collect();
     let size = (config.graph.nodes().len(), plan.port_count());
-    let hosts = TransportHosts::new(config.hosts.clone(), &hosts, size, workload, seed);
+    let hosts = TransportHosts::new(traffic, &hosts, size, seed);
     Ok(plan.build_with_hosts(seed, observer, hosts)?)
 }
 
-/// The flows of a part.
-fn workload(config: &FlowsConfig, part: u64, hosts: u32, seed: u64) -> Box<dyn Workload> {
-    let random = Random::new(seed, "workload");
+/// The flows of a traffic, of a part if the run is divided.
+fn workload(
+    config: &FlowsConfig,
+    traffic: &TrafficConfig,
+    nodes: &[NodeId],
+    part: u64,
+    random: Random,
+) -> Box<dyn Workload> {
+    let hosts = nodes.len() as u32;
     let pair = |bytes| Start { at: Time::ZERO, source: 0, destination: hosts - 1, bytes };
-    match &config.demand {
+    let of_part = |count: u64, at_once: u64| match config.parts() {
+        1 => count,
+        _ => at_once.min(count - part * at_once),
+    };
+    match &traffic.demand {
         Demand::Trials { count, sizes } => {
-            let count = TRIALS_AT_ONCE.min(count - part * TRIALS_AT_ONCE);
+            let count = of_part(*count, TRIALS_AT_ONCE);
             Box::new(Trials::new(count, pair(0), sizes.clone(), TRIAL_GAP, random))
         }
         Demand::Incast { rounds, senders, bytes } => {
-            let rounds = ROUNDS_AT_ONCE.min(rounds - part * ROUNDS_AT_ONCE);
+            let rounds = of_part(*rounds, ROUNDS_AT_ONCE);
             Box::new(Incast::new(rounds, *senders, pair(*bytes), TRIAL_GAP, random))
         }
         Demand::Endless { .. } => Box::new(Schedule::new(vec![pair(Start::ENDLESS)])),
         Demand::Other { workload, .. } => workload.make(hosts, random),
         Demand::PingPong { rounds, bytes } => Box::new(PingPong::new(*rounds, pair(*bytes))),
         Demand::Load { sizes, load, between, extent } => {
-            let bits = mean_wire_bytes(sizes, &config.hosts) * 8.0;
-            let (traffic, senders) = match between {
-                Between::All => (Traffic::FullMesh { hosts }, hosts),
-                Between::Halves => (Traffic::Halves { hosts }, 1),
-                Between::FirstAndLast => (Traffic::PointToPoint { source: 0, destination: hosts - 1 }, 1),
+            let bits = mean_wire_bytes(sizes, &traffic.hosts) * 8.0;
+            let (pairs, senders) = match between {
+                Between::All => (Pairs::FullMesh { hosts }, hosts),
+                Between::Halves => (Pairs::Halves { hosts }, 1),
+                Between::FirstAndLast => (Pairs::PointToPoint { source: 0, destination: hosts - 1 }, 1),
             };
-            let flows_per_second =
-                load * host_bits_per_second(&config.graph) as f64 * f64::from(senders) / bits;
+            let rate = nodes.first().map_or(0, |host| bits_per_second_of(&config.graph, *host));
+            let flows_per_second = load * rate as f64 * f64::from(senders) / bits;
             let interval = Time((1e12 / flows_per_second) as u64);
-            Box::new(Poisson::new(sizes.clone(), traffic, interval, *extent, random))
+            Box::new(Poisson::new(sizes.clone(), pairs, interval, *extent, random))
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A run with flows as it is asked for: by names and numbers.
 
-use super::config::{Demand, FlowsConfig, host_bits_per_second};
+use super::config::{FlowsConfig, host_bits_per_second};
+use super::demand::Demand;
 use super::failures::{FailureSetup, HandOffKind};
 use super::host_recovery::HostRecovery;
 use super::hosts::HostSetup;
@@ -8,8 +9,9 @@ use super::parameters::TransportKind;
 use super::rdma::RdmaSetup;
 use super::schemes::SchemeKind;
 use super::spreading::SpreadingSetup;
+use super::traffic::TrafficConfig;
 use crate::corruption::Corruption;
-use crate::host::Transport;
+use crate::host::{HostsConfig, Transport};
 use crate::link::config::{ParameterError, ProfileName, RATE_REQUIREMENT, check};
 use crate::network::PfcLimits;
 use crate::time::{Rate, Time};
@@ -163,8 +165,7 @@ impl FlowSetup {
             "needs links that acknowledge frames: no `scheme` wharf",
         )?;
         let corrupting = FlowsConfig::middle_links(&graph, self.corrupting_links as usize);
-        let hosts = self.transport.hosts();
-        let host_rate = host_bits_per_second(&graph);
+        let hosts = self.hosts_in(&graph)?;
         let mut config = FlowsConfig {
             seed: self.seed,
             failing: self.failures.failing(&graph)?,
@@ -176,23 +177,27 @@ impl FlowSetup {
             recovery: self.scheme.recovery(self.loss),
             link,
             pfc: self.transport.algorithm().is_none().then(PfcLimits::default),
-            hosts: self.host_recovery.map_or(Ok(hosts.clone()), |recovery| recovery.of(hosts))?,
-            demand,
+            traffic: vec![TrafficConfig::alone(hosts, demand)],
         };
-        if let (TransportKind::RdmaDcqcn, Transport::Roce(card)) =
-            (self.transport, &mut config.hosts.transport)
-        {
-            Arc::make_mut(card).dcqcn = Some(roce::Dcqcn::of_paper(host_rate));
-        }
-        self.rdma.apply(&mut config.hosts)?;
-        self.hosts.apply(&mut config.hosts)?;
-        // What a handshake would have measured: a timer that is shorter than the way expires before anything can be answered.
-        let way = Nanos((self.spreading.reverse_delay + round_trip_of_cables(&config.graph)).0 / 1_000);
-        config.hosts.known_rtt = config.hosts.known_rtt.map(|known| known.max(way));
         self.set_corruption(&mut config)?;
         let config = config.in_class_of(self.scheme);
         config.validate()?;
         Ok(config)
+    }
+
+    /// What the hosts of this network are.
+    fn hosts_in(&self, graph: &Graph) -> Result<HostsConfig, ParameterError> {
+        let hosts = self.transport.hosts();
+        let mut hosts = self.host_recovery.map_or(Ok(hosts.clone()), |recovery| recovery.of(hosts))?;
+        if let (TransportKind::RdmaDcqcn, Transport::Roce(card)) = (self.transport, &mut hosts.transport) {
+            Arc::make_mut(card).dcqcn = Some(roce::Dcqcn::of_paper(host_bits_per_second(graph)));
+        }
+        self.rdma.apply(&mut hosts)?;
+        self.hosts.apply(&mut hosts)?;
+        // What a handshake would have measured: a timer that is shorter than the way expires before anything can be answered.
+        let way = Nanos((self.spreading.reverse_delay + round_trip_of_cables(graph)).0 / 1_000);
+        hosts.known_rtt = hosts.known_rtt.map(|known| known.max(way));
+        Ok(hosts)
     }
 
     /// How the corrupting links corrupt, if it is not frames one at a time.
@@ -206,7 +211,8 @@ impl FlowSetup {
             })?;
         }
         if self.bit_errors && self.loss > 0.0 {
-            let bits = 8.0 * f64::from(config.hosts.full_frame().1);
+            let frames = config.traffic.iter().map(|traffic| traffic.hosts.full_frame().1);
+            let bits = 8.0 * f64::from(frames.max().unwrap_or(0));
             let bit_error_rate = -libm::expm1(libm::log1p(-self.loss) / bits);
             config.link.corruption = Corruption::PerBit { bit_error_rate };
         }

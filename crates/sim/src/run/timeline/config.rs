@@ -3,7 +3,7 @@
 use crate::link::LinkConfig;
 use crate::link::config::{ParameterError, check};
 use crate::network::{LinkId, PortId, Side};
-use crate::run::flows::{Demand, FlowsConfig, Recovery};
+use crate::run::flows::{Demand, FlowsConfig, Recovery, TrafficConfig};
 use crate::time::Time;
 
 /// Most samples of a run.
@@ -28,6 +28,8 @@ impl TimelineConfig {
     /// The first parameter that cannot be used.
     pub fn validate(&self) -> Result<(), ParameterError> {
         self.flows.validate()?;
+        let kinds = self.flows.traffic.len();
+        check(kinds == 1, "traffic", format!("{kinds} kinds"), "a timeline shows one flow")?;
         let duration = self.duration();
         check(duration > Time::ZERO, "flow", "of a size", "a timeline shows one flow without an end")?;
         check(
@@ -60,13 +62,9 @@ impl TimelineConfig {
 
     /// How long the flow sends.
     pub fn duration(&self) -> Time {
-        match self.flows.demand {
-            Demand::Endless { duration } => duration,
-            Demand::Trials { .. }
-            | Demand::Incast { .. }
-            | Demand::Load { .. }
-            | Demand::PingPong { .. }
-            | Demand::Other { .. } => Time::ZERO,
+        match self.flows.traffic.as_slice() {
+            [TrafficConfig { demand: Demand::Endless { duration }, .. }] => *duration,
+            _ => Time::ZERO,
         }
     }
 

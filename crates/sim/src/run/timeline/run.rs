@@ -112,7 +112,7 @@ struct Counters {
 impl Counters {
     fn of(config: &TimelineConfig, network: &FlowNetwork<LinkWatch>) -> Counters {
         let port = config.port();
-        let (delivered_bytes, retransmissions, timeouts) = network.hosts.under_way(network.now());
+        let (delivered_bytes, retransmissions, timeouts) = network.hosts.under_way(network.now(), 0);
         let (dropped, marked, _) = network.normal_queue(port);
         let watch = &network.observer;
         Counters {

@@ -7,6 +7,7 @@ use crate::link::{FlowId, Frame, Observer, PortId, WIRE_OVERHEAD_BYTES};
 use crate::network::{Network, Traffic};
 use crate::run::flows::FlowSchemes;
 use crate::time::Time;
+use linkmend_protocol::Mode;
 
 /// Counts what the link delivers.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ pub(super) fn effective_link_speed(
     let traffic = Traffic::LineRate {
         frames: u64::MAX,
         bytes: config.flows.link.frame_bytes as u16,
-        mode: config.flows.hosts.mode,
+        mode: config.flows.traffic.first().map_or(Mode::Ordered, |traffic| traffic.hosts.mode),
     };
     let flow: FlowId = plan.traffic(port, plan.node_of(port.peer()), traffic);
     debug_assert_eq!(flow, FlowId(0));
