@@ -7,7 +7,7 @@ mod support;
 use linkmend_dataplane::bypass::Side;
 use linkmend_dataplane::{BypassMode, BypassOptions, PortChoice, PortPairOptions};
 use std::time::Duration;
-use support::{Host, Lab, test_frame};
+use support::{Host, Lab, test_frame, wait_for};
 
 fn ordinary(seed: u8) -> Vec<u8> {
     test_frame(&[0x08, 0x00], 200, seed)
@@ -16,8 +16,17 @@ fn ordinary(seed: u8) -> Vec<u8> {
 /// Sends a frame from the host; returns whether it arrived on the first link, and on the second.
 fn sent(seed: u8, from: &mut Host, links: [&mut Host; 2]) -> [bool; 2] {
     from.send(&ordinary(seed));
+    let ([first, second], mut arrived) = (links, [vec![], vec![]]);
+    let mut receive = || {
+        let frames = [first.received(), second.received()];
+        arrived.iter_mut().zip(&frames).for_each(|(all, new)| all.extend_from_slice(new));
+        frames.concat()
+    };
+    wait_for(1, &mut receive);
+    // It must not arrive on the other one, too.
     std::thread::sleep(Duration::from_millis(30));
-    links.map(|link| link.received() == [ordinary(seed)])
+    receive();
+    arrived.map(|frames| frames == [ordinary(seed)])
 }
 
 fn options(mode: BypassMode) -> PortPairOptions {
