@@ -41,6 +41,7 @@ impl TransportHosts {
         self.begun += 1;
         let active = Active { record, missing: start.bytes, is_acknowledged: false };
         self.active[pair as usize].push_back(active);
+        self.active_flows += 1;
         self.make_ready(sending);
     }
 
@@ -152,6 +153,7 @@ impl TransportHosts {
                 writes.account();
             }
         }
+        self.active_flows -= 1;
         self.records.push(record);
         let number = usize::from(record.traffic);
         self.changed.push(Changed::Time(self.hosts.len() + number));

@@ -123,6 +123,7 @@ pub struct TransportHosts {
     endpoints: Vec<Option<Endpoint>>,
     /// By pair of ends: the flows over it, the oldest first. There are several where flows share connections.
     active: Vec<VecDeque<Active>>,
+    active_flows: usize,
     /// By pair of ends: the flow that has it, or had it last.
     identities: Vec<FlowIdentity>,
     begun: u64,
@@ -434,6 +435,12 @@ impl TransportHosts {
     #[inline]
     pub fn traffic(&self) -> &[HostTraffic] {
         &self.traffic
+    }
+
+    /// Flows in progress, of all traffic.
+    #[inline]
+    pub fn active_flows(&self) -> usize {
+        self.active_flows
     }
 
     /// Bytes of frames that hosts have sent, and of the copies that switches have made.

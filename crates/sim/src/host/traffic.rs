@@ -109,6 +109,7 @@ impl TransportHosts {
             host_of_port,
             endpoints: Vec::new(),
             active: Vec::new(),
+            active_flows: 0,
             identities: Vec::new(),
             begun: 0,
             free: VecDeque::new(),

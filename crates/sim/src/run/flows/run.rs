@@ -169,10 +169,14 @@ pub(super) fn run_part<O: FlowObserver<X>, X: Scheme>(
         .iter()
         .map(|traffic| Time(began.0.saturating_add(traffic.demand.time_max().0)))
         .collect();
+    let is_alone = ends.len() == 1;
     for last in ends.iter().copied().collect::<BTreeSet<Time>>() {
         let goes_on = |network: &mut FlowNetwork<O, X>| {
             O::after_event(network);
-            network.hosts.traffic().iter().zip(&ends).any(|(of, end)| *end >= last && !of.is_finished())
+            let hosts = &network.hosts;
+            // It is asked before every event, and while the only traffic has flows, this is all there is to ask.
+            (is_alone && hosts.active_flows() > 0)
+                || hosts.traffic().iter().zip(&ends).any(|(of, end)| *end >= last && !of.is_finished())
         };
         if !network.run_while(last, goes_on, wanted) {
             return Ok((None, network.observer));
