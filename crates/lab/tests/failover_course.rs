@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::time::Duration;
+
 use linkmend_lab::StopFlag;
 use linkmend_lab::failover::{CutKind, FailoverOptions, Survivor, run};
 
@@ -10,8 +12,15 @@ fn linkmend_survives_cuts_that_the_kernel_does_not() {
     if !common::privileged("linkmend_survives_cuts_that_the_kernel_does_not") {
         return;
     }
-    let options =
-        FailoverOptions { prefix: common::options("fail").prefix, cuts: 1, ..FailoverOptions::default() };
+    let options = FailoverOptions {
+        prefix: common::options("fail").prefix,
+        cuts: 1,
+        // Linkmend has returned before the next course cuts, which also begins with as long a time.
+        whole: Duration::from_millis(1_500),
+        // A host waits for 200 ms, and then for 400.
+        cut: Duration::from_millis(600),
+        ..FailoverOptions::default()
+    };
     let result = run(&options, &StopFlag::new(), &|_| ()).expect("it runs to its end");
     assert!(!result.usual_reason.is_empty());
     assert_eq!(result.columns.len(), Survivor::ALL.len() * CutKind::ALL.len());
