@@ -3,7 +3,7 @@
 //! - The control socket: [`Client`] sends a [`Request`] and gets a [`Response`], each one line of JSON, over a Unix
 //!   socket that only its owner may use. A daemon takes the path ([`Reservation`]) and listens there ([`ControlSocket`]).
 //! - What requests carry: [`ProtectConfig`], [`CorruptionModel`], and the options and records of a [`capture`].
-//! - What answers carry: the state of a link end, [`LinkReport`], and of its daemon ([`report`]).
+//! - What answers carry: the state of a link end, [`LinkReport`], with the port of each [`Side`], and of its daemon ([`report`]).
 //! - What each daemon serves: its [`health`], and its [`metrics`] over HTTP.
 //!
 //! The link ends' daemon is in `linkmend-dataplane`, corruptd in `linkmend-monitor`. Neither needs the other, because what
@@ -24,6 +24,7 @@ mod message;
 pub mod metrics;
 mod protect;
 pub mod report;
+mod side;
 mod socket;
 
 pub use capture_stream::CaptureStream;
@@ -37,4 +38,5 @@ pub use protect::{
     ClassError, ClassRule, INITIAL_LOSS_DEFAULT, ProtectConfig, ProtectMode, TARGET_LOSS_DEFAULT,
 };
 pub use report::LinkReport;
+pub use side::Side;
 pub use socket::{CONTROL_FOLDER, ControlSocket, Reservation, SocketError};

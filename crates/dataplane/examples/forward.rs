@@ -64,11 +64,11 @@ fn main() -> ExitCode {
 }
 
 fn run(first: &str, second: &str, options: &PortPairOptions, seconds: Option<u64>) -> Result<(), PortError> {
-    let mut pair = PortPair::open(first, second, options)?;
+    let mut pair = PortPair::open(first, &[second], options)?;
     eprintln!("{first}: {}", pair.inner.description());
-    eprintln!("{second}: {}", pair.link.description());
+    eprintln!("{second}: {}", pair.links[0].description());
     if let Some(bypass) = &pair.bypass {
-        eprintln!("bypass: {:?}", bypass.xdp_modes());
+        eprintln!("bypass: {:?}", bypass.xdp_mode());
     }
     let until = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let mut frames = Vec::with_capacity(BUDGET);
@@ -77,7 +77,8 @@ fn run(first: &str, second: &str, options: &PortPairOptions, seconds: Option<u64
         if let Some(bypass) = &pair.bypass {
             bypass.heartbeat(monotonic_ns());
         }
-        let PortPair { inner, link, pool, .. } = &mut pair;
+        let PortPair { inner, links, pool, .. } = &mut pair;
+        let link = &mut links[0];
         let moved = forward(inner, link, pool, &mut frames)? + forward(link, inner, pool, &mut frames)?;
         if moved > 0 {
             idle_rounds = 0;
@@ -91,7 +92,7 @@ fn run(first: &str, second: &str, options: &PortPairOptions, seconds: Option<u64
             };
             let mut fds = [
                 PollFd::new(pair.inner.as_fd(), interest(&pair.inner)),
-                PollFd::new(pair.link.as_fd(), interest(&pair.link)),
+                PollFd::new(pair.links[0].as_fd(), interest(&pair.links[0])),
             ];
             let _ = poll(&mut fds, PollTimeout::from(100u8));
             if until.is_some_and(|until| Instant::now() >= until) {
@@ -100,7 +101,7 @@ fn run(first: &str, second: &str, options: &PortPairOptions, seconds: Option<u64
         }
     }
     eprintln!("{first}: {:?}", pair.inner.counters());
-    eprintln!("{second}: {:?}", pair.link.counters());
+    eprintln!("{second}: {:?}", pair.links[0].counters());
     Ok(())
 }
 

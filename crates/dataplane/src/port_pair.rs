@@ -4,15 +4,11 @@ use crate::bypass::{self, Bypass, BypassOptions};
 use crate::frame_pool::{FramePool, PoolOptions};
 use crate::port::{Interface, PacketPort, Port, PortError, XdpPort};
 use linkmend_protocol::daemon_profile::{LENT_CHUNKS_MAX, POOL_CHUNKS_DEFAULT};
-use linkmend_protocol::paths::Path;
 use std::sync::Arc;
 
-/// The largest number of chunks that a third port, to a second link, lends to the kernel for receiving.
-pub const BACKUP_CHUNKS_MAX: u32 = crate::port::FILL_TARGET as u32;
-const _: () = assert!(
-    LENT_CHUNKS_MAX as usize == 2 * crate::port::FILL_TARGET,
-    "the profile knows what two ports lend"
-);
+/// The largest number of chunks that a port lends to the kernel for receiving. The pool of two links has so many more.
+pub(crate) const PORT_CHUNKS_MAX: u32 = crate::port::FILL_TARGET as u32;
+const _: () = assert!(LENT_CHUNKS_MAX == 2 * PORT_CHUNKS_MAX, "the profile knows what two ports lend");
 
 /// Which kind of socket to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,17 +42,15 @@ impl Default for PortPairOptions {
     }
 }
 
-/// The two ports, or three with a second link; see the module documentation.
+/// The two ports, or three with two links; see the module documentation.
 pub struct PortPair {
     /// `None` with AF_PACKET ports: nothing forwards then when the process is gone. It comes first, because it is to be
     /// dropped before the interfaces.
     pub bypass: Option<Bypass>,
     /// The port that faces the host.
     pub inner: Port,
-    /// The port that faces the corrupting link.
-    pub link: Port,
-    /// The port that faces a second link, if there is one.
-    pub backup: Option<Port>,
+    /// The ports that face the corrupting link, or each of two, in the order of their [`Path`](linkmend_protocol::paths::Path).
+    pub links: Vec<Port>,
     /// Why the ports are AF_PACKET ports although AF_XDP was wanted.
     pub fell_back: Option<PortError>,
     /// The frames of all ports.
@@ -64,41 +58,32 @@ pub struct PortPair {
 }
 
 impl PortPair {
-    /// Opens both ports.
+    /// Opens the inner port, and those of one or two links.
     ///
     /// # Errors
     /// See [`PortError`]. With [`PortChoice::Auto`], an error that would not affect AF_PACKET ports leads to AF_PACKET
     /// ports instead, and their description names it.
-    pub fn open(inner: &str, link: &str, options: &PortPairOptions) -> Result<Self, PortError> {
-        Self::open_all(inner, link, None, options)
-    }
-
-    /// Opens both ports, and that of a second link.
     ///
-    /// # Errors
-    /// As [`PortPair::open`].
-    pub fn open_all(
-        inner: &str,
-        link: &str,
-        backup: Option<&str>,
-        options: &PortPairOptions,
-    ) -> Result<Self, PortError> {
-        let mut pair = Self::open_on_trial(inner, link, backup, options)?;
+    /// # Panics
+    /// If there are neither one link nor two.
+    pub fn open(inner: &str, links: &[&str], options: &PortPairOptions) -> Result<Self, PortError> {
+        let mut pair = Self::open_on_trial(inner, links, options)?;
         pair.bypass.iter_mut().for_each(Bypass::keep);
         Ok(pair)
     }
 
-    /// Like [`PortPair::open_all`]; the bypass goes again when it is dropped, until [`Bypass::keep`].
+    /// Like [`PortPair::open`]; the bypass goes again when it is dropped, until [`Bypass::keep`].
     pub(crate) fn open_on_trial(
         inner: &str,
-        link: &str,
-        backup: Option<&str>,
+        links: &[&str],
         options: &PortPairOptions,
     ) -> Result<Self, PortError> {
+        assert!(matches!(links.len(), 1 | 2), "a link end has one link or two");
+        let names = [&[inner], links].concat();
         let error = match options.choice {
-            PortChoice::Packet => return Self::open_packet(inner, link, backup, options, None),
-            PortChoice::Xdp => return Self::open_xdp(inner, link, backup, options),
-            PortChoice::Auto => match Self::open_xdp(inner, link, backup, options) {
+            PortChoice::Packet => return Self::open_packet(&names, options, None),
+            PortChoice::Xdp => return Self::open_xdp(&names, options),
+            PortChoice::Auto => match Self::open_xdp(&names, options) {
                 Ok(pair) => return Ok(pair),
                 Err(
                     error @ (PortError::System { .. }
@@ -108,72 +93,40 @@ impl PortPair {
                 Err(error) => return Err(error),
             },
         };
-        Self::open_packet(inner, link, backup, options, Some(error))
+        Self::open_packet(&names, options, Some(error))
     }
 
-    /// The ports, from the inner one to that of a second link.
-    pub fn ports(&self) -> impl Iterator<Item = &Port> {
-        [&self.inner, &self.link].into_iter().chain(&self.backup)
-    }
-
-    /// Transmissions that the kernel has not finished, in chunks.
-    pub fn in_flight(&self) -> usize {
-        self.ports().map(Port::in_flight).sum()
-    }
-
-    /// The port of one of the links; that of the first where there is one link.
-    #[inline]
-    pub fn on(&self, path: Path) -> &Port {
-        match (path, &self.backup) {
-            (Path::Backup, Some(backup)) => backup,
-            _ => &self.link,
-        }
-    }
-
-    fn open_xdp(
-        inner: &str,
-        link: &str,
-        backup: Option<&str>,
-        options: &PortPairOptions,
-    ) -> Result<Self, PortError> {
-        let acquire = |name| Interface::acquire(name).map(Arc::new);
-        let (inner, link, backup) = (acquire(inner)?, acquire(link)?, backup.map(acquire).transpose()?);
-        for interface in [&inner, &link].into_iter().chain(&backup) {
-            XdpPort::check_queues(interface)?;
-        }
-        let mtu = longest(&inner, &link, backup.as_deref());
-        let mut pool = FramePool::new(PoolOptions::for_mtu(mtu, options.chunks))?;
+    fn open_xdp(names: &[&str], options: &PortPairOptions) -> Result<Self, PortError> {
+        let acquire = |name: &&str| Interface::acquire(name).map(Arc::new);
+        let interfaces = names.iter().map(acquire).collect::<Result<Vec<_>, _>>()?;
+        interfaces.iter().try_for_each(|interface| XdpPort::check_queues(interface))?;
+        let mut pool = pool(interfaces.iter().map(|interface| &**interface), options)?;
         // The program comes first: some drivers require one before they accept a zero-copy socket. It forwards by
         // itself until the sockets are connected.
-        let bypass = Bypass::attach(&inner, &link, backup.as_ref(), &options.bypass)?;
-        let inner = XdpPort::open(inner, &mut pool)?;
-        let link = XdpPort::open(link, &mut pool)?;
-        let backup = backup.map(|backup| XdpPort::open(backup, &mut pool)).transpose()?;
-        bypass.connect(&inner, &link, backup.as_ref())?;
-        let (inner, link, backup) = (Port::Xdp(inner), Port::Xdp(link), backup.map(Port::Xdp));
-        Ok(PortPair { inner, link, backup, bypass: Some(bypass), fell_back: None, pool })
+        let bypass = Bypass::attach(&interfaces, &options.bypass)?;
+        let open = |interface| XdpPort::open(interface, &mut pool);
+        let ports = interfaces.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        bypass.connect(&ports)?;
+        let mut ports: Vec<Port> = ports.into_iter().map(Port::Xdp).collect();
+        Ok(PortPair { bypass: Some(bypass), inner: ports.remove(0), links: ports, fell_back: None, pool })
     }
 
     fn open_packet(
-        inner: &str,
-        link: &str,
-        backup: Option<&str>,
+        names: &[&str],
         options: &PortPairOptions,
         fell_back: Option<PortError>,
     ) -> Result<Self, PortError> {
         let reason = fell_back.as_ref().map_or_else(|| "as asked".to_owned(), reason_of);
-        let inner = Interface::acquire(inner)?;
-        let link = Interface::acquire(link)?;
-        let backup = backup.map(Interface::acquire).transpose()?;
-        let mtu = longest(&inner, &link, backup.as_ref());
-        let pool = FramePool::new(PoolOptions::for_mtu(mtu, options.chunks))?;
+        let acquire = |name: &&str| Interface::acquire(name);
+        let interfaces = names.iter().map(acquire).collect::<Result<Vec<_>, _>>()?;
+        let pool = pool(interfaces.iter(), options)?;
         let open = |interface| PacketPort::open(interface, &reason).map(Port::Packet);
-        let (inner, link, backup) = (open(inner)?, open(link)?, backup.map(open).transpose()?);
+        let mut ports = interfaces.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
         // A program left by an earlier run would take the frames before our sockets see them.
-        for port in [&inner, &link].into_iter().chain(&backup) {
+        for port in &ports {
             bypass::remove(port.interface())?;
         }
-        Ok(PortPair { bypass: None, inner, link, backup, fell_back, pool })
+        Ok(PortPair { bypass: None, inner: ports.remove(0), links: ports, fell_back, pool })
     }
 }
 
@@ -188,14 +141,18 @@ impl PortPair {
             port.reclaim(&mut pool);
             Ok::<Port, PortError>(Port::Memory(port))
         };
-        let (inner, link) = (open(inner, 1)?, open(link, 2)?);
-        Ok(PortPair { inner, link, backup: None, bypass: None, fell_back: None, pool })
+        let (inner, links) = (open(inner, 1)?, vec![open(link, 2)?]);
+        Ok(PortPair { bypass: None, inner, links, fell_back: None, pool })
     }
 }
 
-/// The longest MTU of the ports.
-fn longest(inner: &Interface, link: &Interface, backup: Option<&Interface>) -> u32 {
-    [inner, link].into_iter().chain(backup).map(|interface| interface.mtu).fold(0, u32::max)
+/// A pool for frames of the longest MTU of the ports.
+fn pool<'a>(
+    interfaces: impl Iterator<Item = &'a Interface>,
+    options: &PortPairOptions,
+) -> Result<FramePool, PortError> {
+    let mtu = interfaces.map(|interface| interface.mtu).fold(0, u32::max);
+    Ok(FramePool::new(PoolOptions::for_mtu(mtu, options.chunks))?)
 }
 
 fn reason_of(error: &PortError) -> String {

@@ -41,7 +41,7 @@ fn options() -> PortPairOptions {
 }
 
 fn open() -> Result<PortPair, PortError> {
-    PortPair::open_all("inner", "link", Some("backup"), &options())
+    PortPair::open("inner", &["link", "backup"], &options())
 }
 
 fn index(port: &str) -> u32 {
@@ -110,7 +110,7 @@ fn a_start_that_fails_leaves_its_ports_as_they_were() {
         assert_eq!(program("backup"), foreign);
         route::set_xdp_program(index("backup"), None, XdpMode::Generic).unwrap();
         // The ports are open, and what comes after fails.
-        drop(PortPair::open_on_trial("inner", "link", Some("backup"), &options()).unwrap());
+        drop(PortPair::open_on_trial("inner", &["link", "backup"], &options()).unwrap());
         assert_eq!(PORTS.map(state), [UNTOUCHED; 3]);
     });
 }

@@ -122,6 +122,12 @@ impl LinkSettings {
         }
     }
 
+    /// The interface and the rate of each link, in the order of their [`Path`](linkmend_protocol::paths::Path).
+    pub fn links(&self) -> impl Iterator<Item = (&str, Option<u64>)> {
+        let second = self.backup.as_ref().map(|backup| (backup.interface.as_str(), backup.rate_bps));
+        [(self.link.as_str(), self.rate_bps)].into_iter().chain(second)
+    }
+
     /// What the link end's parameters are derived from.
     pub fn profile(&self) -> DaemonProfile {
         DaemonProfile {

@@ -8,6 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use linkmend_control::Side;
 use linkmend_control::report::Steering;
 use linkmend_dataplane::bypass;
 use linkmend_dataplane::port::Interface;
@@ -89,14 +90,14 @@ fn everything_is_bypassed(host1: &mut Host, host2: &mut Host) {
 #[test]
 fn active_daemon_gets_every_frame_and_the_hosts_none() {
     each_mode("bypass, active", 1500, |lab, xdp_mode, mut host1, mut host2| {
-        let PortPair { mut inner, mut link, bypass, mut pool, .. } =
+        let PortPair { mut inner, mut links, bypass, mut pool, .. } =
             lab.open(&options(BypassMode::Active, xdp_mode)).unwrap();
         let bypass = bypass.unwrap();
         bypass.set_stall_after(Duration::MAX);
         host1.send(&ordinary(1));
         host2.send(&protected(2).0);
         assert_eq!(wait_for(1, || collect(&mut inner, &mut pool)), [ordinary(1)]);
-        assert_eq!(wait_for(1, || collect(&mut link, &mut pool)), [protected(2).0]);
+        assert_eq!(wait_for(1, || collect(&mut links[0], &mut pool)), [protected(2).0]);
         arrive(&mut host1, &[]);
         arrive(&mut host2, &[]);
     });
@@ -112,11 +113,12 @@ fn dormant_daemon_gets_only_linkmends_frames() {
         host2.send(&protected(2).0);
         host2.send(&compact);
         arrive(&mut host1, &[ordinary(1)]);
-        let received = wait_for(2, || collect(&mut pair.link, &mut pair.pool));
+        let received = wait_for(2, || collect(&mut pair.links[0], &mut pair.pool));
         assert!(received == [protected(2).0, compact]);
         host1.send(&ordinary(3));
         arrive(&mut host2, &[ordinary(3)]);
-        let (from_inner, from_link) = pair.bypass.as_ref().unwrap().counters();
+        let [from_inner, from_link] =
+            [Side::Inner, Side::Link].map(|side| pair.bypass.as_ref().unwrap().counters(side));
         assert!(from_inner.bypassed_frames >= 1 && from_link.bypassed_frames >= 1);
         assert!(from_link.bypassed_bytes >= 200);
         assert_eq!(from_link.decapsulated + from_link.dropped, 0);
@@ -156,7 +158,7 @@ fn stalled_daemon_is_bypassed_until_its_heart_beats_again() {
         heartbeat(&pair);
         std::thread::sleep(STALL_AFTER + SILENCE);
         everything_is_bypassed(&mut host1, &mut host2);
-        let (_, from_link) = pair.bypass.as_ref().unwrap().counters();
+        let from_link = pair.bypass.as_ref().unwrap().counters(Side::Link);
         assert_eq!((from_link.decapsulated, from_link.dropped), (1, 1));
 
         pair.bypass.as_ref().unwrap().set_stall_after(Duration::from_secs(60));
@@ -213,7 +215,7 @@ impl Daemon {
             .args(["netns", "exec", &lab.gateway()])
             .arg(std::env::current_exe().unwrap())
             .args(["--exact", "daemon_process", "--ignored", "--nocapture"])
-            .env("LINKMEND_TEST_NATIVE", if xdp_mode.is_some() { "1" } else { "0" })
+            .env("Side::LinkMEND_TEST_NATIVE", if xdp_mode.is_some() { "1" } else { "0" })
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -246,17 +248,17 @@ impl Drop for Daemon {
 #[test]
 #[ignore = "run by the tests below"]
 fn daemon_process() {
-    let native = std::env::var("LINKMEND_TEST_NATIVE").is_ok_and(|native| native == "1");
+    let native = std::env::var("Side::LinkMEND_TEST_NATIVE").is_ok_and(|native| native == "1");
     let xdp_mode = native.then_some(XdpMode::Native);
-    let mut pair = PortPair::open("inner", "link", &options(BypassMode::Active, xdp_mode)).unwrap();
+    let mut pair = PortPair::open("inner", &["link"], &options(BypassMode::Active, xdp_mode)).unwrap();
     heartbeat(&pair);
     println!("READY");
     // The number of rounds is bounded, in case the test that started the process is gone.
     for _ in 0..30_000 {
         heartbeat(&pair);
-        let PortPair { inner, link, pool, .. } = &mut pair;
+        let PortPair { inner, links, pool, .. } = &mut pair;
         collect(inner, pool);
-        collect(link, pool);
+        collect(&mut links[0], pool);
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -309,15 +311,15 @@ fn native_mode_is_chosen_where_drivers_say_it_forwards() {
         }
         assert!(support::run("ip", &["-n", &gateway, "link", "set", "dev", tap, "up"]));
     }
-    let modes = |inner: &str, link: &str| {
+    let mode = |inner: &str, link: &str| {
         let options = options(BypassMode::Dormant, None);
-        let pair = lab.in_gateway(|| PortPair::open(inner, link, &options)).unwrap();
-        pair.bypass.unwrap().xdp_modes()
+        let pair = lab.in_gateway(|| PortPair::open(inner, &[link], &options)).unwrap();
+        pair.bypass.unwrap().xdp_mode()
     };
-    assert_eq!(modes("tap1", "tap2"), (XdpMode::Native, XdpMode::Native));
-    assert_eq!(modes("inner", "link"), (XdpMode::Generic, XdpMode::Generic));
+    assert_eq!(mode("tap1", "tap2"), XdpMode::Native);
+    assert_eq!(mode("inner", "link"), XdpMode::Generic);
     // One veth is enough, and the previous native program is replaced.
-    assert_eq!(modes("tap1", "link"), (XdpMode::Generic, XdpMode::Generic));
+    assert_eq!(mode("tap1", "link"), XdpMode::Generic);
 }
 
 #[test]

@@ -4,8 +4,9 @@
 
 mod support;
 
-use linkmend_dataplane::bypass::Side;
+use linkmend_control::Side;
 use linkmend_dataplane::{BypassMode, BypassOptions, PortChoice, PortPairOptions};
+use linkmend_protocol::paths::Path;
 use std::time::Duration;
 use support::{Host, Lab, test_frame, wait_for};
 
@@ -57,13 +58,13 @@ fn without_a_daemon_frames_go_to_the_link_that_has_a_carrier() {
         assert_eq!(arrived(2), [false, true], "the first has no carrier");
         lab.set_host2("eth0", "up");
         assert_eq!(arrived(3), [true, false], "it is back");
-        bypass.set_path(true);
+        bypass.set_path(Path::Backup);
         assert_eq!(arrived(4), [false, true], "as the daemon said last");
         lab.set_host2("eth1", "down");
         assert_eq!(arrived(5), [true, false]);
         lab.set_host2("eth1", "up");
-        bypass.set_path(false);
-        assert!(bypass.counters_at(Side::Backup).bypassed_frames > 0);
+        bypass.set_path(Path::Primary);
+        assert!(bypass.counters(Side::Backup).bypassed_frames > 0);
         // Nobody holds the programs any more, and they are still there.
         drop(pair);
         lab.set_host2("eth0", "down");
@@ -79,7 +80,7 @@ fn a_link_that_is_gone_is_not_mistaken_for_one_with_a_carrier() {
     lab.add_backup(1500);
     let (mut host1, mut first) = lab.hosts(None).unwrap();
     let pair = lab.open_with_backup(&options(BypassMode::Dormant)).unwrap();
-    pair.bypass.as_ref().unwrap().set_path(true);
+    pair.bypass.as_ref().unwrap().set_path(Path::Backup);
     drop(pair);
     lab.remove_backup();
     host1.send(&ordinary(1));

@@ -73,7 +73,7 @@ fn every_frame_passes_once_and_unchanged(what: &str, mtu: u32, options: &PortPai
         host1.send(frame);
     }
     assert!(forward_until(&mut pair, &mut host2, sent.len()) == sent, "bytes differ");
-    for port in [&mut pair.inner, &mut pair.link] {
+    for port in [&mut pair.inner, &mut pair.links[0]] {
         let counters = port.counters();
         assert!(counters.rx_frames >= sent.len() as u64);
         assert_eq!(counters.rx_dropped + counters.tx_dropped + counters.kernel.rx_dropped, 0);
@@ -143,7 +143,7 @@ fn interface_is_served_by_one_process_whatever_the_kind_of_port() {
 
 #[test]
 fn unknown_interface_is_named() {
-    let error = PortPair::open("nosuch0", "nosuch1", &PortPairOptions::default());
+    let error = PortPair::open("nosuch0", &["nosuch1"], &PortPairOptions::default());
     let error = error.err().unwrap();
     assert_eq!(error.to_string(), "interface nosuch0: no such interface in this network namespace");
 }
@@ -160,13 +160,13 @@ fn the_same_frame_can_be_sent_several_times() {
         let available = pair.pool.available();
         let frame = pair.pool.copy_in(&bytes).unwrap();
         for _ in 0..3 {
-            pair.link.send(&mut pair.pool, frame).unwrap();
+            pair.links[0].send(&mut pair.pool, frame).unwrap();
         }
         assert_eq!(pair.pool.references(frame), 4);
         pair.pool.release(frame);
-        pair.link.flush(&mut pair.pool).unwrap();
+        pair.links[0].flush(&mut pair.pool).unwrap();
         let received = forward_until(&mut pair, &mut host2, 3);
-        assert_eq!(received, vec![bytes.clone(); 3], "{}", pair.link.description());
+        assert_eq!(received, vec![bytes.clone(); 3], "{}", pair.links[0].description());
         assert_eq!(pair.pool.available(), available);
     }
 }
@@ -179,16 +179,16 @@ fn a_full_queue_refuses_a_frame_and_counts_it() {
     for choice in [PortChoice::Xdp, PortChoice::Packet] {
         let mut pair = lab.open(&active(choice, None)).unwrap();
         let frame = pair.pool.copy_in(&test_frame(IPV4, 100, 1)).unwrap();
-        let room = pair.link.transmit_room();
+        let room = pair.links[0].transmit_room();
         for _ in 0..room {
-            pair.link.send(&mut pair.pool, frame).unwrap();
+            pair.links[0].send(&mut pair.pool, frame).unwrap();
         }
-        assert_eq!(pair.link.transmit_room(), 0);
-        assert!(pair.link.send(&mut pair.pool, frame).is_err());
-        assert_eq!(pair.link.counters().tx_queue_full, 1);
-        pair.link.flush(&mut pair.pool).unwrap();
-        pair.link.reclaim(&mut pair.pool);
-        assert_eq!(pair.link.transmit_room(), room);
+        assert_eq!(pair.links[0].transmit_room(), 0);
+        assert!(pair.links[0].send(&mut pair.pool, frame).is_err());
+        assert_eq!(pair.links[0].counters().tx_queue_full, 1);
+        pair.links[0].flush(&mut pair.pool).unwrap();
+        pair.links[0].reclaim(&mut pair.pool);
+        assert_eq!(pair.links[0].transmit_room(), room);
         assert_eq!(pair.pool.references(frame), 1);
     }
 }
@@ -223,8 +223,8 @@ fn inside_a_user_namespace() {
             assert!(support::run("ip", &words), "ip {command}");
         }
     }
-    let mut pair = PortPair::open("inner", "link", &PortPairOptions::default()).unwrap();
-    assert!(matches!(pair.link, Port::Packet(_)), "{}", pair.link.description());
+    let mut pair = PortPair::open("inner", &["link"], &PortPairOptions::default()).unwrap();
+    assert!(matches!(pair.links[0], Port::Packet(_)), "{}", pair.links[0].description());
     let (mut host1, mut host2) = (Host::here("h1"), Host::here("h2"));
     let sent = frames(1514);
     for frame in &sent {

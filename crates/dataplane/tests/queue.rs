@@ -7,6 +7,7 @@ mod support;
 
 use std::time::Duration;
 
+use linkmend_control::Side;
 use linkmend_dataplane::{BypassMode, BypassOptions, PortChoice, PortPair, PortPairOptions};
 use support::{Host, Lab, collect, heartbeat, run, test_frame};
 
@@ -62,7 +63,8 @@ fn a_burst_waits_in_the_queue_of_the_slower_port() {
     }
     let received: Vec<usize> = until_silence(&mut host1).iter().map(|frame| number(frame)).collect();
     assert!(received == (0..FRAMES).collect::<Vec<_>>(), "{} of {FRAMES} frames", received.len());
-    let (inner, link) = pair.bypass.as_ref().unwrap().kernel_drops();
+    let [inner, link] =
+        [Side::Inner, Side::Link].map(|side| pair.bypass.as_ref().unwrap().kernel_drops(side));
     assert_eq!((inner, link), Default::default());
 }
 
@@ -76,10 +78,11 @@ fn frames_dropped_by_a_full_queue_are_counted_one_by_one() {
         host2.send(&numbered(number));
     }
     let received = until_silence(&mut host1).len();
-    let (inner, link) = pair.bypass.as_ref().unwrap().kernel_drops();
+    let [inner, link] =
+        [Side::Inner, Side::Link].map(|side| pair.bypass.as_ref().unwrap().kernel_drops(side));
     assert!(received < FRAMES && inner.queued > 0, "{received} received, {inner:?}");
     assert_eq!(received + inner.queued as usize, FRAMES, "inner {inner:?}, link {link:?}");
-    let (_, from_link) = pair.bypass.as_ref().unwrap().counters();
+    let from_link = pair.bypass.as_ref().unwrap().counters(Side::Link);
     assert_eq!(from_link.bypassed_frames as usize, FRAMES);
 }
 
@@ -94,7 +97,8 @@ fn a_frame_too_long_for_the_other_port_is_counted_as_a_failed_redirect() {
     }
     host2.send(&numbered(0));
     assert_eq!(until_silence(&mut host1).len(), 1);
-    let (inner, link) = pair.bypass.as_ref().unwrap().kernel_drops();
+    let [inner, link] =
+        [Side::Inner, Side::Link].map(|side| pair.bypass.as_ref().unwrap().kernel_drops(side));
     assert_eq!((inner.failed_redirects, link.failed_redirects), (0, 3));
 }
 
@@ -143,8 +147,8 @@ fn the_daemon_does_not_overtake_what_the_kernel_has_queued() {
 
 fn forward_to_inner(pair: &mut PortPair) {
     heartbeat(pair);
-    let PortPair { inner, link, pool, .. } = pair;
-    let frames = support::wait_for(20, || collect(link, pool));
+    let PortPair { inner, links, pool, .. } = pair;
+    let frames = support::wait_for(20, || collect(&mut links[0], pool));
     assert_eq!(frames.len(), 20);
     for bytes in frames {
         let frame = pool.copy_in(&bytes).unwrap();
@@ -165,7 +169,7 @@ fn queue_programs_outlive_the_daemon_and_are_removed_with_the_bypass() {
     let packet = PortPairOptions { choice: PortChoice::Packet, ..options() };
     let mut pair = lab.open(&packet).unwrap();
     host2.send(&numbered(2));
-    let PortPair { link, pool, .. } = &mut pair;
-    assert_eq!(support::wait_for(1, || collect(link, pool)), [numbered(2)]);
+    let PortPair { links, pool, .. } = &mut pair;
+    assert_eq!(support::wait_for(1, || collect(&mut links[0], pool)), [numbered(2)]);
     assert_eq!(until_silence(&mut host1).len(), 0, "the kernel still forwards");
 }

@@ -2,27 +2,8 @@
 
 pub mod record;
 
+use crate::side::Side;
 use serde::{Deserialize, Serialize};
-
-/// One of a link end's ports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-#[serde(rename_all = "kebab-case")]
-pub enum CapturePort {
-    /// The port that faces the host
-    Inner,
-    /// The port that faces the corrupting link
-    Link,
-    /// The port that faces the second link
-    Backup,
-}
-
-impl CapturePort {
-    /// Whether frames with Linkmend's headers pass here.
-    pub fn is_on_link(self) -> bool {
-        self != CapturePort::Inner
-    }
-}
 
 /// The direction of a frame at its port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -41,7 +22,7 @@ pub enum Direction {
 pub struct CaptureOptions {
     /// Only at this port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub port: Option<CapturePort>,
+    pub port: Option<Side>,
     /// Maximum number of bytes captured of each frame.
     pub snap_bytes: u32,
     /// Only frames of one of these classes; none means all.
@@ -57,7 +38,7 @@ pub struct CaptureOptions {
 pub struct CapturedFrame {
     /// Time in nanoseconds since 1970.
     pub at_ns: u64,
-    pub port: CapturePort,
+    pub port: Side,
     /// Which way it went.
     pub direction: Direction,
     /// Whether injected corruption then dropped it.

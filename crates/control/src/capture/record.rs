@@ -7,7 +7,8 @@
 //! progress   2 | kernel_forwards 8 | dropped 64
 //! ```
 
-use super::{CapturePort, CaptureProgress, CapturedFrame, Direction};
+use super::{CaptureProgress, CapturedFrame, Direction};
+use crate::side::Side;
 
 const FRAME: u8 = 1;
 const PROGRESS: u8 = 2;
@@ -42,9 +43,9 @@ impl Record {
         match self {
             Record::Frame(frame) => {
                 let link = match frame.port {
-                    CapturePort::Inner => 0,
-                    CapturePort::Link => LINK,
-                    CapturePort::Backup => LINK | BACKUP,
+                    Side::Inner => 0,
+                    Side::Link => LINK,
+                    Side::Backup => LINK | BACKUP,
                 };
                 let outbound = if frame.direction == Direction::Outbound { OUTBOUND } else { 0 };
                 let corrupted = if frame.corrupted { CORRUPTED } else { 0 };
@@ -85,9 +86,9 @@ fn read_frame(bytes: &[u8]) -> Result<Option<(Record, usize)>, BadRecord> {
     };
     let end = FRAME_HEADER_BYTES + kept as usize;
     let port = match (flags & LINK != 0, flags & BACKUP != 0) {
-        (false, false) => CapturePort::Inner,
-        (true, false) => CapturePort::Link,
-        (true, true) => CapturePort::Backup,
+        (false, false) => Side::Inner,
+        (true, false) => Side::Link,
+        (true, true) => Side::Backup,
         (false, true) => return Err(BadRecord(FRAME)),
     };
     if flags > (LINK | OUTBOUND | CORRUPTED | BACKUP | TAGGED)

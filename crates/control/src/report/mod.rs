@@ -12,6 +12,7 @@ pub use state::{
 };
 
 use crate::corruption_model::CorruptionModel;
+use crate::side::Side;
 use serde::{Deserialize, Serialize};
 
 /// A link end at one moment.
@@ -86,6 +87,14 @@ pub struct LinkReport {
     /// The daemon itself; the same for all its links.
     #[serde(default)]
     pub daemon: DaemonReport,
+}
+
+impl LinkReport {
+    /// The ports by their side.
+    pub fn ports(&self) -> impl Iterator<Item = (Side, &PortReport)> {
+        let second = self.failover.as_ref().map(|failover| (Side::Backup, &failover.backup));
+        [(Side::Inner, &self.inner), (Side::Link, &self.link)].into_iter().chain(second)
+    }
 }
 
 /// An end that answers on a link beside the peer.

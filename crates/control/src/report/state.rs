@@ -111,6 +111,36 @@ words! {
     }
 }
 
+impl Path {
+    /// Its place in what is reported by link.
+    pub fn index(self) -> usize {
+        usize::from(self == Path::Backup)
+    }
+
+    /// The other one.
+    pub fn other(self) -> Path {
+        Path::ALL[1 - self.index()]
+    }
+}
+
+#[cfg(feature = "clap")]
+impl clap::ValueEnum for Path {
+    fn value_variants<'a>() -> &'a [Path] {
+        Path::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+        let help = ["That of --link", "That of --backup"][self.index()];
+        Some(clap::builder::PossibleValue::new(self.word()).help(help))
+    }
+}
+
+impl From<Path> for linkmend_protocol::paths::Path {
+    fn from(path: Path) -> linkmend_protocol::paths::Path {
+        linkmend_protocol::paths::Path::ALL[path.index()]
+    }
+}
+
 impl From<linkmend_protocol::paths::Path> for Path {
     fn from(path: linkmend_protocol::paths::Path) -> Path {
         match path {

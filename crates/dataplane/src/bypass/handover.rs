@@ -3,8 +3,7 @@
 use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 
-use super::program::Side;
-use super::{Bypass, BypassMode, words};
+use super::{Attached, Bypass, BypassMode, words};
 
 /// Longer than a program and what follows it in the kernel take for a frame.
 const IN_HAND: Duration = Duration::from_micros(20);
@@ -31,7 +30,7 @@ impl Bypass {
 
     /// Frames that the programs were given, of all ports.
     fn seen_frames(&self) -> u64 {
-        let of = |side: Side| self.config.word(words::COUNTERS[side as usize] + words::SEEN);
-        [Side::Inner, Side::Link, Side::Backup].map(|side| of(side).load(Ordering::Relaxed)).iter().sum()
+        let of = |port: &Attached| self.config.word(words::COUNTERS[port.side as usize] + words::SEEN);
+        self.ports.iter().map(|port| of(port).load(Ordering::Relaxed)).sum()
     }
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::program::{self, Parameters, Side};
+use super::program::{self, Parameters};
 use super::target::{self, CarrierReader, DeviceLayout, Target};
 use super::{Attached, PROGRAM_NAME, QUEUE_PROGRAM_NAME, QUEUES, assembler, attach, queue};
 use crate::port::{Interface, PortError};
 use crate::sys::bpf::{LoadError, Program, ProgramKind, SharedWords, XskMap};
-use linkmend_linux::route::XdpMode;
+use linkmend_control::Side;
 
 /// Finds the devices of two links for the program, or says why it will not look at their carriers.
 pub(super) fn find_devices(
@@ -42,10 +42,10 @@ pub(super) fn load(
     let found = attach::own_program(interface)?.is_some();
     let loaded = load_programs(side, &interface.name, target, config, tag_bytes)?;
     Ok(Attached {
+        side,
         interface: Arc::clone(interface),
         found,
         sockets: loaded.sockets,
-        mode: XdpMode::Generic,
         program: loaded.bypass,
         queue_program: loaded.queue,
         device,

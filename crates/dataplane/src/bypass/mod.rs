@@ -1,4 +1,4 @@
-//! The in-kernel bypass: an XDP program on both ports of a link end.
+//! The in-kernel bypass: an XDP program on all ports of a link end.
 //!
 //! While the daemon is dormant, the program forwards between the two ports without waking it. When the daemon dies or
 //! stalls, the program takes over everything. It is attached by netlink, so it stays when the process ends, and the
@@ -28,13 +28,14 @@ use std::time::{Duration, Instant};
 use crate::port::{Interface, PortError, XdpPort};
 use crate::sys::bpf::{Program, SharedWords, XskMap};
 pub(crate) use attach::carries_bypass;
+use linkmend_control::Side;
 use linkmend_control::report::Steering;
 use linkmend_diagnose::Diagnose as _;
 use linkmend_linux::ethtool;
 use linkmend_linux::route::XdpMode;
 use linkmend_linux::xdp_features::xdp_features;
+use linkmend_protocol::paths::Path;
 use load::{find_devices, load};
-pub use program::Side;
 pub use queue::KernelDrops;
 use target::{CarrierReader, Target};
 
@@ -105,28 +106,29 @@ pub struct BypassCounters {
 pub struct Bypass {
     kept: bool,
     config: SharedWords,
-    inner: Attached,
-    link: Attached,
-    backup: Option<Attached>,
+    /// In the order of their sides.
+    ports: Vec<Attached>,
+    /// How all programs run.
+    mode: XdpMode,
     /// `None` if the programs do not look at carriers.
     carriers: Option<CarrierReader>,
     steering: Option<Steering>,
 }
 
 struct Attached {
+    side: Side,
     interface: Arc<Interface>,
     /// Whether the port carried a program of ours already, which forwarded as this one does.
     found: bool,
     sockets: XskMap,
-    mode: XdpMode,
     program: Program,
     queue_program: Program,
     device: queue::Device,
 }
 
 impl Bypass {
-    /// Loads the program for all ports and attaches it, replacing those of an earlier run. With a second link, frames from
-    /// the inner port go to the link that [`Bypass::set_path`] names, or to the other if that has no carrier.
+    /// Loads the program for all ports, the inner one first, and attaches it, replacing those of an earlier run. With two links,
+    /// frames from the inner port go to the link that [`Bypass::set_path`] names, or to the other if that has no carrier.
     ///
     /// Unless the mode is given, it is native where both drivers say that redirecting between them works, and generic
     /// elsewhere, veth included.
@@ -139,33 +141,28 @@ impl Bypass {
     /// # Errors
     /// [`PortError::ForeignProgram`], [`PortError::UnknownProgram`], [`PortError::ProgramRefused`],
     /// [`PortError::System`]. In that case nothing new stays attached.
-    pub fn attach(
-        inner: &Arc<Interface>,
-        link: &Arc<Interface>,
-        backup: Option<&Arc<Interface>>,
-        options: &BypassOptions,
-    ) -> Result<Self, PortError> {
+    ///
+    /// # Panics
+    /// If there are neither two ports nor three.
+    pub fn attach(ports: &[Arc<Interface>], options: &BypassOptions) -> Result<Self, PortError> {
+        let inner = &ports[0];
         let config = SharedWords::new(words::COUNT, CONFIG_NAME)
             .map_err(PortError::system(&inner.name, "creating the bypass configuration"))?;
-        let links = backup.map(|backup| [link.index, backup.index]);
-        let (layout, carriers) = links.and_then(|links| find_devices(&inner.name, links, &config)).unzip();
-        let to_link = links.map_or(Target::Interface(link.index), |links| Target::Links(links, layout));
-        let to_inner = Target::Interface(inner.index);
-        let tag_bytes = options.tag_bytes;
-        let loaded_inner = load(Side::Inner, inner, to_link, &config, tag_bytes)?;
-        let loaded_link = load(Side::Link, link, to_inner, &config, tag_bytes)?;
-        let loaded_backup =
-            backup.map(|backup| load(Side::Backup, backup, to_inner, &config, tag_bytes)).transpose()?;
-        // The state must be complete before the program sees its first frame.
-        let mut bypass = Bypass {
-            kept: false,
-            config,
-            inner: loaded_inner,
-            link: loaded_link,
-            backup: loaded_backup,
-            carriers,
-            steering: None,
+        let (to_link, carriers) = match &ports[1..] {
+            [first, second] => {
+                let links = [first.index, second.index];
+                let (layout, carriers) = find_devices(&inner.name, links, &config).unzip();
+                (Target::Links(links, layout), carriers)
+            }
+            links => (Target::Interface(links[0].index), None),
         };
+        let to_inner = Target::Interface(inner.index);
+        let load = |(interface, (side, target))| load(side, interface, target, &config, options.tag_bytes);
+        let sides = [(Side::Inner, to_link), (Side::Link, to_inner), (Side::Backup, to_inner)];
+        let loaded = ports.iter().zip(sides).map(load).collect::<Result<_, _>>()?;
+        // The state must be complete before the program sees its first frame.
+        let mut bypass =
+            Bypass { kept: false, config, ports: loaded, mode: XdpMode::Generic, carriers, steering: None };
         bypass.set_stall_after(options.stall_after);
         bypass.set_mode(options.mode);
         bypass.set_known_until(options.known_until_ns);
@@ -174,14 +171,11 @@ impl Bypass {
         steered.note(&bypass.config);
         // The queues' programs are in place before the XDP programs pass anything to them.
         bypass.attach_queues();
-        let mode = match options.xdp_mode {
+        bypass.mode = match options.xdp_mode {
             Some(mode) => bypass.attach_all(mode).map(|()| mode)?,
             None => bypass.attach_best()?,
         };
-        for attached in [&mut bypass.inner, &mut bypass.link].into_iter().chain(&mut bypass.backup) {
-            attached.mode = mode;
-        }
-        bypass.leave_queues(mode)?;
+        bypass.leave_queues()?;
         // Steering comes last: changes are noted in programs that are attached, so that they can be undone after a
         // crash.
         bypass.steering = steering::keep_flows_together(inner, &bypass.config, steered);
@@ -197,7 +191,7 @@ impl Bypass {
     /// Leaves the programs attached when this is dropped, so that the link goes on without a daemon.
     pub fn keep(&mut self) {
         self.kept = true;
-        for (_, attached) in self.attached() {
+        for attached in &self.ports {
             attached.interface.set_bypassed(true);
         }
     }
@@ -207,17 +201,18 @@ impl Bypass {
         self.kept
     }
 
-    /// The programs with their ports: inner, link, and that of a second link.
-    fn attached(&self) -> impl Iterator<Item = (Side, &Attached)> {
-        let sides = [Side::Inner, Side::Link, Side::Backup];
-        sides.into_iter().zip([&self.inner, &self.link].into_iter().chain(&self.backup))
+    fn inner(&self) -> &Attached {
+        &self.ports[0]
+    }
+
+    fn links(&self) -> &[Attached] {
+        &self.ports[1..]
     }
 
     /// Makes forwarded frames leave through the queues, in all directions.
     fn attach_queues(&self) {
-        for (side, attached) in self.attached() {
-            let interface = &attached.interface;
-            match queue::attach(interface, &attached.queue_program) {
+        for &Attached { side, ref interface, ref queue_program, .. } in &self.ports {
+            match queue::attach(interface, queue_program) {
                 Ok(()) => self.set(words::QUEUED[side as usize], 1),
                 Err(error) => tracing::warn!(
                     interface = %interface.name, %error,
@@ -229,13 +224,13 @@ impl Bypass {
     }
 
     /// Detaches the queues' programs in the directions that do not need them.
-    fn leave_queues(&self, mode: XdpMode) -> Result<(), PortError> {
+    fn leave_queues(&self) -> Result<(), PortError> {
         let speed = |interface: &Interface| ethtool::speed(&interface.name);
-        let inner = &self.inner.interface;
-        for (side, Attached { interface: from, .. }) in self.attached() {
+        let (inner, mode) = (&self.inner().interface, self.mode);
+        for &Attached { side, interface: ref from, .. } in &self.ports {
             let needed = match side {
                 // One program sends to both links, so it must be right for either.
-                Side::Inner => self.attached().skip(1).all(|(_, Attached { interface: link, .. })| {
+                Side::Inner => self.links().iter().all(|Attached { interface: link, .. }| {
                     needs_queue(side, mode, &link.driver, [speed(inner), speed(link)])
                 }),
                 Side::Link | Side::Backup => {
@@ -251,13 +246,12 @@ impl Bypass {
     }
 
     fn attach_all(&self, mode: XdpMode) -> Result<(), PortError> {
-        self.attached()
-            .try_for_each(|(_, attached)| attach::attach(&attached.interface, &attached.program, mode))
+        self.ports.iter().try_for_each(|port| attach::attach(&port.interface, &port.program, mode))
     }
 
     /// Uses native mode where it certainly forwards, and generic mode elsewhere.
     fn attach_best(&self) -> Result<XdpMode, PortError> {
-        let ports: Vec<&Interface> = self.attached().map(|(_, attached)| &*attached.interface).collect();
+        let ports: Vec<&Interface> = self.ports.iter().map(|attached| &*attached.interface).collect();
         if native_may_work(&ports) {
             match self.attach_all(XdpMode::Native) {
                 // This is asked only now, because many drivers accept redirected frames only with a program attached.
@@ -269,18 +263,12 @@ impl Bypass {
         self.attach_all(XdpMode::Generic).map(|()| XdpMode::Generic)
     }
 
-    /// Lets the program hand frames to the ports.
+    /// Lets the program hand frames to the ports, which are those of [`Bypass::attach`] in that order.
     ///
     /// # Errors
     /// [`PortError::System`].
-    pub fn connect(
-        &self,
-        inner: &XdpPort,
-        link: &XdpPort,
-        backup: Option<&XdpPort>,
-    ) -> Result<(), PortError> {
-        let ports = [(&self.inner, inner), (&self.link, link)];
-        for (attached, port) in ports.into_iter().chain(self.backup.iter().zip(backup)) {
+    pub fn connect(&self, ports: &[XdpPort]) -> Result<(), PortError> {
+        for (attached, port) in self.ports.iter().zip(ports) {
             attached.sockets.insert(0, port.as_fd()).map_err(PortError::system(
                 &port.interface().name,
                 "connecting the socket to the bypass program",
@@ -312,9 +300,9 @@ impl Bypass {
         self.set(words::KNOWN_UNTIL, until_ns);
     }
 
-    /// Sets which of two links frames from the inner port go to while both have a carrier: the first, or the second.
-    pub fn set_path(&self, second: bool) {
-        self.set(words::PATH, u64::from(second));
+    /// Sets which of two links frames from the inner port go to while both have a carrier.
+    pub fn set_path(&self, path: Path) {
+        self.set(words::PATH, path as u64);
     }
 
     /// Whether frames from the inner port go to the link that has a carrier, if only one of two has. `false` if there is
@@ -328,13 +316,8 @@ impl Bypass {
         self.carriers.as_ref()?.read(&self.config)
     }
 
-    /// Counters of frames that came in on the inner and on the link port.
-    pub fn counters(&self) -> (BypassCounters, BypassCounters) {
-        (self.counters_at(Side::Inner), self.counters_at(Side::Link))
-    }
-
     /// Counters of frames that came in on one of the ports.
-    pub fn counters_at(&self, side: Side) -> BypassCounters {
+    pub fn counters(&self, side: Side) -> BypassCounters {
         let first = words::COUNTERS[side as usize];
         let word = |index| self.config.word(first + index).load(Ordering::Relaxed);
         BypassCounters {
@@ -345,19 +328,10 @@ impl Bypass {
         }
     }
 
-    /// What the kernel has dropped at the inner and at the link port since they were opened. Costs system calls.
-    pub fn kernel_drops(&self) -> (KernelDrops, KernelDrops) {
-        (self.kernel_drops_at(Side::Inner), self.kernel_drops_at(Side::Link))
-    }
-
-    /// The same at one of the ports; nothing at one that there is not.
-    pub fn kernel_drops_at(&self, side: Side) -> KernelDrops {
-        let attached = match side {
-            Side::Inner => Some(&self.inner),
-            Side::Link => Some(&self.link),
-            Side::Backup => self.backup.as_ref(),
-        };
-        let Some(attached) = attached else { return KernelDrops::default() };
+    /// What the kernel has dropped at one of the ports since it was opened; nothing at one that there is not. Costs system
+    /// calls.
+    pub fn kernel_drops(&self, side: Side) -> KernelDrops {
+        let Some(attached) = self.ports.get(side as usize) else { return KernelDrops::default() };
         let word = words::COUNTERS[side as usize] + words::FAILED_REDIRECTS;
         let failed_redirects = self.config.word(word).load(Ordering::Relaxed);
         KernelDrops { failed_redirects, ..attached.device.drops() }
@@ -367,26 +341,18 @@ impl Bypass {
     /// through these queues, and must not overtake them. Returns `false` if `patience` was too short.
     pub fn wait_for_queues(&self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
-        let inward = [(Side::Link, &self.inner), (Side::Backup, &self.inner)];
-        let outward = [&self.link].into_iter().chain(&self.backup).map(|link| (Side::Inner, link));
-        inward
-            .into_iter()
-            .chain(outward)
-            .all(|(from, to)| !self.is_queued(from) || to.device.wait_until_empty(deadline))
+        let inward = self.links().iter().map(|link| (link.side, self.inner()));
+        let outward = self.links().iter().map(|link| (Side::Inner, link));
+        inward.chain(outward).all(|(from, to)| !self.is_queued(from) || to.device.wait_until_empty(deadline))
     }
 
     fn is_queued(&self, from: Side) -> bool {
         self.config.word(words::QUEUED[from as usize]).load(Ordering::Relaxed) != 0
     }
 
-    /// How the programs run on the inner and on the link port.
-    pub fn xdp_modes(&self) -> (XdpMode, XdpMode) {
-        (self.inner.mode, self.link.mode)
-    }
-
     /// How the programs run; the same on all ports.
     pub fn xdp_mode(&self) -> XdpMode {
-        self.inner.mode
+        self.mode
     }
 
     /// Who has set which processors receive the frames that arrive at the inner port, if anybody has.
@@ -401,7 +367,7 @@ impl Bypass {
     pub fn detach(mut self) -> Result<(), PortError> {
         // Once is enough, also if it fails.
         self.kept = true;
-        self.attached().try_for_each(|(_, attached)| remove(&attached.interface).map(drop))
+        self.ports.iter().try_for_each(|attached| remove(&attached.interface).map(drop))
     }
 
     fn set(&self, word: usize, value: u64) {
@@ -414,7 +380,7 @@ impl Drop for Bypass {
         if self.kept {
             return;
         }
-        for (_, Attached { interface, found, .. }) in self.attached() {
+        for Attached { interface, found, .. } in &self.ports {
             interface.set_bypassed(*found);
             if !found && let Err(error) = remove(interface) {
                 tracing::warn!(

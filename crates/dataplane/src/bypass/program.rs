@@ -6,6 +6,7 @@
 
 use std::os::fd::BorrowedFd;
 
+use linkmend_control::Side;
 use linkmend_protocol::wire::{self, ethertype};
 
 use super::assembler::Register::{R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10};
@@ -14,19 +15,9 @@ use super::target::Target;
 use super::words;
 use crate::sys::bpf::Instruction;
 
-/// The port that the program is attached to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// The port that faces the host.
-    Inner,
-    /// The port of the link, or of the first of two.
-    Link,
-    /// The port of the second link.
-    Backup,
-}
-
 /// The values that the program is assembled with.
 pub(crate) struct Parameters<'a> {
+    /// The port that it is attached to.
     pub(crate) side: Side,
     /// The interface to which bypassed frames go.
     pub(crate) target: Target,

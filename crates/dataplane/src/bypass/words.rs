@@ -8,8 +8,7 @@ pub(crate) const HEARTBEAT: usize = 1;
 pub(crate) const STALL_AFTER: usize = 2;
 /// CLOCK_MONOTONIC until which the other end of the link is known to speak Linkmend, nanoseconds; 0 if it is not.
 pub(crate) const KNOWN_UNTIL: usize = 3;
-/// Not 0 if frames from the inner port, from the link port and from that of a second link, respectively, leave through
-/// the other port's queue.
+/// Not 0 if frames from a port, of which the inner one is the first, leave through the other port's queue.
 pub(crate) const QUEUED: [usize; 3] = [4, 5, 32];
 /// State that the next start, or `detach`, needs to remove or replace the programs.
 pub(crate) const NOTE: usize = STEERED_QUEUES;
@@ -19,8 +18,8 @@ pub(crate) const NOTE_WORDS: usize = 2;
 pub(crate) const STEERED_QUEUES: usize = 6;
 /// The value to which the steering was set: a bit for each of the first 64 processors.
 pub(crate) const STEERED_TO: usize = 7;
-/// Counters of frames from each of the ports, each on its own cache line, because the two directions usually run on
-/// different processors.
+/// Counters of frames from each of the ports, in that order, each on its own cache line, because the two directions
+/// usually run on different processors.
 pub(crate) const COUNTERS: [usize; 3] = [8, 16, 24];
 /// Position within a direction's counters.
 pub(crate) const BYPASSED_FRAMES: usize = 0;

@@ -2,7 +2,8 @@
 
 use super::class;
 use super::layers::{ICMP, ICMPV6, Layers, TCP, UDP};
-use linkmend_control::capture::{CapturePort, CapturedFrame, Direction, FrameClass};
+use linkmend_control::Side;
+use linkmend_control::capture::{CapturedFrame, Direction, FrameClass};
 use linkmend_protocol::wire::ethertype::{ARP, IPV4, IPV6};
 use serde::Serialize;
 use std::fmt::Write;
@@ -22,16 +23,12 @@ pub fn line(frame: &CapturedFrame) -> String {
     let seconds = frame.at_ns / 1_000_000_000;
     let [hours, minutes, second] = [seconds / 3600 % 24, seconds / 60 % 60, seconds % 60];
     let micros = frame.at_ns % 1_000_000_000 / 1000;
-    let port = match frame.port {
-        CapturePort::Inner => "inner",
-        CapturePort::Link => "link ",
-        CapturePort::Backup => "backup",
-    };
+    let port = frame.port.word();
     let way = match frame.direction {
         Direction::Inbound => "in ",
         Direction::Outbound => "out",
     };
-    let mut line = format!("{hours:02}:{minutes:02}:{second:02}.{micros:06} {port} {way} ");
+    let mut line = format!("{hours:02}:{minutes:02}:{second:02}.{micros:06} {port:5} {way} ");
     let layers = Layers::of(frame);
     if let Some(link) = on_link(&layers) {
         let _ = write!(line, "{link}, ");
@@ -58,7 +55,7 @@ fn on_link(layers: &Layers) -> Option<String> {
 pub struct Description {
     /// Time in nanoseconds since 1970.
     at_ns: u64,
-    port: CapturePort,
+    port: Side,
     direction: Direction,
     /// Its length, without frame check sequence.
     length: u32,

@@ -1,7 +1,8 @@
 //! Takes a frame apart from its first bytes: the Linkmend header, if it is on the link, and the original frame behind
 //! it.
 
-use linkmend_control::capture::{CapturePort, CapturedFrame};
+use linkmend_control::Side;
+use linkmend_control::capture::CapturedFrame;
 use linkmend_protocol::wire::{self, ADDRESSES_BYTES, Decapsulation, LinkFrame, Untagged, ethertype};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -47,7 +48,7 @@ impl Layers {
 
     /// Takes apart a frame that was seen on `port`, of a link with a key if `is_tagged`. Parts that are cut off or make no sense
     /// are absent.
-    pub fn parse(port: CapturePort, is_tagged: bool, frame: &[u8]) -> Layers {
+    pub fn parse(port: Side, is_tagged: bool, frame: &[u8]) -> Layers {
         let mut link = port.is_on_link().then(|| wire::parse(frame));
         let tag = link.as_mut().filter(|_| is_tagged).and_then(|link| take_tag(link, frame));
         let mut layers = Layers {

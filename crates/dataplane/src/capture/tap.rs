@@ -5,7 +5,8 @@ use super::filter::{Filter, FilterError};
 use super::layers::Layers;
 use crate::clock;
 use crate::frame_pool::{FrameHandle, FramePool};
-use linkmend_control::capture::{CaptureOptions, CapturePort, CaptureProgress, CapturedFrame, Direction};
+use linkmend_control::Side;
+use linkmend_control::capture::{CaptureOptions, CaptureProgress, CapturedFrame, Direction};
 use linkmend_protocol::wire::CONTROL_FRAME_MAX;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -126,7 +127,7 @@ impl Drop for Capture {
 /// Where, when and how a frame was seen.
 struct Sighting {
     at_ns: u64,
-    port: CapturePort,
+    port: Side,
     direction: Direction,
     corrupted: bool,
     is_tagged: bool,
@@ -158,13 +159,7 @@ impl Taps {
 
     /// Offers a frame that passes a port to all captures.
     #[inline]
-    pub(crate) fn show(
-        &mut self,
-        port: CapturePort,
-        direction: Direction,
-        frame: FrameHandle,
-        pool: &FramePool,
-    ) {
+    pub(crate) fn show(&mut self, port: Side, direction: Direction, frame: FrameHandle, pool: &FramePool) {
         if !self.taps.is_empty() {
             self.show_all(port, direction, false, frame, pool);
         }
@@ -174,7 +169,7 @@ impl Taps {
     #[inline]
     pub(crate) fn show_from_link(
         &mut self,
-        port: CapturePort,
+        port: Side,
         corrupted: bool,
         frame: FrameHandle,
         pool: &FramePool,
@@ -187,7 +182,7 @@ impl Taps {
     #[cold]
     fn show_all(
         &mut self,
-        port: CapturePort,
+        port: Side,
         direction: Direction,
         corrupted: bool,
         frame: FrameHandle,

@@ -4,10 +4,9 @@
 
 use super::*;
 use crate::frame_pool::{FramePool, PoolOptions};
+use linkmend_control::Side;
 use linkmend_control::capture::record::Record;
-use linkmend_control::capture::{
-    CaptureOptions, CapturePort, CaptureProgress, CapturedFrame, Direction, FrameClass,
-};
+use linkmend_control::capture::{CaptureOptions, CaptureProgress, CapturedFrame, Direction, FrameClass};
 use linkmend_protocol::wire::{CONTROL_FRAME_MAX, emit_control, encapsulate, escape};
 use linkmend_protocol::{
     Control, DataHeader, Feedback, Format, LaneFeedback, LongSequenceNumber, Mode, PerMode, PiggybackAck,
@@ -65,15 +64,11 @@ fn dummy() -> Vec<u8> {
 }
 
 /// Shows `frames` to a tap with `options` and returns those that it captured.
-fn captured(options: CaptureOptions, frames: &[(CapturePort, Vec<u8>)]) -> Vec<CapturedFrame> {
+fn captured(options: CaptureOptions, frames: &[(Side, Vec<u8>)]) -> Vec<CapturedFrame> {
     captured_of(Taps::default(), options, frames)
 }
 
-fn captured_of(
-    mut taps: Taps,
-    options: CaptureOptions,
-    frames: &[(CapturePort, Vec<u8>)],
-) -> Vec<CapturedFrame> {
+fn captured_of(mut taps: Taps, options: CaptureOptions, frames: &[(Side, Vec<u8>)]) -> Vec<CapturedFrame> {
     let mut pool = pool();
     let (tap, capture) = Tap::new(options).unwrap();
     assert!(taps.add(tap));
@@ -85,20 +80,20 @@ fn captured_of(
     std::iter::from_fn(|| capture.try_next().ok()).collect()
 }
 
-fn all() -> Vec<(CapturePort, Vec<u8>)> {
+fn all() -> Vec<(Side, Vec<u8>)> {
     let ack = PiggybackAck { mode: Mode::Ordered, next: SequenceNumber::new(45, false) };
     let mut escaped = ip_frame();
     escaped[12..14].copy_from_slice(&[0x88, 0xb5]);
     let encapsulation = escape(&escaped).unwrap();
     let escaped = [&escaped[..12], encapsulation.bytes(), &escaped[12..]].concat();
     vec![
-        (CapturePort::Link, data(false, Mode::Ordered, Some(ack))),
-        (CapturePort::Link, data(true, Mode::NonBlocking, None)),
-        (CapturePort::Link, feedback()),
-        (CapturePort::Link, dummy()),
-        (CapturePort::Link, escaped),
-        (CapturePort::Link, ip_frame()),
-        (CapturePort::Inner, ip_frame()),
+        (Side::Link, data(false, Mode::Ordered, Some(ack))),
+        (Side::Link, data(true, Mode::NonBlocking, None)),
+        (Side::Link, feedback()),
+        (Side::Link, dummy()),
+        (Side::Link, escaped),
+        (Side::Link, ip_frame()),
+        (Side::Inner, ip_frame()),
     ]
 }
 
@@ -141,11 +136,11 @@ fn tags_are_told_from_what_frames_carry_on_a_link_with_a_key() {
     let encapsulation = encapsulate(Format::Transparent, &header, &lldp).unwrap();
     let lldp = [&lldp[..12], encapsulation.bytes(), &lldp[12..]].concat();
     let frames = [
-        (CapturePort::Link, tagged(data(false, Mode::Ordered, None), 17)),
+        (Side::Link, tagged(data(false, Mode::Ordered, None), 17)),
         // Its EtherType follows the tag.
-        (CapturePort::Link, tagged(lldp, 17)),
-        (CapturePort::Link, dummy()),
-        (CapturePort::Inner, ip_frame()),
+        (Side::Link, tagged(lldp, 17)),
+        (Side::Link, dummy()),
+        (Side::Inner, ip_frame()),
     ];
     let kept = captured_of(Taps::new(true), options(), &frames);
     let lines: Vec<String> = kept.iter().map(|frame| describe::line(frame)[26..].to_owned()).collect();
@@ -195,7 +190,7 @@ fn frames_are_put_into_words() {
 
 #[test]
 fn ports_filters_and_snap_lengths_are_kept_to() {
-    let inner = CaptureOptions { port: Some(CapturePort::Inner), ..options() };
+    let inner = CaptureOptions { port: Some(Side::Inner), ..options() };
     assert_eq!(captured(inner, &all()).len(), 1);
     let filtered = CaptureOptions { filter: "tcp port 5201".to_owned(), snap_bytes: 20, ..options() };
     let kept = captured(filtered, &all());
@@ -209,7 +204,7 @@ fn ports_filters_and_snap_lengths_are_kept_to() {
 fn jumbo_frames_are_kept_whole() {
     let mut jumbo = ip_frame();
     jumbo.resize(9000, 0x5a);
-    let kept = captured(options(), &[(CapturePort::Inner, jumbo.clone())]);
+    let kept = captured(options(), &[(Side::Inner, jumbo.clone())]);
     assert!(kept[0].bytes == jumbo && kept[0].length == 9000);
 }
 
@@ -222,7 +217,7 @@ fn what_finds_the_ring_full_is_counted_and_room_comes_back() {
     let frame = pool.copy_in(&[7; 4000]).unwrap();
     let mut shown = 0u64;
     while capture.progress().dropped < 10 {
-        taps.show(CapturePort::Inner, Direction::Inbound, frame, &pool);
+        taps.show(Side::Inner, Direction::Inbound, frame, &pool);
         shown += 1;
     }
     let mut kept = 0;
@@ -232,7 +227,7 @@ fn what_finds_the_ring_full_is_counted_and_room_comes_back() {
     assert_eq!(kept + capture.progress().dropped, shown);
     // The ring is bounded in bytes, too, not only in frames.
     assert!(kept * 4000 <= 16 << 20 && kept < 8192, "{kept}");
-    taps.show(CapturePort::Inner, Direction::Inbound, frame, &pool);
+    taps.show(Side::Inner, Direction::Inbound, frame, &pool);
     assert!(capture.try_next().is_ok());
 }
 
@@ -306,7 +301,7 @@ fn what_a_link_with_nothing_to_do_says_is_a_repetition_until_something_changes()
     };
     let mut repetition = Repetition::default();
     let mut is_in = |bytes: Vec<u8>, direction, corrupted| {
-        let (length, port) = (bytes.len() as u32, CapturePort::Link);
+        let (length, port) = (bytes.len() as u32, Side::Link);
         repetition.is_in(&CapturedFrame {
             at_ns: 0,
             port,

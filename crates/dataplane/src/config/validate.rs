@@ -126,11 +126,10 @@ fn against(config: &LinkConfig, earlier: &[LinkConfig]) -> Verdict {
         if other.name() == config.name() {
             return Err(("name", Problem::LinkNameTaken));
         }
-        let taken =
-            [interfaces(other), vec![other.link.clone()], other.backup.iter().cloned().collect()].concat();
-        let mine = interfaces(config).into_iter().map(|name| ("inner", name));
-        let backup = config.backup.iter().map(|name| ("backup", name.clone()));
-        for (key, interface) in mine.chain([("link", config.link.clone())]).chain(backup) {
+        let taken = [interfaces(other), other.link_interfaces().cloned().collect()].concat();
+        let inner = interfaces(config).into_iter().map(|name| ("inner", name));
+        let links = ["link", "backup"].into_iter().zip(config.link_interfaces().cloned());
+        for (key, interface) in inner.chain(links) {
             if taken.contains(&interface) {
                 return Err((key, Problem::InterfaceTaken { interface, other: other.name().to_owned() }));
             }

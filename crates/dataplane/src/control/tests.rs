@@ -3,8 +3,9 @@
 use super::*;
 use crate::capture::{Capture, Tap, Taps};
 use crate::command::{Command, CommandError, CommandResult};
+use linkmend_control::Side;
 use linkmend_control::capture::record::Record;
-use linkmend_control::capture::{CaptureOptions, CapturePort, Direction};
+use linkmend_control::capture::{CaptureOptions, Direction};
 use linkmend_control::{
     Client, ClientError, CorruptionModel, ErrorKind, ErrorReply, LinkReport, ProtectConfig, ProtectMode,
     REQUEST_BYTES_MAX, Reservation, Response, SocketError,
@@ -321,14 +322,8 @@ fn a_capture_streams_frames_and_ends_with_its_client() {
     let options = crate::frame_pool::PoolOptions { chunks: 8, chunk_bytes: 4096 };
     let mut pool = crate::frame_pool::FramePool::new(options).expect("memory");
     let frame = pool.copy_in(&[7; 100]).expect("room");
-    let show = || {
-        daemon.backend.taps.lock().expect("no panics").show(
-            CapturePort::Link,
-            Direction::Inbound,
-            frame,
-            &pool,
-        )
-    };
+    let show =
+        || daemon.backend.taps.lock().expect("no panics").show(Side::Link, Direction::Inbound, frame, &pool);
     show();
     let seen =
         std::iter::from_fn(|| stream.next(patience).expect("the daemon lives")).find_map(
@@ -337,7 +332,7 @@ fn a_capture_streams_frames_and_ends_with_its_client() {
                 Record::Progress(_) => None,
             },
         );
-    assert_eq!(seen.map(|frame| (frame.port, frame.bytes)), Some((CapturePort::Link, vec![7; 100])));
+    assert_eq!(seen.map(|frame| (frame.port, frame.bytes)), Some((Side::Link, vec![7; 100])));
     drop(stream);
     // The server notices when it next has something to send, and then removes the tap.
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);

@@ -8,17 +8,12 @@ use crate::port::MemoryPort;
 use crate::port_pair::PortPair;
 use crate::settings::LinkSettings;
 use linkmend_control::LinkReport;
+pub use linkmend_control::Side;
+use linkmend_protocol::paths::Path;
 use linkmend_protocol::{ReceiveState, TransmitState};
 use nix::sys::eventfd::EventFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-
-/// One of the two ports of a link end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    Inner,
-    Link,
-}
 
 /// A link end that is driven from outside; see the module documentation.
 pub struct BenchedEnd {
@@ -72,10 +67,10 @@ impl BenchedEnd {
     }
 
     fn port(&mut self, side: Side) -> (&mut MemoryPort, &mut FramePool) {
-        let PortPair { inner, link, pool, .. } = &mut self.engine.ports;
+        let Engine { inner, sides, pool, .. } = &mut self.engine;
         let port = match side {
             Side::Inner => inner,
-            Side::Link => link,
+            Side::Link | Side::Backup => &mut sides[Path::Primary].port,
         };
         (port.in_memory(), pool)
     }

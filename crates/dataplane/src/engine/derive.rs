@@ -4,7 +4,6 @@
 use super::Engine;
 use super::shortfall;
 use linkmend_protocol::daemon_profile::RATE_ASSUMED_BPS;
-use linkmend_protocol::paths::Path;
 use linkmend_protocol::{LinkConditions, RoundTrips, Ticks, wire};
 
 /// How many round trips are measured before parameters are derived from them.
@@ -28,10 +27,7 @@ impl Engine {
             return;
         }
         self.derived.round_trips = Some(measured);
-        let configured = match (self.active, &self.settings.backup) {
-            (Path::Backup, Some(backup)) => backup.rate_bps,
-            _ => self.settings.rate_bps,
-        };
+        let configured = self.sides[self.active].shaper.rate_bps();
         let rate = configured.unwrap_or(RATE_ASSUMED_BPS);
         let config = self.settings.profile().measured(*self.end.config(), measured, rate);
         let outcome = self.end.reconfigure(config);
@@ -61,7 +57,7 @@ impl Engine {
     /// link's own; the length of frames is the mean of those sent so far, or else the longest possible one.
     fn warn_of_shortfalls(&self, measured: RoundTrips, rate_bps: u64, is_assumed: bool) {
         let (status, stats) = (self.end.status(), self.end.stats());
-        let longest = u64::from(self.ports.on(self.active).mtu());
+        let longest = u64::from(self.sides[self.active].port.mtu());
         let mean = stats.protected_bytes.checked_div(stats.protected_frames).unwrap_or(longest);
         let frame_bytes = if stats.protected_frames < MEAN_FRAMES_MIN { longest } else { mean };
         let link = LinkConditions {

@@ -3,13 +3,12 @@
 //! The protocol decides ([`Paths`]); the loop tells it what it hears and the carriers, sends its probes ahead of all else, and
 //! posts what goes out again.
 
+use super::link_side::LinkSide;
 use super::peers::Address;
 use super::{Engine, to_link};
-use crate::bypass::{Bypass, Side};
+use crate::bypass::Bypass;
 use crate::interface_watch::InterfaceState;
-use crate::loss_script::LossInjector;
-use linkmend_control::CorruptionModel;
-use linkmend_control::report::{FailoverReport, LastChangeReport};
+use linkmend_control::report::{FailoverReport, LastChangeReport, PortReport};
 use linkmend_protocol::paths::{ChangeReason, Failover as LastChange, Path, PathChange, Paths, Probe};
 use linkmend_protocol::wire::CONTROL_FRAME_MAX;
 use linkmend_protocol::{Control, FrameHandle, Instant};
@@ -25,35 +24,17 @@ pub(super) struct Failover {
     pub(super) paths: Paths,
     /// The probe that is being sent.
     probe: Vec<u8>,
-    /// On which links frames of full size do not arrive, as the log has it, and when it may say so again.
-    small: [bool; 2],
+    /// When the log may say again that frames of full size do not arrive.
     warn_of_small_at: u64,
-    /// The other ends to which the links lead.
-    pub(super) strangers: [Option<Address>; 2],
     /// Whether the log has what the last change cost.
     cost_is_logged: bool,
-    /// The link whose interface was removed, and when to look for it next.
-    gone: Option<(Path, u64)>,
-    /// Whether that interface is back, which takes a new start of the link end.
+    /// Whether an interface that was removed is back, which takes a new start of the link end.
     pub(super) is_back: bool,
 }
 
 impl Failover {
     pub(super) fn new(paths: Paths) -> Failover {
-        Failover {
-            paths,
-            probe: Vec::new(),
-            small: [false; 2],
-            warn_of_small_at: 0,
-            strangers: [None; 2],
-            cost_is_logged: true,
-            gone: None,
-            is_back: false,
-        }
-    }
-
-    pub(super) fn is_gone(&self, path: Path) -> bool {
-        self.gone.is_some_and(|(gone, _)| gone == path)
+        Failover { paths, probe: Vec::new(), warn_of_small_at: 0, cost_is_logged: true, is_back: false }
     }
 }
 
@@ -103,11 +84,11 @@ impl Engine {
 
     /// Handles a probe of another end, which is named once the link leads to that one alone.
     pub(super) fn handle_stranger(&mut self, now: u64, path: Path, frame: FrameHandle, probe: &Probe) {
-        let stranger = Address::of_sender(self.ports.pool.head(frame));
+        let stranger = Address::of_sender(self.pool.head(frame));
         let Some(failover) = &mut self.failover else { return };
         failover.paths.handle_probe(Instant(now), path, probe);
         let Some(stranger) = stranger.filter(|_| failover.paths.is_foreign(path)) else { return };
-        if failover.strangers[path as usize].replace(stranger) != Some(stranger) {
+        if self.sides[path].stranger.replace(stranger) != Some(stranger) {
             tracing::warn!(
                 link = %self.settings.name, on = %path, %stranger,
                 "this link leads to a different end than the other one, so it is not used; hint: were cables swapped?"
@@ -149,10 +130,9 @@ impl Engine {
     }
 
     fn send_probe(&mut self, now: u64, path: Path, probe: &Probe) {
-        let port = self.ports.on(path);
-        let full_bytes = if probe.is_full { self.interfaces.longest_protected_bytes() } else { 0 };
+        let full_bytes = if probe.is_full { self.lengths.longest_protected_bytes() } else { 0 };
         // A port that is full carries frames, which say as much.
-        if port.transmit_room() < self.chunks_per_frame {
+        if self.sides[path].port.transmit_room() < self.chunks_per_frame {
             if let Some(failover) = &mut self.failover {
                 failover.paths.probe_dropped(probe);
             }
@@ -164,7 +144,7 @@ impl Engine {
         failover.probe.clear();
         failover.probe.extend_from_slice(&buffer[..length]);
         failover.probe.resize(length.max(full_bytes), 0);
-        let frame = self.ports.pool.copy_in(&failover.probe);
+        let frame = self.pool.copy_in(&failover.probe);
         self.send_copied(now, path, frame);
     }
 
@@ -174,7 +154,7 @@ impl Engine {
         let Some(failover) = &mut self.failover else { return };
         let paths = &mut failover.paths;
         // The kernel may announce a change late.
-        if let Some(carriers) = self.ports.bypass.as_ref().and_then(Bypass::carriers) {
+        if let Some(carriers) = self.bypass.as_ref().and_then(Bypass::carriers) {
             for (path, has_carrier) in Path::ALL.into_iter().zip(carriers) {
                 paths.handle_carrier(Instant(now), path, has_carrier);
             }
@@ -183,8 +163,8 @@ impl Engine {
             paths.handle_timeout(Instant(now));
         }
         self.end.set_clean_other(Instant(now), paths.has_clean_other());
-        for (path, stranger) in Path::ALL.into_iter().zip(&mut failover.strangers) {
-            *stranger = stranger.filter(|_| paths.is_foreign(path));
+        for LinkSide { path, stranger, .. } in self.sides.iter_mut() {
+            *stranger = stranger.filter(|_| paths.is_foreign(*path));
         }
         self.warn_of_small(now);
     }
@@ -192,30 +172,30 @@ impl Engine {
     /// Logs on which links frames of full size do not arrive, when that changes for the worse.
     fn warn_of_small(&mut self, now: u64) {
         let Some(failover) = &mut self.failover else { return };
-        let small = Path::ALL.map(|path| failover.paths.sees(path).loses_full);
-        if small == [false; 2] {
-            failover.small = small;
-        }
+        let loses_full = |side: &LinkSide| failover.paths.sees(side.path).loses_full;
+        let small = self.sides.iter().find(|side| loses_full(side)).map(|side| side.path);
         // That there is no way left for them is said at once, and not again until one was found.
-        let is_urgent = small == [true; 2];
-        if small == failover.small || (now < failover.warn_of_small_at && !is_urgent) {
+        let is_urgent = self.sides.iter().all(loses_full);
+        let is_news = self.sides.iter().any(|side| side.loses_full != loses_full(side));
+        if small.is_some() && (!is_news || (now < failover.warn_of_small_at && !is_urgent)) {
             return;
         }
-        (failover.small, failover.warn_of_small_at) = (small, now + WARN_OF_SMALL_NS);
-        let (link, bytes) = (&self.settings.name, self.interfaces.longest_protected_bytes());
+        self.sides.iter_mut().for_each(|side| side.loses_full = loses_full(side));
+        let Some(on) = small else { return };
+        failover.warn_of_small_at = now + WARN_OF_SMALL_NS;
+        let (link, bytes) = (&self.settings.name, self.lengths.longest_protected_bytes());
         let hint = "hint: raise the MTU of what lies between the ends, or lower that of the hosts";
         if is_urgent {
             tracing::error!(%link, bytes, "frames of full size arrive on neither link, and are lost; {hint}");
         } else {
-            let on = if small[0] { Path::Primary } else { Path::Backup };
             tracing::warn!(%link, %on, bytes, "frames of full size do not arrive on this link, though shorter ones do; {hint}");
         }
     }
 
     fn change_path(&mut self, now: u64, change: PathChange) {
         self.active = change.to;
-        if let Some(bypass) = &self.ports.bypass {
-            bypass.set_path(change.to == Path::Backup);
+        if let Some(bypass) = &self.bypass {
+            bypass.set_path(change.to);
         }
         let resent = self.end.change_path(Instant(now));
         // The other link may be longer.
@@ -288,12 +268,13 @@ impl Engine {
     /// An interface of one of the links was removed. `true` if the other one goes on.
     pub(super) fn handle_gone(&mut self, now: u64, path: Path) -> bool {
         let Some(failover) = &mut self.failover else { return false };
-        if failover.gone.is_some() {
-            return failover.is_gone(path);
+        if let Some(gone) = self.sides.iter().find(|side| side.is_gone()) {
+            return gone.path == path;
         }
-        failover.gone = Some((path, now + LOOK_FOR_GONE_NS));
+        let side = &mut self.sides[path];
+        side.look_at = Some(now + LOOK_FOR_GONE_NS);
         failover.paths.handle_carrier(Instant(now), path, false);
-        let (port, link) = (self.ports.on(path).name(), &self.settings.name);
+        let (port, link) = (side.port.name(), &self.settings.name);
         tracing::error!(%link, port, "the interface of the {path} link is gone; the other link goes on alone");
         true
     }
@@ -301,31 +282,29 @@ impl Engine {
     /// Looks whether an interface that was removed is back.
     fn look_for_gone(&mut self, now: u64) {
         let Some(failover) = &mut self.failover else { return };
-        let Failover { gone: Some((path, at)), is_back, .. } = &mut **failover else { return };
-        if now < *at || *is_back {
-            return;
-        }
-        *at = now + LOOK_FOR_GONE_NS;
-        let (port, mtu) = (self.ports.on(*path).name(), self.ports.on(*path).mtu());
+        let is_due = |side: &&mut LinkSide| side.look_at.is_some_and(|at| at <= now);
+        let Some(side) = self.sides.iter_mut().find(is_due).filter(|_| !failover.is_back) else { return };
+        side.look_at = Some(now + LOOK_FOR_GONE_NS);
+        let (port, mtu) = (side.port.name(), side.port.mtu());
         // Not before it is as it was, or the link end could not start with it.
         let usable = |facts: linkmend_linux::route::InterfaceFacts| facts.up && facts.mtu >= mtu;
         if linkmend_linux::route::interface(port).is_ok_and(|facts| facts.is_some_and(usable)) {
             tracing::info!(link = %self.settings.name, port, "the interface is back; the link end starts again");
-            *is_back = true;
+            failover.is_back = true;
         }
     }
 
     /// When something is to be done about the links.
     pub(super) fn paths_timeout(&self) -> Option<u64> {
         let failover = self.failover.as_ref()?;
-        let look_at = failover.gone.map_or(u64::MAX, |(_, at)| at);
-        Some(failover.paths.next_timeout().0.min(look_at))
+        let look_at = self.sides.iter().filter_map(|side| side.look_at);
+        Some(look_at.fold(failover.paths.next_timeout().0, u64::min))
     }
 
-    pub(super) fn failover_report(&mut self, now: u64) -> Option<FailoverReport> {
-        let backup = self.port_report(Side::Backup);
+    /// `backup` is the report of the second port.
+    pub(super) fn failover_report(&self, now: u64, backup: PortReport) -> Option<FailoverReport> {
         let failover = self.failover.as_ref()?;
-        let (paths, bypass) = (&failover.paths, self.ports.bypass.as_ref());
+        let (paths, bypass) = (&failover.paths, self.bypass.as_ref());
         let stats = paths.stats();
         let last = paths.last_failover().map(|last| LastChangeReport {
             ago_s: now.saturating_sub(last.at.0) as f64 / 1e9,
@@ -338,16 +317,17 @@ impl Engine {
             active: paths.active().into(),
             preferred: paths.preferred().into(),
             backup,
-            backup_corruption: model(self.corruption[Path::Backup as usize].as_ref()),
-            corrupted_frames: self.counters.corrupted_frames,
+            backup_corruption: self.sides[Path::Backup].corruption_model(),
+            corrupted_frames: Path::ALL.map(|path| self.sides[path].corrupted_frames),
             peer_watches: paths.peer_watches(),
             heard: Path::ALL.map(|path| paths.is_heard(path)),
             peer_is_deaf: Path::ALL.map(|path| paths.sees(path).fails),
             loses_full_size: Path::ALL.map(|path| paths.sees(path).loses_full),
             loss: Path::ALL.map(|path| f64::from(paths.sees(path).lost) / 128.0),
             strangers: Path::ALL.map(|path| {
-                let third = self.peers.third_on(path).filter(|_| paths.is_foreign(path));
-                failover.strangers[path as usize].or(third).map(|address| address.to_string())
+                let LinkSide { ends, stranger, .. } = &self.sides[path];
+                let third = ends.third().filter(|_| paths.is_foreign(path));
+                stranger.or(third).map(|address| address.to_string())
             }),
             crossed: Path::ALL.iter().any(|&path| paths.is_crossed(path)),
             kernel_follows_carriers: bypass.is_some_and(|bypass| bypass.follows_carriers()),
@@ -377,14 +357,6 @@ impl Engine {
                  dropped; hint: a shorter --failure-detection, or a larger --pool"
             );
         }
-    }
-}
-
-/// The model by which frames are corrupted, if it is one that can be said.
-pub(super) fn model(injector: Option<&LossInjector>) -> Option<CorruptionModel> {
-    match injector {
-        Some(LossInjector::Drawn(losses)) => Some(losses.model()),
-        Some(LossInjector::Scripted(_)) | None => None,
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::{BATCH, Engine, ecn};
 use crate::settings::LinkSettings;
-use linkmend_control::capture::{CapturePort, Direction};
+use linkmend_control::Side;
+use linkmend_control::capture::Direction;
 use linkmend_protocol::schedule::{Arrival, ClassQueues, QueueLimits, Waiting};
 use linkmend_protocol::trace::Step;
 use linkmend_protocol::{FrameHandle, Instant};
@@ -29,19 +30,19 @@ impl Engine {
     pub(super) fn take_from_inner(&mut self, now: u64) -> usize {
         let mut batch = std::mem::take(&mut self.batch);
         batch.clear();
-        self.ports.inner.receive(&mut self.ports.pool, &mut batch, BATCH);
+        self.inner.receive(&mut self.pool, &mut batch, BATCH);
         for &frame in &batch {
-            self.taps.show(CapturePort::Inner, Direction::Inbound, frame, &self.ports.pool);
-            let bytes = self.ports.pool.frame_length(frame) as u32;
-            let mode = self.protection.classifier.mode(self.ports.pool.head(frame));
+            self.taps.show(Side::Inner, Direction::Inbound, frame, &self.pool);
+            let bytes = self.pool.frame_length(frame) as u32;
+            let mode = self.protection.classifier.mode(self.pool.head(frame));
             match self.queues.arrival(mode, bytes) {
                 Arrival::Drop => {
                     self.counters.queue_drops += 1;
-                    self.ports.pool.release(frame);
+                    self.pool.release(frame);
                     continue;
                 }
                 Arrival::Mark => {
-                    let marked = ecn::mark(self.ports.pool.head_mut(frame));
+                    let marked = ecn::mark(self.pool.head_mut(frame));
                     self.counters.ecn_marked_frames += u64::from(marked);
                 }
                 Arrival::Queue => {}

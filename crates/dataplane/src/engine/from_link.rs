@@ -3,8 +3,8 @@
 use super::{BATCH, Engine, INNER_STUCK_NS};
 use crate::clock;
 use crate::port::QueueFull;
-use crate::port_pair::PortPair;
-use linkmend_control::capture::{CapturePort, Direction};
+use linkmend_control::Side;
+use linkmend_control::capture::Direction;
 use linkmend_protocol::paths::Path;
 use linkmend_protocol::trace::{CorruptedFrame, Step};
 use linkmend_protocol::wire::{self, ADDRESSES_BYTES, Decapsulation, LinkFrame};
@@ -18,10 +18,10 @@ impl Engine {
         if self.inner_frames_room() > 0 {
             self.inner_open_ns = now;
         }
-        let (mut taken, mut more, mut read_at) = self.take_from(Path::Primary, now);
-        if self.ports.backup.is_some() {
-            let (from_backup, more_there, now) = self.take_from(Path::Backup, now);
-            (taken, more, read_at) = (taken + from_backup, more | more_there, now);
+        let (mut taken, mut more, mut read_at) = (0, false, now);
+        for path in self.sides.paths() {
+            let (count, more_there, now) = self.take_from(path, now);
+            (taken, more, read_at) = (taken + count, more | more_there, now);
         }
         (taken, more, read_at)
     }
@@ -32,16 +32,14 @@ impl Engine {
         let budget = if stuck { BATCH } else { BATCH.min(self.inner_frames_room()) };
         let mut batch = std::mem::take(&mut self.batch);
         batch.clear();
-        let PortPair { link, backup, pool, .. } = &mut self.ports;
-        let port = if path == Path::Backup { backup.as_mut().unwrap_or(link) } else { link };
-        port.receive(pool, &mut batch, budget);
+        self.sides[path].port.receive(&mut self.pool, &mut batch, budget);
         let now = clock::now_ns();
         self.batch_left = batch.len();
         let mut whole = 0;
         for &frame in &batch {
             self.batch_left -= 1;
             if self.is_corrupted(now, path, frame) {
-                self.ports.pool.release(frame);
+                self.pool.release(frame);
             } else {
                 whole += 1;
                 self.handle_link_frame(now, path, frame);
@@ -58,15 +56,15 @@ impl Engine {
     /// Whether an arriving frame is lost on purpose.
     #[inline]
     fn is_corrupted(&mut self, now: u64, path: Path, frame: FrameHandle) -> bool {
-        let parse = || wire::parse(self.ports.pool.head(frame));
-        let corrupted = self.corruption[path as usize].as_mut().is_some_and(|losses| {
-            let bytes = self.ports.pool.frame_length(frame) + wire::FCS_BYTES;
+        let parse = || wire::parse(self.pool.head(frame));
+        let side = &mut self.sides[path];
+        let corrupted = side.corruption.as_mut().is_some_and(|losses| {
+            let bytes = self.pool.frame_length(frame) + wire::FCS_BYTES;
             losses.corrupts(bytes as u32, parse)
         });
-        let port = if path == Path::Backup { CapturePort::Backup } else { CapturePort::Link };
-        self.taps.show_from_link(port, corrupted, frame, &self.ports.pool);
+        self.taps.show_from_link(path.into(), corrupted, frame, &self.pool);
         if corrupted {
-            self.counters.corrupted_frames[path as usize] += 1;
+            side.corrupted_frames += 1;
             let step = || Step::Corrupted { frame: CorruptedFrame::from(&parse()) };
             self.end.note(Instant(now), step);
         }
@@ -75,7 +73,7 @@ impl Engine {
 
     /// How many frames of the greatest length the inner port has room for.
     pub(super) fn inner_frames_room(&self) -> usize {
-        self.ports.inner.transmit_room() / self.chunks_per_frame
+        self.inner.transmit_room() / self.chunks_per_frame
     }
 
     /// Hands the inner port as many of the frames that wait for it as it takes.
@@ -91,7 +89,7 @@ impl Engine {
     }
 
     fn handle_link_frame(&mut self, now: u64, path: Path, frame: FrameHandle) {
-        let head = self.ports.pool.head(frame);
+        let head = self.pool.head(frame);
         let believed = self.believes(head);
         let parsed = match self.settings.format {
             // Nobody speaks the authors' headers here, so a frame with them is a host's.
@@ -101,7 +99,7 @@ impl Engine {
         match parsed {
             LinkFrame::Control(Control::Probe(probe)) if self.is_stranger(now, &probe) => {
                 self.handle_stranger(now, path, frame, &probe);
-                self.ports.pool.release(frame);
+                self.pool.release(frame);
             }
             // The hosts behind another end have nothing to do with those of this one.
             LinkFrame::Foreign
@@ -110,12 +108,12 @@ impl Engine {
             | LinkFrame::Acknowledging { .. }
                 if self.is_foreign(path) =>
             {
-                self.ports.pool.release(frame);
+                self.pool.release(frame);
             }
             LinkFrame::Foreign => self.handle_foreign(now, frame),
             LinkFrame::Data { .. } if !believed => self.deliver_in_turn(frame),
             // The peer has left this link, and sends it again on the other.
-            LinkFrame::Data { .. } if !self.takes(path) => self.ports.pool.release(frame),
+            LinkFrame::Data { .. } if !self.takes(path) => self.pool.release(frame),
             LinkFrame::Data { header, decapsulation } => self.handle_data(now, frame, &header, decapsulation),
             LinkFrame::Control(control) if !control.has_magic() && !believed => {
                 // This is a host's frame that happens to have the authors' EtherType.
@@ -136,7 +134,7 @@ impl Engine {
             }
             LinkFrame::Malformed if believed => {
                 self.counters.malformed_frames += 1;
-                self.ports.pool.release(frame);
+                self.pool.release(frame);
             }
             // The peer does not speak Linkmend, so this is a host's frame that looks like ours.
             LinkFrame::Escaped(_) | LinkFrame::Acknowledging { .. } | LinkFrame::Malformed => {
@@ -166,7 +164,7 @@ impl Engine {
                 self.note_peer(now, path, frame);
             }
         }
-        self.ports.pool.release(frame);
+        self.pool.release(frame);
     }
 
     fn handle_data(
@@ -178,11 +176,11 @@ impl Engine {
     ) {
         let Some((is_genuine, decapsulation)) = self.open_data(frame, header, decapsulation) else {
             self.counters.forged_frames += 1;
-            self.ports.pool.release(frame);
+            self.pool.release(frame);
             return;
         };
         self.restore(frame, decapsulation);
-        let bytes = self.ports.pool.frame_length(frame) as u32;
+        let bytes = self.pool.frame_length(frame) as u32;
         let header = DataHeader { ack: header.ack.filter(|_| is_genuine), ..*header };
         match self.end.handle_data(Instant(now), &header, frame, bytes) {
             Reception::Deliver => {
@@ -190,7 +188,7 @@ impl Engine {
                 self.deliver_buffered();
             }
             Reception::Buffered => {}
-            Reception::Drop => self.ports.pool.release(frame),
+            Reception::Drop => self.pool.release(frame),
         }
     }
 
@@ -208,10 +206,10 @@ impl Engine {
     /// Handles a host's frame, or a pause of the authors' program.
     fn handle_foreign(&mut self, now: u64, frame: FrameHandle) {
         if self.settings.format == Format::Linkguardian
-            && let Some(pause) = wire::parse_priority_pause(self.ports.pool.head(frame))
+            && let Some(pause) = wire::parse_priority_pause(self.pool.head(frame))
         {
             self.end.handle_control(Instant(now), &pause);
-            self.ports.pool.release(frame);
+            self.pool.release(frame);
         } else {
             self.deliver_in_turn(frame);
         }
@@ -220,13 +218,13 @@ impl Engine {
     /// Restores the original form of the frame.
     fn restore(&mut self, frame: FrameHandle, decapsulation: Decapsulation) {
         let shrinkage = decapsulation.shrinkage();
-        let head = self.ports.pool.head_mut(frame);
+        let head = self.pool.head_mut(frame);
         head.copy_within(..ADDRESSES_BYTES, shrinkage);
         if let Some(ethertype) = decapsulation.ethertype {
             let at = shrinkage + ADDRESSES_BYTES;
             head[at..at + 2].copy_from_slice(&ethertype.to_be_bytes());
         }
-        self.ports.pool.pull_front(frame, shrinkage as u32);
+        self.pool.pull_front(frame, shrinkage as u32);
     }
 
     /// Delivers an unprotected frame behind those that the inner port has not taken yet.
@@ -236,10 +234,10 @@ impl Engine {
     }
 
     fn deliver(&mut self, frame: FrameHandle) {
-        match self.ports.inner.send(&mut self.ports.pool, frame) {
-            Ok(()) => self.taps.show(CapturePort::Inner, Direction::Outbound, frame, &self.ports.pool),
+        match self.inner.send(&mut self.pool, frame) {
+            Ok(()) => self.taps.show(Side::Inner, Direction::Outbound, frame, &self.pool),
             Err(QueueFull) => self.counters.inner_port_drops += 1,
         }
-        self.ports.pool.release(frame);
+        self.pool.release(frame);
     }
 }

@@ -22,7 +22,7 @@ impl Engine {
         control: &Control,
         buffer: &mut [u8; CONTROL_FRAME_MAX],
     ) -> Option<usize> {
-        let source = self.ports.on(path).mac();
+        let source = self.sides[path].port.mac();
         match &mut self.seal {
             Some(seal) if control.has_magic() => wire::emit_sealed(control, source, buffer, seal),
             _ => Some(wire::emit_control(control, source, buffer)),
@@ -31,7 +31,7 @@ impl Engine {
 
     /// Whether a control frame is one of an end that this one can believe. Counts others, and says once what is wrong.
     pub(super) fn is_genuine(&mut self, frame: FrameHandle, control: &Control) -> bool {
-        let head = self.ports.pool.head(frame);
+        let head = self.pool.head(frame);
         let Some(end) = wire::control_end(head) else { return self.seal.is_none() };
         let (is_genuine, trouble) = match &mut self.seal {
             None => {
@@ -111,8 +111,8 @@ impl Engine {
         out: &mut Encapsulation,
     ) -> Option<()> {
         let seal = self.seal.as_ref()?;
-        let head = self.ports.pool.head(frame);
-        let on_link = self.ports.pool.frame_length(frame) + out.growth() + TAG_BYTES;
+        let head = self.pool.head(frame);
+        let on_link = self.pool.frame_length(frame) + out.growth() + TAG_BYTES;
         let link_bytes = on_link.max(FRAME_BYTES_MIN_IN_MEMORY) as u32;
         let (addresses, ethertype) = (head.first_chunk()?, wire::ethertype_of(head)?);
         seal.close(&Tagged { session, number, header, addresses, ethertype, link_bytes }, out)
@@ -160,9 +160,9 @@ impl Engine {
         decapsulation: Decapsulation,
     ) -> Option<(bool, Decapsulation)> {
         let seal = self.seal.as_ref()?;
-        let head = self.ports.pool.head(frame);
+        let head = self.pool.head(frame);
         let (tag, decapsulation) = wire::without_tag(head, decapsulation)?;
-        let link_bytes = self.ports.pool.frame_length(frame).max(FRAME_BYTES_MIN_IN_MEMORY) as u32;
+        let link_bytes = self.pool.frame_length(frame).max(FRAME_BYTES_MIN_IN_MEMORY) as u32;
         let at = ADDRESSES_BYTES + decapsulation.removes;
         let explicit = || head.get(at..)?.first_chunk().map(|bytes| u16::from_be_bytes(*bytes));
         let ethertype = decapsulation.ethertype.or_else(explicit)?;

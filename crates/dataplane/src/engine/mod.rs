@@ -1,8 +1,11 @@
-//! One link end at work: a run-to-completion loop over two ports and the protocol's state machines.
+//! One link end at work: a run-to-completion loop over its ports and the protocol's state machines.
 //!
 //! A round takes what has arrived, lets the state machines decide, sends in the order of the three priorities (urgent,
 //! normal, idle) and flushes. After a round without work, the loop sleeps until a port, a request or a timer wakes it.
 //! Everything happens on this one thread: nothing is locked and, after the start, nothing is allocated per frame.
+//!
+//! All that belongs to a single link is in its [`LinkSide`](link_side::LinkSide). A link end has one or two of them, and what
+//! concerns every link iterates over them.
 
 #[cfg(feature = "bench")]
 pub mod bench;
@@ -13,6 +16,7 @@ mod from_inner;
 mod from_link;
 mod interfaces;
 mod key;
+mod link_side;
 mod log_texts;
 mod peers;
 mod requests;
@@ -26,17 +30,19 @@ mod wait;
 pub(crate) use requests::Request;
 pub use start::StartError;
 
-use crate::bypass::{BypassMode, BypassOptions};
+use crate::bypass::{Bypass, BypassMode, BypassOptions};
 use crate::capture::Taps;
 use crate::clock;
-use crate::loss_script::LossInjector;
+use crate::frame_pool::FramePool;
+use crate::interface_watch::InterfaceState;
 use crate::port::{Port, PortError};
-use crate::port_pair::{BACKUP_CHUNKS_MAX, PortPair, PortPairOptions};
+use crate::port_pair::{PORT_CHUNKS_MAX, PortPair, PortPairOptions};
 use crate::protocol_log::ProtocolLog;
 use crate::settings::{LinkSettings, ProtectionSettings};
 use failover::Failover;
-use interfaces::Interfaces;
+use interfaces::FrameLengths;
 use key::growth;
+use link_side::Sides;
 use linkmend_control::report::KeyTrouble;
 use linkmend_protocol::paths::Path;
 use linkmend_protocol::schedule::ClassQueues;
@@ -44,8 +50,6 @@ use linkmend_protocol::trace::TracedLinkEnd;
 use linkmend_protocol::wire::{Seal, TAG_BYTES};
 use linkmend_protocol::{Event, FrameHandle, Instant, LinkEnd, Mode, ReceiveState, TransmitState};
 use nix::sys::eventfd::EventFd;
-use peers::Peers;
-use shaper::Shaper;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
@@ -104,26 +108,29 @@ struct Counters {
     queue_drops: u64,
     ecn_marked_frames: u64,
     inner_port_drops: u64,
-    /// Dropped on purpose as they arrived, by link.
-    corrupted_frames: [u64; 2],
     stalls: u64,
     pool_exhausted: u64,
 }
 
 pub(crate) struct Engine {
     settings: LinkSettings,
-    ports: PortPair,
-    interfaces: Interfaces,
+    /// It goes before the interfaces, as in a [`PortPair`].
+    bypass: Option<Bypass>,
+    inner: Port,
+    inner_interface: InterfaceState,
+    sides: Sides,
+    pool: FramePool,
+    lengths: FrameLengths,
     end: TracedLinkEnd<Box<ProtocolLog>>,
     protection: ProtectionSettings,
     queues: ClassQueues<FrameHandle>,
-    /// Of the first and of the second link, as the next.
-    shapers: [Shaper; 2],
-    corruption: [Option<LossInjector>; 2],
     /// The link in use; the first where there is one.
     active: Path,
     failover: Option<Box<Failover>>,
-    peers: Peers,
+    /// Whether protection is wanted, and waits until there is no third end.
+    is_suspended: bool,
+    /// Since when there is a third end on a link that cannot be done without.
+    third_since: Option<u64>,
     /// With a key.
     seal: Option<Box<Seal>>,
     key_trouble: Option<KeyTrouble>,
@@ -160,17 +167,17 @@ impl Engine {
         wake: Arc<EventFd>,
     ) -> Result<Engine, StartError> {
         Self::over(settings, requests, wake, |settings| {
+            let links: Vec<&str> = settings.links().map(|(interface, _)| interface).collect();
             let options = PortPairOptions {
                 choice: settings.ports,
                 // The pool's parts are as large as with one link.
-                chunks: settings.pool_chunks + settings.backup.as_ref().map_or(0, |_| BACKUP_CHUNKS_MAX),
+                chunks: settings.pool_chunks + PORT_CHUNKS_MAX * (links.len() as u32 - 1),
                 bypass: BypassOptions {
                     tag_bytes: settings.key.as_ref().map_or(0, |_| TAG_BYTES as u8),
                     ..BypassOptions::default()
                 },
             };
-            let backup = settings.backup.as_ref().map(|backup| backup.interface.as_str());
-            PortPair::open_on_trial(&settings.inner, &settings.link, backup, &options)
+            PortPair::open_on_trial(&settings.inner, &links, &options)
         })
     }
 
@@ -194,27 +201,28 @@ impl Engine {
             LinkEnd::new(config, seed).map_err(|error| StartError::Parameter { link: link(), error })?;
         let seal = start::seal(&settings, &end)?;
         let ports = open_ports(&settings).map_err(|source| StartError::Port { link: link(), source })?;
-        let end = TracedLinkEnd::new(end, log);
-        tracing::info!(link = %settings.name, inner = ports.inner.description(), link_port = ports.link.description(), seed, "ports are open");
-        start::log_ports(&settings.name, &ports);
+        start::log_ports(&settings.name, seed, &ports);
+        let chunks_per_frame = start::chunks_per_frame(&ports);
+        let PortPair { bypass, inner, links, pool, .. } = ports;
+        let inner_interface = link_side::at_start(&inner);
+        let sides = Sides::new(links, settings.links().map(|(_, rate_bps)| rate_bps));
         let now = clock::now_ns();
-        let longest = ports.ports().map(|port| port.interface().frame_bytes()).fold(0, usize::max);
-        let chunks_per_frame = ports.pool.chunks_for(longest);
-        let protection = settings.protection.clone();
-        let taps = Taps::new(settings.key.is_some());
         let mut engine = Engine {
             queues: from_inner::queues(&settings),
-            shapers: [settings.rate_bps, settings.backup.as_ref().and_then(|backup| backup.rate_bps)]
-                .map(Shaper::new),
-            protection: protection.clone().unwrap_or_else(|| ProtectionSettings::new(Mode::Ordered)),
+            protection: settings.protection.clone().unwrap_or_else(|| ProtectionSettings::new(Mode::Ordered)),
+            taps: Taps::new(settings.key.is_some()),
             settings,
-            interfaces: Interfaces::at_start(&ports, growth(seal.as_deref())),
+            lengths: FrameLengths::new(inner_interface, &sides, growth(seal.as_deref())),
             seal,
             key_trouble: None,
-            peers: Peers::new([&ports.link, ports.backup.as_ref().unwrap_or(&ports.link)].map(Port::mac)),
-            ports,
-            end,
-            corruption: [None, None],
+            is_suspended: false,
+            third_since: None,
+            bypass,
+            inner,
+            inner_interface,
+            sides,
+            pool,
+            end: TracedLinkEnd::new(end, log),
             active: Path::Primary,
             failover,
             seed,
@@ -234,20 +242,29 @@ impl Engine {
             inner_open_ns: now,
             warn_of_ambiguous_at: 0,
             corruptions: 0,
-            taps,
             lost_interface: None,
             derived: derive::Derived::default(),
         };
         engine.set_kernel_mode(BypassMode::Dormant);
-        if let Some(protection) = protection {
+        if let Some(protection) = &engine.settings.protection {
             engine.end.protect(Instant(now), linkmend_protocol::Protection { copies: protection.copies });
         }
         Ok(engine)
     }
 
+    /// The ports, the inner one first.
+    fn ports(&self) -> impl Iterator<Item = &Port> {
+        [&self.inner].into_iter().chain(self.sides.iter().map(|side| &side.port))
+    }
+
+    /// Transmissions that the kernel has not finished, in chunks.
+    fn in_flight(&self) -> usize {
+        self.ports().map(Port::in_flight).sum()
+    }
+
     /// Kernel indices of the ports.
     pub(crate) fn interface_indices(&self) -> Vec<u32> {
-        self.ports.ports().map(Port::ifindex).collect()
+        self.ports().map(Port::ifindex).collect()
     }
 
     /// Runs until a request stops it, then ends the sessions if possible and hands the link to the kernel.
@@ -284,7 +301,7 @@ impl Engine {
         if now < stop_at && !self.end.has_left(Instant(now)) {
             return false;
         }
-        let is_empty = !busy && self.queues.is_empty() && self.ports.in_flight() == 0;
+        let is_empty = !busy && self.queues.is_empty() && self.in_flight() == 0;
         if self.kernel_mode == BypassMode::Dormant {
             return is_empty || now >= stop_at + STOP_EMPTY_NS;
         }
@@ -303,10 +320,8 @@ impl Engine {
     /// was read.
     fn round(&mut self, began: u64) -> (bool, u64) {
         // The link comes first, because what it brings frees frames.
-        let PortPair { inner, link, backup, pool, .. } = &mut self.ports;
-        for port in [link].into_iter().chain(backup).chain([inner]) {
-            port.reclaim(pool);
-        }
+        self.sides.iter_mut().for_each(|side| side.port.reclaim(&mut self.pool));
+        self.inner.reclaim(&mut self.pool);
         let (from_link, more, now) = self.take_from_link(began);
         let received = from_link + self.take_from_inner(now);
         // Arrivals go before deadlines: the copy that is waited for may be in the ring. So only what was due before the
@@ -321,7 +336,7 @@ impl Engine {
         let delivered = self.deliver_buffered();
         let sent = self.send_to_link(now);
         while let Some(frame) = self.end.poll_release() {
-            self.ports.pool.release(frame);
+            self.pool.release(frame);
         }
         while let Some(event) = self.end.poll_event() {
             self.handle_event(now, event);
@@ -373,7 +388,7 @@ impl Engine {
         let status = self.end.status();
         matches!(status.transmit, TransmitState::Active | TransmitState::Draining)
             || status.receive == ReceiveState::Active
-            || self.corruption.iter().any(Option::is_some)
+            || self.sides.iter().any(|side| side.corruption.is_some())
     }
 
     /// Hands the link to the kernel or takes it back, as the state requires.
@@ -383,7 +398,7 @@ impl Engine {
             self.set_kernel_mode(BypassMode::Active);
             return;
         }
-        let under_way = self.ports.in_flight();
+        let under_way = self.in_flight();
         if self.kernel_mode == BypassMode::Dormant || !self.queues.is_empty() || under_way > 0 {
             return;
         }
@@ -398,7 +413,7 @@ impl Engine {
     }
 
     fn set_kernel_mode(&mut self, mode: BypassMode) {
-        let Some(bypass) = &self.ports.bypass else { return };
+        let Some(bypass) = &self.bypass else { return };
         bypass.set_stall_after(match mode {
             BypassMode::Dormant => Duration::from_nanos(DORMANT_STALL_AFTER_NS),
             BypassMode::Active => Duration::from_nanos(ACTIVE_STALL_AFTER_NS),
@@ -413,13 +428,13 @@ impl Engine {
 
     /// Tells captures whether the kernel forwards past them.
     fn notify_captures(&mut self) {
-        self.taps.set_kernel_forwards(self.ports.bypass.is_some() && self.kernel_mode == BypassMode::Dormant);
+        self.taps.set_kernel_forwards(self.bypass.is_some() && self.kernel_mode == BypassMode::Dormant);
     }
 
     /// Waits until frames that the kernel forwarded have left its queues, because this loop's frames do not pass
     /// through those queues.
     fn wait_for_kernel_queues(&self) {
-        let Some(bypass) = &self.ports.bypass else { return };
+        let Some(bypass) = &self.bypass else { return };
         if !bypass.wait_for_queues(KERNEL_QUEUES_PATIENCE) {
             tracing::debug!(link = %self.settings.name, "the ports' queues did not run empty; frames in them are overtaken");
         }
@@ -437,8 +452,8 @@ impl Engine {
         if self.failover.as_ref().is_some_and(|failover| failover.is_back) {
             return ExitReason::InterfaceBack;
         }
-        let ports: Vec<String> = self.ports.ports().map(|port| port.name().to_owned()).collect();
-        match self.ports.bypass.take() {
+        let ports: Vec<String> = self.ports().map(|port| port.name().to_owned()).collect();
+        match self.bypass.take() {
             None => {
                 tracing::info!(link = %name, "stopped; nothing forwards between the ports, and they are given back")
             }

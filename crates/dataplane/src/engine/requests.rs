@@ -1,20 +1,18 @@
 //! Requests to the loop, and the report that answers each of them.
 
-use super::{Engine, failover, log_texts};
-use crate::bypass::{Bypass, BypassCounters, KernelDrops, Side};
+use super::link_side::port_report;
+use super::{Engine, log_texts};
+use crate::bypass::Bypass;
 use crate::capture::Tap;
 use crate::command::{Command, CommandError, CommandResult};
 use crate::corruption::DrawnLosses;
-use crate::interface_watch::InterfaceState;
 use crate::loss_script::LossInjector;
-use crate::port::Port;
 use crate::settings::ProtectionSettings;
 use linkmend_control::report::{
-    self, BufferReport, CountersReport, DaemonReport, HistogramReport, Mode, ParametersReport, PortReport,
-    ThirdEndReport,
+    BufferReport, CountersReport, DaemonReport, HistogramReport, Mode, ParametersReport, ThirdEndReport,
 };
-use linkmend_control::{CorruptionModel, LinkReport};
-use linkmend_linux::route::{InterfaceFacts, XdpMode};
+use linkmend_control::{CorruptionModel, LinkReport, Side};
+use linkmend_linux::route::InterfaceFacts;
 use linkmend_protocol::paths::Path;
 use linkmend_protocol::{BufferStats, Format, Histogram, Protection, Stats};
 use std::sync::mpsc::SyncSender;
@@ -55,7 +53,7 @@ impl Engine {
                     let _ = reply.try_send(self.taps.add(tap));
                     self.notify_captures();
                 }
-                Ok(Request::Keep) => self.ports.bypass.iter_mut().for_each(Bypass::keep),
+                Ok(Request::Keep) => self.bypass.iter_mut().for_each(Bypass::keep),
                 Ok(Request::Stop) | Err(TryRecvError::Disconnected) => return true,
                 Err(TryRecvError::Empty) => break,
             }
@@ -84,19 +82,19 @@ impl Engine {
                 return Err(CommandError::CorruptionNotAllowed { link: link() });
             }
             Command::Corrupt(model) => {
-                for path in self.links() {
+                for path in self.sides.paths() {
                     self.corrupt(path, model)?;
                 }
             }
             Command::CorruptByScript(script) => {
                 tracing::info!(link = %self.settings.name, originals = script.originals.len(), copies = script.copies.len(), "injected corruption by a script");
-                self.corruption[Path::Primary as usize] = Some(LossInjector::scripted(script));
+                self.sides[Path::Primary].corruption = Some(LossInjector::scripted(script));
             }
             Command::CorruptPath(..) | Command::Prefer(_) if self.failover.is_none() => {
                 return Err(CommandError::NoBackup { link: link() });
             }
-            Command::CorruptPath(path, model) => self.corrupt(path_of(path), model)?,
-            Command::Prefer(path) => self.prefer(now, path_of(path)),
+            Command::CorruptPath(path, model) => self.corrupt(path.into(), model)?,
+            Command::Prefer(path) => self.prefer(now, path.into()),
             Command::ResetExtremes => {
                 self.end.reset_buffer_extremes();
                 self.queues.reset_extremes();
@@ -119,19 +117,13 @@ impl Engine {
         self.protection = protection;
     }
 
-    /// The links that there are.
-    fn links(&self) -> impl Iterator<Item = Path> + use<> {
-        let count = 1 + usize::from(self.failover.is_some());
-        Path::ALL.into_iter().take(count)
-    }
-
     fn corrupt(&mut self, path: Path, model: Option<CorruptionModel>) -> Result<(), CommandError> {
         // Each activation draws its own losses, so that repeating a model gives another sample; the same commands after
         // the same start still draw the same losses.
         let (seed, sample) = (self.seed, self.corruptions);
         self.corruptions += 1;
         tracing::info!(link = %self.settings.name, corruption = log_texts::corruption(model), on = %path, seed, sample, "injected corruption");
-        self.corruption[path as usize] = match model {
+        self.sides[path].corruption = match model {
             Some(model) => Some(
                 DrawnLosses::new(model, seed, sample)
                     .map(LossInjector::Drawn)
@@ -146,25 +138,25 @@ impl Engine {
         let status = self.end.status();
         let stats = self.end.stats();
         let [ordered, non_blocking] = stats.tx_buffer.0.map(buffer);
+        let bypass = self.bypass.as_ref();
+        let mut links = self.sides.iter_mut().map(|side| side.report(bypass));
+        let (link, backup) = (links.next().unwrap_or_default(), links.next().unwrap_or_default());
         LinkReport {
             name: self.settings.name.clone(),
             pid: std::process::id(),
             gone: None,
             uptime_s: (now - self.started_ns) as f64 / 1e9,
-            inner: PortReport {
-                steering: self.ports.bypass.as_ref().and_then(|bypass| bypass.steering()),
-                ..self.port_report(Side::Inner)
-            },
-            link: self.port_report(Side::Link),
-            failover: self.failover_report(now),
+            inner: port_report(Side::Inner, &mut self.inner, self.inner_interface, bypass),
+            link,
+            failover: self.failover_report(now, backup),
             transmit_state: status.transmit.into(),
             receive_state: status.receive.into(),
-            protection_requested: status.protection_requested || self.peers.is_suspended(),
-            third_end: self.peers.third().map(|(third, peer)| ThirdEndReport {
+            protection_requested: status.protection_requested || self.is_suspended,
+            third_end: self.third_end().map(|(third, peer)| ThirdEndReport {
                 address: third.to_string(),
                 peer_address: peer.map(|peer| peer.to_string()),
             }),
-            is_suspended: self.peers.is_suspended(),
+            is_suspended: self.is_suspended,
             set_at_run_time: false,
             restart_forgets: false,
             mode: self.protection.classifier.default_mode().into(),
@@ -176,7 +168,7 @@ impl Engine {
             key_trouble: self.key_trouble,
             mismatched_format: status.mismatched_format.map(Into::into),
             paused: status.paused,
-            corruption: failover::model(self.corruption[Path::Primary as usize].as_ref()),
+            corruption: self.sides[Path::Primary].corruption_model(),
             parameters: self.parameters(),
             counters: self.counters_report(&stats),
             // The extremes of the lanes need not coincide, so their sum only bounds the true extreme.
@@ -192,21 +184,6 @@ impl Engine {
             // Whoever holds the daemon's links knows this, and whether protection was set at run time.
             daemon: DaemonReport::default(),
         }
-    }
-
-    /// The report of one of the ports; an empty one if there is no such port.
-    pub(super) fn port_report(&mut self, side: Side) -> PortReport {
-        let bypass = self.ports.bypass.as_ref();
-        let (bypassed, dropped) =
-            bypass.map(|bypass| (bypass.counters_at(side), bypass.kernel_drops_at(side))).unwrap_or_default();
-        let xdp_mode = bypass.map(|bypass| bypass.xdp_mode());
-        let (of, state) = match (side, &mut self.ports.backup, self.interfaces.backup) {
-            (Side::Inner, ..) => (&mut self.ports.inner, self.interfaces.inner),
-            (Side::Link, ..) => (&mut self.ports.link, self.interfaces.link),
-            (Side::Backup, Some(backup), Some(state)) => (backup, state),
-            (Side::Backup, ..) => return PortReport::default(),
-        };
-        port(of, state, (bypassed, dropped), xdp_mode)
     }
 
     fn parameters(&self) -> ParametersReport {
@@ -266,51 +243,11 @@ impl Engine {
             queue_drops: self.counters.queue_drops,
             ecn_marked_frames: self.counters.ecn_marked_frames,
             inner_port_drops: self.counters.inner_port_drops,
-            corrupted_frames: self.counters.corrupted_frames.iter().sum(),
+            corrupted_frames: self.sides.iter().map(|side| side.corrupted_frames).sum(),
             stalls: self.counters.stalls,
             pool_exhausted: self.counters.pool_exhausted,
         }
     }
-}
-
-fn port(
-    port: &mut Port,
-    interface: InterfaceState,
-    (bypassed, kernel): (BypassCounters, KernelDrops),
-    xdp_mode: Option<XdpMode>,
-) -> PortReport {
-    let counters = port.counters();
-    PortReport {
-        interface: port.name().to_owned(),
-        description: port.description().to_owned(),
-        xdp_mode: xdp_mode.map(|mode| mode.to_string()),
-        steering: None,
-        mtu: interface.mtu,
-        state: interface.into(),
-        rx_frames: counters.rx_frames,
-        rx_bytes: counters.rx_bytes,
-        tx_frames: counters.tx_frames,
-        tx_bytes: counters.tx_bytes,
-        drops: counters.rx_dropped
-            + counters.tx_dropped
-            + counters.kernel.rx_dropped
-            + counters.kernel.rx_invalid_descriptors
-            + counters.kernel.tx_invalid_descriptors
-            + counters.kernel.rx_ring_full
-            + counters.kernel.rx_fill_ring_empty,
-        bypassed_frames: bypassed.bypassed_frames,
-        bypassed_bytes: bypassed.bypassed_bytes,
-        bypass_drops: bypassed.dropped,
-        kernel_rx_drops: kernel.received,
-        kernel_rx_crc_errors: kernel.corrupted,
-        kernel_tx_drops: kernel.transmitted,
-        kernel_queue_drops: kernel.queued,
-        bypass_failed_redirects: kernel.failed_redirects,
-    }
-}
-
-fn path_of(path: report::Path) -> Path {
-    if path == report::Path::Backup { Path::Backup } else { Path::Primary }
 }
 
 fn buffer(stats: BufferStats) -> BufferReport {

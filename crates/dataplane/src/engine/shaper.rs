@@ -6,7 +6,7 @@ use linkmend_protocol::wire;
 const CREDIT_NS: u64 = 200_000;
 
 /// How many bytes urgent frames, which do not wait for the shaper, may be ahead of the rate. A few copies and control frames are
-/// less; what goes out again on a slow backup is not, and would be lost in a queue farther on.
+/// less; what goes out again on a slower link is not, and would be lost in a queue farther on.
 const URGENT_BYTES: u64 = 32 << 10;
 
 /// A token bucket in units of time: a frame may leave once the last bit of its predecessor has left.
@@ -19,6 +19,11 @@ pub(super) struct Shaper {
 impl Shaper {
     pub(super) fn new(rate_bps: Option<u64>) -> Self {
         Shaper { rate_bps, free_at_ns: 0 }
+    }
+
+    /// The rate, if it is limited.
+    pub(super) fn rate_bps(&self) -> Option<u64> {
+        self.rate_bps
     }
 
     /// Whether a frame may leave now.

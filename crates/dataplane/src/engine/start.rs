@@ -72,10 +72,12 @@ impl Diagnose for StartError {
     }
 }
 
-/// Logs the port of a second link, and what is missing where the kernel cannot forward by itself.
-pub(super) fn log_ports(link: &str, ports: &PortPair) {
-    if let Some(backup) = &ports.backup {
-        tracing::info!(%link, backup = backup.description(), "the port of the second link is open");
+/// Logs the ports, and what is missing where the kernel cannot forward by itself.
+pub(super) fn log_ports(link: &str, seed: u64, ports: &PortPair) {
+    let inner = ports.inner.description();
+    tracing::info!(%link, inner, link_port = ports.links[0].description(), seed, "ports are open");
+    if let Some(second) = ports.links.get(1) {
+        tracing::info!(%link, backup = second.description(), "the port of the second link is open");
     }
     if ports.bypass.is_none() {
         tracing::warn!(
@@ -86,6 +88,13 @@ pub(super) fn log_ports(link: &str, ports: &PortPair) {
     if let Some(hint) = ports.fell_back.as_ref().and_then(Diagnose::hint) {
         tracing::warn!(link, "the ports are AF_PACKET ports because AF_XDP cannot be used; hint: {hint}");
     }
+}
+
+/// The number of chunks that the longest frame takes.
+pub(super) fn chunks_per_frame(ports: &PortPair) -> usize {
+    let ports_bytes =
+        [&ports.inner].into_iter().chain(&ports.links).map(|port| port.interface().frame_bytes());
+    ports.pool.chunks_for(ports_bytes.fold(0, usize::max))
 }
 
 /// The state of two links, if there are two.

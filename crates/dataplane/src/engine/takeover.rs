@@ -4,7 +4,8 @@
 //! learns what happened to the frames it did not see from the kernel's counters, not from a clock.
 
 use super::Engine;
-use crate::bypass::{BypassMode, Side};
+use crate::bypass::BypassMode;
+use linkmend_control::Side;
 use linkmend_protocol::{Config, ConfigError, Format, Instant, Tick};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
@@ -65,7 +66,7 @@ impl Engine {
     /// Hands the link to the kernel, unless a frame arrives at this moment, which the next ones would overtake. Returns whether
     /// it has.
     pub(super) fn hand_to_kernel(&mut self) -> bool {
-        if self.ports.bypass.as_ref().is_some_and(|bypass| !bypass.hand_over(|| self.has_arrivals())) {
+        if self.bypass.as_ref().is_some_and(|bypass| !bypass.hand_over(|| self.has_arrivals())) {
             // The kernel may have taken some for a moment.
             self.wait_for_kernel_queues();
             return false;
@@ -77,7 +78,7 @@ impl Engine {
     /// Whether a frame waits at a port.
     fn has_arrivals(&self) -> bool {
         let mut fds: Vec<PollFd> =
-            self.ports.ports().map(|port| PollFd::new(port.as_fd(), PollFlags::POLLIN)).collect();
+            self.ports().map(|port| PollFd::new(port.as_fd(), PollFlags::POLLIN)).collect();
         let has_frame = |fd: &PollFd| fd.revents().is_some_and(|events| events.contains(PollFlags::POLLIN));
         poll(&mut fds, PollTimeout::ZERO).is_ok() && fds.iter().any(has_frame)
     }
@@ -87,7 +88,7 @@ impl Engine {
     /// The heartbeat comes first. A frame that met the program just before it may still be counted afterwards; the next
     /// round sees that, long before a copy of a frame that the kernel has delivered could be delivered.
     pub(super) fn beat(&mut self, now: u64) {
-        let Some(bypass) = &self.ports.bypass else { return };
+        let Some(bypass) = &self.bypass else { return };
         bypass.heartbeat(now);
         bypass.set_known_until(match self.settings.format {
             // The authors' program goes on whether this end lives or not.
@@ -95,12 +96,13 @@ impl Engine {
             _ if self.end.peer_known() => now + peer_memory(self.end.config()),
             _ => 0,
         });
-        let [inner, link, backup] =
-            [Side::Inner, Side::Link, Side::Backup].map(|side| bypass.counters_at(side));
-        let work = KernelWork {
-            forwarded: inner.bypassed_frames + link.bypassed_frames + backup.bypassed_frames,
-            decapsulated: link.decapsulated + backup.decapsulated,
-        };
+        let forwarded = bypass.counters(Side::Inner).bypassed_frames;
+        let mut work = KernelWork { forwarded, decapsulated: 0 };
+        for path in self.sides.paths() {
+            let counters = bypass.counters(path.into());
+            work.forwarded += counters.bypassed_frames;
+            work.decapsulated += counters.decapsulated;
+        }
         let before = std::mem::replace(&mut self.kernel_work, work);
         let gap = now - std::mem::replace(&mut self.beat_ns, now);
         if self.kernel_mode == BypassMode::Dormant || work == before {

@@ -1,8 +1,8 @@
 //! Frames that leave on the link, in the order of [`linkmend_protocol::schedule`].
 
 use super::Engine;
-use crate::port_pair::PortPair;
-use linkmend_control::capture::{CapturePort, Direction};
+use super::link_side::LinkSide;
+use linkmend_control::capture::Direction;
 use linkmend_protocol::paths::Path;
 use linkmend_protocol::schedule::{Next, PortRoom, Round, Waiting};
 use linkmend_protocol::wire::{
@@ -28,7 +28,7 @@ impl Engine {
             match next {
                 Next::Urgent(Transmit::Retransmission { frame, .. })
                 | Next::Idle(Transmit::Retransmission { frame, .. }) => {
-                    wire::mark_retransmitted(self.ports.pool.head_mut(frame));
+                    wire::mark_retransmitted(self.pool.head_mut(frame));
                     self.post(now, frame);
                 }
                 Next::Urgent(Transmit::Control(control)) | Next::Idle(Transmit::Control(control)) => {
@@ -42,25 +42,25 @@ impl Engine {
 
     /// What the link port can take. A closed shaper makes the link count as busy; urgent frames wait for it only if they are many.
     fn link_room(&self, now: u64) -> PortRoom {
-        match self.ports.on(self.active).transmit_room() {
+        let LinkSide { port, shaper, .. } = &self.sides[self.active];
+        match port.transmit_room() {
             0 => PortRoom::None,
-            _ if self.shapers[self.active as usize].is_overdrawn(now) => PortRoom::None,
+            _ if shaper.is_overdrawn(now) => PortRoom::None,
             1..=URGENT_ROOM => PortRoom::Urgent,
-            _ if !self.shapers[self.active as usize].is_open(now) => PortRoom::Urgent,
+            _ if !shaper.is_open(now) => PortRoom::Urgent,
             _ => PortRoom::All,
         }
     }
 
     fn send_normal(&mut self, now: u64, waiting: Waiting<FrameHandle>, admission: Admission) {
         let Waiting { frame, bytes, mode } = waiting;
-        let fits_with_header = self.interfaces.takes_with_header(bytes as usize);
-        let protectable =
-            fits_with_header && wire::can_protect(self.settings.format, self.ports.pool.head(frame));
+        let fits_with_header = self.lengths.takes_with_header(bytes as usize);
+        let protectable = fits_with_header && wire::can_protect(self.settings.format, self.pool.head(frame));
         if admission == Admission::Protected
             && protectable
             && let Some(header) = self.end.send(Instant(now), mode, frame, bytes)
         {
-            let head = self.ports.pool.head(frame);
+            let head = self.pool.head(frame);
             if let Some(mut encapsulation) = wire::encapsulate(self.settings.format, &header, head) {
                 self.seal_data(frame, &header, &mut encapsulation);
                 self.wrap(frame, &encapsulation);
@@ -73,19 +73,19 @@ impl Engine {
 
     fn send_unprotected(&mut self, now: u64, frame: FrameHandle, bytes: u32, fits_with_header: bool) {
         self.counters.unprotected_frames += 1;
-        let (length, room) = (bytes as usize, self.interfaces.link_frame_bytes());
-        let departure = wire::depart(self.ports.pool.head(frame), length, room, self.other_end(now));
+        let (length, room) = (bytes as usize, self.lengths.link_frame_bytes());
+        let departure = wire::depart(self.pool.head(frame), length, room, self.other_end(now));
         // Most drivers do not count VLAN tags; one that does refuses the frame, and the port counts that.
         if length > room + VLAN_TAGS_MAX * VLAN_TAG_BYTES {
             self.counters.oversize_dropped_frames += 1;
-            self.ports.pool.release(frame);
+            self.pool.release(frame);
             return;
         }
         self.counters.oversize_unprotected_frames += u64::from(!fits_with_header);
         let encapsulation = match departure {
             Departure::Never => {
                 self.count_ambiguous(now);
-                self.ports.pool.release(frame);
+                self.pool.release(frame);
                 return;
             }
             Departure::Escaped(escape) => Some(escape),
@@ -96,7 +96,7 @@ impl Engine {
             self.wrap(frame, &encapsulation);
         }
         self.post(now, frame);
-        self.ports.pool.release(frame);
+        self.pool.release(frame);
     }
 
     /// Whether the peer is there and removes what this end adds to unprotected frames.
@@ -136,11 +136,11 @@ impl Engine {
     /// Puts an owed ACK on an unprotected frame.
     fn acknowledge_on(&mut self, now: u64, frame: FrameHandle) -> Option<Encapsulation> {
         let format = self.settings.format;
-        if !wire::can_protect(format, self.ports.pool.head(frame)) {
+        if !wire::can_protect(format, self.pool.head(frame)) {
             return None;
         }
         let ack = self.end.poll_piggyback(Instant(now))?;
-        let mut encapsulation = wire::encapsulate_ack(format, ack, self.ports.pool.head(frame))?;
+        let mut encapsulation = wire::encapsulate_ack(format, ack, self.pool.head(frame))?;
         self.seal_ack(frame, ack, &mut encapsulation)?;
         Some(encapsulation)
     }
@@ -157,7 +157,7 @@ impl Engine {
     pub(super) fn send_control_on(&mut self, now: u64, path: Path, control: &Control) {
         let mut buffer = [0; CONTROL_FRAME_MAX];
         let Some(length) = self.emit_control(path, control, &mut buffer) else { return };
-        let frame = self.ports.pool.copy_in(&buffer[..length]);
+        let frame = self.pool.copy_in(&buffer[..length]);
         self.send_copied(now, path, frame);
     }
 
@@ -166,7 +166,7 @@ impl Engine {
         match frame {
             Some(frame) => {
                 self.post_on(now, path, frame);
-                self.ports.pool.release(frame);
+                self.pool.release(frame);
             }
             // If this control frame is lost, the protocol repeats it.
             None => self.counters.pool_exhausted += 1,
@@ -175,7 +175,7 @@ impl Engine {
 
     fn wrap(&mut self, frame: FrameHandle, encapsulation: &Encapsulation) {
         let growth = encapsulation.growth();
-        let head = self.ports.pool.push_front(frame, growth as u32);
+        let head = self.pool.push_front(frame, growth as u32);
         head.copy_within(growth..growth + ADDRESSES_BYTES, 0);
         let bytes = encapsulation.bytes();
         head[ADDRESSES_BYTES..ADDRESSES_BYTES + bytes.len()].copy_from_slice(bytes);
@@ -188,16 +188,12 @@ impl Engine {
 
     #[inline]
     fn post_on(&mut self, now: u64, path: Path, frame: FrameHandle) {
-        self.shapers[path as usize].take(now, self.ports.pool.frame_length(frame) as u64);
-        let PortPair { link, backup, pool, .. } = &mut self.ports;
-        let (port, shown) = match (path, backup) {
-            (Path::Backup, Some(backup)) => (backup, CapturePort::Backup),
-            _ => (link, CapturePort::Link),
-        };
+        let LinkSide { port, shaper, .. } = &mut self.sides[path];
+        shaper.take(now, self.pool.frame_length(frame) as u64);
         // A frame of several chunks may still not fit; it then counts as lost on the link, and the protocol recovers
         // it.
-        if port.send(pool, frame).is_ok() {
-            self.taps.show(shown, Direction::Outbound, frame, pool);
+        if port.send(&mut self.pool, frame).is_ok() {
+            self.taps.show(path.into(), Direction::Outbound, frame, &self.pool);
         }
     }
 }

@@ -4,6 +4,7 @@ use super::takeover::{ACTIVE_WAIT_MAX_NS, DORMANT_WAIT_MAX_NS};
 use super::{Engine, IN_FLIGHT_WAIT_MAX_NS, QUIET_BEFORE_DORMANT_NS, UNSERVED_WAIT_NS};
 use crate::bypass::BypassMode;
 use crate::clock;
+use crate::port::PortError;
 use linkmend_protocol::paths::Path;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
@@ -12,26 +13,23 @@ use std::time::Duration;
 
 impl Engine {
     pub(super) fn flush(&mut self) {
-        for path in [None, Some(Path::Primary), Some(Path::Backup)] {
-            let port = match path {
-                None => &mut self.ports.inner,
-                Some(Path::Primary) => &mut self.ports.link,
-                Some(Path::Backup) => match &mut self.ports.backup {
-                    Some(backup) => backup,
-                    None => return,
-                },
-            };
-            let Err(error) = port.flush(&mut self.ports.pool) else { continue };
-            if matches!(error.errno(), Some(libc::ENXIO | libc::ENODEV)) {
-                if path.is_some_and(|path| self.handle_gone(clock::now_ns(), path)) {
-                    continue;
-                }
-                tracing::error!(link = %self.settings.name, %error, "an interface is gone; the loop ends");
-                self.lost_interface = Some(error.interface().to_owned());
-            } else {
-                // The interface is down. Frames are lost meanwhile, as on any such port, but it may come up again.
-                tracing::debug!(link = %self.settings.name, %error, "flush failed");
+        if let Err(error) = self.inner.flush(&mut self.pool) {
+            self.handle_flush_error(None, &error);
+        }
+        for path in self.sides.paths() {
+            if let Err(error) = self.sides[path].port.flush(&mut self.pool) {
+                self.handle_flush_error(Some(path), &error);
             }
+        }
+    }
+
+    fn handle_flush_error(&mut self, path: Option<Path>, error: &PortError) {
+        if !matches!(error.errno(), Some(libc::ENXIO | libc::ENODEV)) {
+            // The interface is down. Frames are lost meanwhile, as on any such port, but it may come up again.
+            tracing::debug!(link = %self.settings.name, %error, "flush failed");
+        } else if !path.is_some_and(|path| self.handle_gone(clock::now_ns(), path)) {
+            tracing::error!(link = %self.settings.name, %error, "an interface is gone; the loop ends");
+            self.lost_interface = Some(error.interface().to_owned());
         }
     }
 
@@ -42,7 +40,7 @@ impl Engine {
             BypassMode::Active => ACTIVE_WAIT_MAX_NS,
         };
         let mut until = now + limit;
-        let opens_at = self.shapers[self.active as usize].opens_at(now).unwrap_or(now);
+        let opens_at = self.sides[self.active].shaper.opens_at(now).unwrap_or(now);
         // Work for an idle link also waits for the shaper.
         let idle = self.end.next_timeout().map(|at| at.0.max(opens_at));
         let urgent = self.end.next_urgent_timeout().map(|at| at.0);
@@ -50,7 +48,7 @@ impl Engine {
             // Still due after this round means that it could not be served.
             until = until.min(if at <= now { now + UNSERVED_WAIT_NS } else { at });
         }
-        if self.ports.in_flight() > 0 {
+        if self.in_flight() > 0 {
             until = until.min(now + IN_FLIGHT_WAIT_MAX_NS);
         }
         if stops || (self.kernel_mode == BypassMode::Active && !self.needs_every_frame()) {
@@ -65,24 +63,15 @@ impl Engine {
         let link_events = if self.inner_frames_room() > 0 { PollFlags::POLLIN } else { PollFlags::empty() };
         let wake = self.wake.as_fd();
         // A port that there is not is not waited for; its place is taken by what is waited for in any case.
-        let on = |path: Path| {
-            let gone = self.failover.as_ref().is_some_and(|failover| failover.is_gone(path));
-            let absent = path == Path::Backup && self.ports.backup.is_none();
-            match gone || absent {
-                true => PollFd::new(wake, PollFlags::POLLIN),
-                false => PollFd::new(self.ports.on(path).as_fd(), link_events),
-            }
-        };
-        let mut fds = [
-            PollFd::new(self.ports.inner.as_fd(), PollFlags::POLLIN),
-            on(Path::Primary),
-            PollFd::new(wake, PollFlags::POLLIN),
-            on(Path::Backup),
-        ];
+        let present = self.sides.iter().filter(|side| !side.is_gone());
+        let mut sides = present.map(|side| PollFd::new(side.port.as_fd(), link_events));
+        let mut side = || sides.next().unwrap_or(PollFd::new(wake, PollFlags::POLLIN));
+        let inner = PollFd::new(self.inner.as_fd(), PollFlags::POLLIN);
+        let mut fds = [PollFd::new(wake, PollFlags::POLLIN), inner, side(), side()];
         // A signal ends the sleep early, which does no harm.
         let woken = ppoll(&mut fds, Some(timeout), None);
         let asked = woken.is_ok_and(|count| count > 0)
-            && fds[2].revents().is_some_and(|events| events.contains(PollFlags::POLLIN));
+            && fds[0].revents().is_some_and(|events| events.contains(PollFlags::POLLIN));
         let failed = fds.iter().any(|fd| fd.revents().is_some_and(|e| e.contains(PollFlags::POLLERR)));
         if asked {
             let _ = self.wake.read();
@@ -96,7 +85,7 @@ impl Engine {
     /// poll.
     fn clear_port_errors(&self) {
         use nix::sys::socket::{getsockopt, sockopt::SocketError};
-        for port in self.ports.ports() {
+        for port in self.ports() {
             match getsockopt(&port.as_fd(), SocketError) {
                 Ok(0) | Err(_) => {}
                 Ok(errno) => {

@@ -2,10 +2,10 @@
 
 use super::counters::{COUNTERS, PORT_COUNTERS};
 use super::labels::{Label, count, label};
-use linkmend_control::LinkReport;
 use linkmend_control::report::{
     BufferReport, FallbackLevel, HistogramReport, PortReport, PortState, ReceiveState, TransmitState,
 };
+use linkmend_control::{LinkReport, Side};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::metrics::MetricType;
@@ -90,8 +90,8 @@ impl Links {
             let name = format!("port_{}", counter.name);
             let mut family = encoder.encode_descriptor(&name, counter.help, None, MetricType::Counter)?;
             for report in &self.reports {
-                for (port, side) in ports(report) {
-                    count(&mut family, &port_labels(report, port, side), (counter.value)(port))?;
+                for (side, port) in report.ports() {
+                    count(&mut family, &port_labels(report, side, port), (counter.value)(port))?;
                 }
             }
         }
@@ -109,8 +109,8 @@ impl Links {
         for (name, help, value) in gauges {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             for report in &self.reports {
-                for (port, side) in ports(report) {
-                    family.encode_family(&port_labels(report, port, side))?.encode_gauge(&value(port))?;
+                for (side, port) in report.ports() {
+                    family.encode_family(&port_labels(report, side, port))?.encode_gauge(&value(port))?;
                 }
             }
         }
@@ -259,14 +259,8 @@ fn fixed_buckets(
     buckets
 }
 
-/// The ports of a link end, with what they are called.
-fn ports(report: &LinkReport) -> impl Iterator<Item = (&PortReport, &'static str)> {
-    let backup = report.failover.as_ref().map(|failover| (&failover.backup, "backup"));
-    [(&report.inner, "inner"), (&report.link, "link")].into_iter().chain(backup)
-}
-
-fn port_labels(report: &LinkReport, port: &PortReport, side: &str) -> [Label; 3] {
-    [label(&report.name), ("port", side.to_owned()), ("interface", port.interface.clone())]
+fn port_labels(report: &LinkReport, side: Side, port: &PortReport) -> [Label; 3] {
+    [label(&report.name), ("port", side.word().to_owned()), ("interface", port.interface.clone())]
 }
 
 /// A report in which every number is different, so that a mix-up of two shows.

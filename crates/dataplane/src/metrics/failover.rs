@@ -57,15 +57,15 @@ const GAUGES: &[Gauge] = &[
         failover.preferred == path
     }),
     ("path_heard", "Whether the peer is heard on this one of two links", |failover, path| {
-        failover.heard[usize::from(path == Path::Backup)]
+        failover.heard[path.index()]
     }),
     ("path_hears", "Whether the peer hears this end on this one of two links", |failover, path| {
-        !failover.peer_is_deaf[usize::from(path == Path::Backup)]
+        !failover.peer_is_deaf[path.index()]
     }),
     (
         "path_takes_full_size",
         "Whether frames of full size arrive over this one of two links",
-        |failover, path| !failover.loses_full_size[usize::from(path == Path::Backup)],
+        |failover, path| !failover.loses_full_size[path.index()],
     ),
 ];
 

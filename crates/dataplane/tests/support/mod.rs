@@ -142,12 +142,12 @@ impl Lab {
 
     /// Opens the link end in the gateway with both links.
     pub fn open_with_backup(&self, options: &PortPairOptions) -> Result<PortPair, PortError> {
-        inside(&self.gateway(), || PortPair::open_all("inner", "link", Some("backup"), options))
+        inside(&self.gateway(), || PortPair::open("inner", &["link", "backup"], options))
     }
 
     /// Opens the link end in the gateway.
     pub fn open(&self, options: &PortPairOptions) -> Result<PortPair, PortError> {
-        inside(&self.gateway(), || PortPair::open("inner", "link", options))
+        inside(&self.gateway(), || PortPair::open("inner", &["link"], options))
     }
 
     /// Runs `work` in the gateway.
@@ -275,12 +275,12 @@ pub fn forward_until(pair: &mut PortPair, to: &mut Host, count: usize) -> Vec<Ve
 
 fn forward_round(pair: &mut PortPair) {
     heartbeat(pair);
-    let PortPair { inner, link, pool, .. } = pair;
+    let PortPair { inner, links, pool, .. } = pair;
     let mut frames = Vec::new();
     for reverse in [false, true] {
         let (from, to) = match reverse {
-            false => (&mut *inner, &mut *link),
-            true => (&mut *link, &mut *inner),
+            false => (&mut *inner, &mut links[0]),
+            true => (&mut links[0], &mut *inner),
         };
         to.reclaim(pool);
         from.reclaim(pool);

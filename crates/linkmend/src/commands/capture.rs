@@ -6,11 +6,9 @@ use crate::interrupt;
 use crate::output::{print, remark};
 use crate::written_file::{self, cannot_write};
 use clap::Args;
-use linkmend_control::LinkReport;
 use linkmend_control::capture::record::Record;
-use linkmend_control::capture::{
-    CaptureOptions, CapturePort, CaptureProgress, CapturedFrame, Direction, FrameClass,
-};
+use linkmend_control::capture::{CaptureOptions, CaptureProgress, CapturedFrame, Direction, FrameClass};
+use linkmend_control::{LinkReport, Side};
 use linkmend_dataplane::capture::describe;
 use linkmend_dataplane::capture::{Filter, Repetition};
 use linkmend_pcapng::{Packet, PcapngWriter, PortId, PortOptions};
@@ -38,7 +36,7 @@ pub struct CaptureArgs {
     pub filter: Vec<String>,
     /// Only at this port [default: both]
     #[arg(long, value_enum, value_name = "PORT")]
-    pub port: Option<CapturePort>,
+    pub port: Option<Side>,
     /// Only frames of these classes; `data,ordered` are data frames of the ordered lane
     #[arg(long = "class", value_enum, value_name = "CLASS", value_delimiter = ',')]
     pub classes: Vec<FrameClass>,
@@ -169,7 +167,7 @@ impl Run<'_> {
 enum Sink {
     Lines(Lines),
     Json,
-    File { path: PathBuf, writer: PcapngWriter<Box<dyn Write>>, inner: PortId, link: PortId, backup: PortId },
+    File { path: PathBuf, writer: PcapngWriter<Box<dyn Write>>, ports: Vec<PortId> },
 }
 
 impl Sink {
@@ -203,25 +201,20 @@ impl Sink {
         let mut writer = PcapngWriter::new(output, "Linkmend", snap)?;
         let mut port =
             |name: &str| writer.add_port(&PortOptions { name, tick_exponent: NANOSECONDS, speed: None });
-        let (inner, link) = (port(&report.inner.interface)?, port(&report.link.interface)?);
-        let backup = report.failover.as_ref().map(|failover| port(&failover.backup.interface)).transpose()?;
-        let backup = backup.unwrap_or(link);
+        let ports = report.ports().map(|(_, report)| port(&report.interface)).collect::<io::Result<_>>()?;
         writer.flush()?;
-        Ok(Sink::File { path: path.to_owned(), writer, inner, link, backup })
+        Ok(Sink::File { path: path.to_owned(), writer, ports })
     }
 
     fn write(&mut self, frame: &CapturedFrame) -> Result<()> {
         match self {
             Sink::Lines(lines) => lines.write(frame)?,
             Sink::Json => print(&serde_json::to_string(&describe::description(frame))?)?,
-            Sink::File { path, writer, inner, link, backup } => {
+            Sink::File { path, writer, ports } => {
                 let comment = describe::comment(frame);
                 let packet = Packet {
-                    port: match frame.port {
-                        CapturePort::Inner => *inner,
-                        CapturePort::Link => *link,
-                        CapturePort::Backup => *backup,
-                    },
+                    // The report may be older than a restart with a second link.
+                    port: ports[(frame.port as usize).min(ports.len() - 1)],
                     at_ticks: frame.at_ns,
                     direction: match frame.direction {
                         Direction::Inbound => linkmend_pcapng::Direction::Inbound,

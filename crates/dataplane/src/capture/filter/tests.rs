@@ -4,7 +4,7 @@
 
 use super::super::Layers;
 use super::Filter;
-use linkmend_control::capture::CapturePort;
+use linkmend_control::Side;
 use linkmend_protocol::wire;
 use linkmend_protocol::{DataHeader, Format, Mode, SequenceNumber};
 
@@ -50,7 +50,7 @@ fn protected(frame: &[u8], format: Format) -> Vec<u8> {
 }
 
 fn passes(filter: &str, frame: &[u8]) -> bool {
-    Filter::parse(filter).unwrap().passes(&Layers::parse(CapturePort::Link, false, frame))
+    Filter::parse(filter).unwrap().passes(&Layers::parse(Side::Link, false, frame))
 }
 
 #[test]
