@@ -4,6 +4,7 @@
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command};
 use linkmend_control::ProtectConfig;
+use linkmend_control::report::Path;
 use linkmend_dataplane::config::{DaemonConfig, LinkConfig, LossRate};
 use std::path::PathBuf;
 
@@ -142,7 +143,7 @@ pub struct CorruptArgs {
     pub gilbert_elliott: Option<Bursts>,
     /// Only on one of two links [default: on all that there are]
     #[arg(long, value_enum, value_name = "LINK")]
-    pub on: Option<WhichLink>,
+    pub on: Option<Path>,
     #[command(flatten)]
     pub daemons: Daemons,
 }
@@ -163,27 +164,9 @@ pub struct PreferArgs {
     pub name: String,
     /// Which of its two links to use while both are up
     #[arg(value_enum, value_name = "primary|backup")]
-    pub path: WhichLink,
+    pub path: Path,
     #[command(flatten)]
     pub daemons: Daemons,
-}
-
-/// One of two links.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum WhichLink {
-    /// That of --link
-    Primary,
-    /// That of --backup
-    Backup,
-}
-
-impl From<WhichLink> for linkmend_control::report::Path {
-    fn from(link: WhichLink) -> Self {
-        match link {
-            WhichLink::Primary => Self::Primary,
-            WhichLink::Backup => Self::Backup,
-        }
-    }
 }
 
 /// A loss rate, or `None` for `off`.

@@ -3,6 +3,7 @@
 use crate::commands::arguments::{Bursts, CorruptArgs, PreferArgs, ProtectArgs, UnprotectArgs};
 use crate::failure::Result;
 use crate::output::print;
+use linkmend_control::report::Path;
 use linkmend_control::{CorruptionModel, LinkReport};
 
 /// `linkmend protect`.
@@ -22,7 +23,7 @@ pub(crate) fn unprotect(arguments: &UnprotectArgs) -> Result<()> {
 /// `linkmend prefer`.
 pub(crate) fn prefer(arguments: &PreferArgs) -> Result<()> {
     let mut client = arguments.daemons.serving(&arguments.name)?;
-    let report = client.prefer(&arguments.name, arguments.path.into())?;
+    let report = client.prefer(&arguments.name, arguments.path)?;
     if let Some(failover) = &report.failover {
         let (preferred, active) = (failover.preferred, failover.active);
         let used = match preferred == active {
@@ -45,7 +46,7 @@ pub(crate) fn corrupt(arguments: &CorruptArgs) -> Result<()> {
     };
     let mut client = arguments.daemons.serving(&arguments.name)?;
     let report = match arguments.on {
-        Some(path) => client.corrupt_on(&arguments.name, path.into(), model)?,
+        Some(path) => client.corrupt_on(&arguments.name, path, model)?,
         None => client.corrupt(&arguments.name, model)?,
     };
     print(&describe_corruption(&report))?;
@@ -55,9 +56,10 @@ pub(crate) fn corrupt(arguments: &CorruptArgs) -> Result<()> {
 /// Describes the corruption that a link end injects, as a sentence for each of its links.
 pub fn describe_corruption(report: &LinkReport) -> String {
     let Some(failover) = &report.failover else { return describe(&report.name, report.corruption) };
-    let primary = describe(&format!("{}, primary", report.name), report.corruption);
-    let backup = describe(&format!("{}, backup", report.name), failover.backup_corruption);
-    format!("{primary}\n{backup}")
+    let models = [report.corruption, failover.backup_corruption];
+    let of_each = Path::ALL.iter().zip(models);
+    let lines = of_each.map(|(path, model)| describe(&format!("{}, {path}", report.name), model));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn describe(name: &str, corruption: Option<CorruptionModel>) -> String {

@@ -25,9 +25,9 @@ impl BetterLinks {
     /// is `preferred`: the other while this one corrupts clearly more, and the former again when neither does.
     pub(super) fn note(&mut self, link_end: &str, path: Path, rate: f64, preferred: Path) -> Option<Path> {
         let known = self.known.entry(link_end.to_owned()).or_default();
-        known.rates[index(path)] = rate;
-        let other = if preferred == Path::Backup { Path::Primary } else { Path::Backup };
-        let [of_preferred, of_other] = [preferred, other].map(|path| known.rates[index(path)]);
+        known.rates[path.index()] = rate;
+        let other = preferred.other();
+        let [of_preferred, of_other] = [preferred, other].map(|path| known.rates[path.index()]);
         if of_preferred > WORSE_FACTOR * of_other {
             known.left = Some(known.left.filter(|left| *left != other).unwrap_or(preferred));
             return Some(other);
@@ -40,10 +40,6 @@ impl BetterLinks {
     pub(super) fn any_corrupts(&self, link_end: &str) -> bool {
         self.known.get(link_end).is_some_and(|known| known.rates != [0.0; 2])
     }
-}
-
-fn index(path: Path) -> usize {
-    usize::from(path == Path::Backup)
 }
 
 #[cfg(test)]

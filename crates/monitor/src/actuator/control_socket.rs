@@ -64,8 +64,7 @@ impl ControlSocket {
 
 /// Whether one of the link end's links is at this interface.
 fn serves(report: &LinkReport, interface: &str) -> bool {
-    let backup = report.failover.as_ref().map(|failover| failover.backup.interface.as_str());
-    report.link.interface == interface || backup == Some(interface)
+    report.ports().any(|(side, port)| side.is_on_link() && port.interface == interface)
 }
 
 /// The link of a link end with two that a port belongs to.

@@ -7,7 +7,7 @@ use crate::failure::Result;
 use crate::output::print;
 use linkmend_control::health::BACKLOG_HINT;
 use linkmend_control::report::{
-    BufferReport, CountersReport, DaemonReport, FailoverReport, FallbackLevel, Format, KeyTrouble, Path,
+    BufferReport, CountersReport, DaemonReport, FailoverReport, FallbackLevel, Format, KeyTrouble,
     PortReport, PortState, Steering, ThirdEndReport, TransmitState,
 };
 use linkmend_control::{CorruptionModel, LinkReport};
@@ -111,7 +111,7 @@ pub fn describe(report: &LinkReport) -> String {
         line(label, &fill(buffer, bound));
     }
     for (label, text) in port_lines(report) {
-        line(label, &text);
+        line(&label, &text);
     }
     for trouble in troubles(counters).into_iter().chain(daemon_troubles(&report.daemon)) {
         line("attention", &trouble);
@@ -120,21 +120,19 @@ pub fn describe(report: &LinkReport) -> String {
 }
 
 /// The ports: what passed them, and of what kind they are.
-fn port_lines(report: &LinkReport) -> Vec<(&'static str, String)> {
-    let backup = report.failover.as_ref().map(|failover| ("backup port", &failover.backup));
-    let ports = [("inner port", &report.inner), ("link port", &report.link)].into_iter().chain(backup);
+fn port_lines(report: &LinkReport) -> Vec<(String, String)> {
     let mut lines = Vec::new();
-    for (label, side) in ports {
-        lines.push((label, port(side)));
-        let mode = side.xdp_mode.as_ref().map(|mode| format!("{mode} XDP"));
+    for (side, report) in report.ports() {
+        lines.push((format!("{} port", side.word()), port(report)));
+        let mode = report.xdp_mode.as_ref().map(|mode| format!("{mode} XDP"));
         let how =
-            [Some(side.description.clone()), mode].into_iter().flatten().filter(|text| !text.is_empty());
+            [Some(report.description.clone()), mode].into_iter().flatten().filter(|text| !text.is_empty());
         let how: Vec<String> = how.collect();
         if !how.is_empty() {
-            lines.push(("", how.join(", ")));
+            lines.push((String::new(), how.join(", ")));
         }
-        if let Some(steering) = side.steering {
-            lines.push(("", steering_text(steering).to_owned()));
+        if let Some(steering) = report.steering {
+            lines.push((String::new(), steering_text(steering).to_owned()));
         }
     }
     lines
@@ -142,10 +140,8 @@ fn port_lines(report: &LinkReport) -> Vec<(&'static str, String)> {
 
 /// The interfaces that face the other end.
 fn link_names(report: &LinkReport) -> String {
-    match &report.failover {
-        Some(failover) => format!("{} and {}", report.link.interface, failover.backup.interface),
-        None => report.link.interface.clone(),
-    }
+    let links = report.ports().filter(|(side, _)| side.is_on_link());
+    links.map(|(_, port)| port.interface.as_str()).collect::<Vec<_>>().join(" and ")
 }
 
 /// A link that loses more of its frames is not called ready: three of the 128 probes by which it is judged.
@@ -154,9 +150,8 @@ const LOSS_OF_A_READY_LINK: f64 = 0.025;
 /// Of a link end with two links: which of them is in use, how the other one is, and what the last change has cost.
 pub fn failover_lines(failover: &FailoverReport) -> Vec<(&'static str, String)> {
     let FailoverReport { active, preferred, heard, .. } = failover;
-    let in_use = usize::from(*active == Path::Backup);
     let wish = if active == preferred { "preferred" } else { "while the preferred one is not" };
-    let (other, index) = if *active == Path::Backup { (Path::Primary, 0) } else { (Path::Backup, 1) };
+    let (other, index) = (active.other(), active.other().index());
     let state = match (failover.peer_watches, heard[index], failover.peer_is_deaf[index]) {
         _ if failover.crossed => "is NOT READY: its probes arrive on the other".to_owned(),
         _ if let Some(stranger) = &failover.strangers[index] => {
@@ -172,7 +167,7 @@ pub fn failover_lines(failover: &FailoverReport) -> Vec<(&'static str, String)> 
         _ => "is ready".to_owned(),
     };
     let mut lines = vec![("links", format!("the {active} is in use, {wish}; the {other} {state}"))];
-    if failover.loses_full_size[in_use] {
+    if failover.loses_full_size[active.index()] {
         let text = match failover.loses_full_size[index] {
             false => format!("frames of full size are LOST on the {active}"),
             true => "NEITHER LINK takes frames of full size: raise the MTU between the ends".to_owned(),

@@ -1,9 +1,9 @@
 //! Cutting and mending one of the two links of a laboratory.
 
 use clap::{Args, ValueEnum};
-use linkmend_lab::{Cut, Direction, Lab, LabError, Path};
+use linkmend_control::report::Path;
+use linkmend_lab::{Cut, Direction, Lab, LabError};
 
-use linkmend::commands::arguments::WhichLink;
 use linkmend::failure::Result;
 use linkmend::output::print;
 
@@ -21,7 +21,7 @@ A link that is cut already is then cut as said here. `linkmend lab status` shows
 pub struct CutArgs {
     /// Which of the two links
     #[arg(value_enum, value_name = "primary|backup")]
-    link: WhichLink,
+    link: Path,
     /// Keep the carrier at both ends, so that only silence reveals the cut
     #[arg(long)]
     silent: bool,
@@ -39,7 +39,7 @@ Examples:
 pub struct MendArgs {
     /// Which of the two links
     #[arg(value_enum, value_name = "primary|backup")]
-    link: WhichLink,
+    link: Path,
 }
 
 /// One direction of a link.
@@ -64,21 +64,14 @@ impl CutArgs {
 
 /// `linkmend lab cut`.
 pub fn cut(lab: &Lab, arguments: &CutArgs) -> Result<()> {
-    lab.cut(path(arguments.link), arguments.how())?;
+    lab.cut(arguments.link.into(), arguments.how())?;
     Ok(print(&describe(lab)?)?)
 }
 
 /// `linkmend lab mend`.
 pub fn mend(lab: &Lab, arguments: &MendArgs) -> Result<()> {
-    lab.mend(path(arguments.link))?;
+    lab.mend(arguments.link.into())?;
     Ok(print(&describe(lab)?)?)
-}
-
-fn path(link: WhichLink) -> Path {
-    match link {
-        WhichLink::Primary => Path::Primary,
-        WhichLink::Backup => Path::Backup,
-    }
 }
 
 /// The state of both links in a line each; nothing in a laboratory with one.
