@@ -9,28 +9,28 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// Nothing listens there.
-    #[error("no daemon answers at {}", path.display())]
+    #[error("no daemon is responding at {}", path.display())]
     Connect {
         path: PathBuf,
         /// What the kernel said.
         source: io::Error,
     },
     /// The connection broke, or no answer came in time.
-    #[error("the daemon at {} did not answer", path.display())]
+    #[error("the daemon at {} did not respond", path.display())]
     Exchange {
         path: PathBuf,
         /// What the kernel said.
         source: io::Error,
     },
     /// The answer makes no sense: it comes from another program, or another version.
-    #[error("the daemon at {} gave an answer that makes no sense", path.display())]
+    #[error("the daemon at {} sent a malformed reply", path.display())]
     Nonsense {
         path: PathBuf,
         /// What is wrong with it.
         source: serde_json::Error,
     },
     /// The answer does not fit the request.
-    #[error("the daemon at {} answered another question", path.display())]
+    #[error("the daemon at {} replied to a different request", path.display())]
     Unexpected { path: PathBuf },
     /// The daemon refused.
     #[error(transparent)]
@@ -52,14 +52,14 @@ impl Diagnose for ClientError {
                 Some("the control socket belongs to the daemon's user; run as root".to_owned())
             }
             ClientError::Connect { .. } => {
-                Some("start one with `linkmend run`, or name its socket with --control".to_owned())
+                Some("start one with `linkmend run`, or give its socket with --control".to_owned())
             }
             ClientError::Nonsense { .. } | ClientError::Unexpected { .. } => {
-                Some("is the daemon of another version? restart it".to_owned())
+                Some("does the daemon have a different version? restart it".to_owned())
             }
             ClientError::Refused(reply) => reply.hint.clone(),
             ClientError::UnknownLink { known, .. } if known.is_empty() => {
-                Some("start one with `linkmend run`, or name its socket with --control".to_owned())
+                Some("start one with `linkmend run`, or give its socket with --control".to_owned())
             }
             ClientError::UnknownLink { known, .. } => Some(format!("there is {}", known.join(", "))),
             ClientError::Exchange { .. } => None,

@@ -66,19 +66,21 @@ impl DaemonHealth {
         let dropped = std::fs::read_to_string("/proc/net/softnet_stat").ok().and_then(|text| dropped(&text));
         if dropped.is_some_and(|total| lock(&self.backlog).add(total)) {
             tracing::warn!(
-                "the machine's receive backlog was full and frames were dropped, of whichever interfaces; what passes \
-                 through a veth waits there ({BACKLOG_HINT})"
+                "the machine's receive backlog was full and frames of some interfaces were dropped; frames of a \
+                 veth wait in this backlog ({BACKLOG_HINT})"
             );
         }
         let Ok(text) = std::fs::read_to_string("/proc/stat") else { return };
         let Some(ticks) = Ticks::parse(&text) else { return };
         match lock(&self.host).add(Instant::now(), ticks) {
             Some(Change::Starved(share)) => tracing::warn!(
-                "the host keeps {:.0} % of the processor time that this machine wants for others; frames wait \
-                 meanwhile, and peers may fall silent",
+                "the host withholds {:.0} % of the processor time that this machine needs (steal); frames are \
+                 delayed, and peers may fall silent",
                 share * 100.0
             ),
-            Some(Change::Fine) => tracing::info!("the host gives this machine its processor time again"),
+            Some(Change::Fine) => {
+                tracing::info!("the host no longer withholds processor time from this machine")
+            }
             None => {}
         }
     }

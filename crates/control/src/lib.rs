@@ -1,13 +1,14 @@
-//! What daemons and those who ask them have in common.
+//! What daemons and their clients share.
 //!
 //! - The control socket: [`Client`] sends a [`Request`] and gets a [`Response`], each one line of JSON, over a Unix
 //!   socket that only its owner may use. A daemon takes the path ([`Reservation`]) and listens there ([`ControlSocket`]).
-//! - What requests carry: [`ProtectConfig`], [`CorruptionModel`], and the options and records of a [`capture`].
-//! - What answers carry: the state of a link end, [`LinkReport`], with the port of each [`Side`], and of its daemon ([`report`]).
+//! - Content of requests: [`ProtectConfig`], [`CorruptionModel`], and the options and records of a [`capture`].
+//! - Content of replies: the state of a link end, [`LinkReport`], with the port of each [`Side`], and of its daemon
+//!   ([`report`]).
 //! - What each daemon serves: its [`health`], and its [`metrics`] over HTTP.
 //!
-//! The link ends' daemon is in `linkmend-dataplane`, corruptd in `linkmend-monitor`. Neither needs the other, because what
-//! corruptd asks of link ends is here.
+//! The link ends' daemon is in `linkmend-dataplane`, corruptd in `linkmend-monitor`. Neither depends on the other,
+//! because what corruptd needs from link ends is here.
 
 #![forbid(unsafe_code)]
 // A log line that cannot be written must not end a daemon.

@@ -17,10 +17,10 @@ const FOLDER_MODE: u32 = 0o755;
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
     /// Another daemon has it.
-    #[error("control socket {}: another daemon is running there", path.display())]
+    #[error("control socket {}: another daemon is using it", path.display())]
     Taken { path: PathBuf },
     /// Something other than a socket is in its place.
-    #[error("control socket {}: there is a file of this name that is not a socket", path.display())]
+    #[error("control socket {}: a file with this name exists and is not a socket", path.display())]
     NotASocket { path: PathBuf },
     /// The system refused.
     #[error("control socket {}: {step} failed", path.display())]
@@ -37,10 +37,10 @@ impl Diagnose for SocketError {
     fn hint(&self) -> Option<String> {
         match self {
             SocketError::Taken { .. } => {
-                Some("stop it first, or give this one a socket of its own with --control".to_owned())
+                Some("stop it first, or give this daemon a different socket with --control".to_owned())
             }
             SocketError::System { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-                Some("run as root, or choose a folder of yours with --control".to_owned())
+                Some("run as root, or choose a directory of your own with --control".to_owned())
             }
             _ => None,
         }
@@ -68,7 +68,7 @@ impl Reservation {
                 .recursive(true)
                 .mode(FOLDER_MODE)
                 .create(folder)
-                .map_err(failed(path, "making its folder"))?;
+                .map_err(failed(path, "creating its directory"))?;
         }
         let lock_path = beside(path, "lock");
         let lock = lock(path, &lock_path)?;

@@ -1,7 +1,7 @@
 //! Which frames a link corrupts.
 //!
-//! A [`Corruption`] describes the loss process, and a [`CorruptionProcess`] decides frame by frame. No model draws a
-//! random number for each frame: each draws the distance to the next corrupted one, so that a clean frame costs a
+//! A [`Corruption`] describes the loss process, and a [`CorruptionProcess`] decides frame by frame. Models do not draw
+//! a random number for each frame: they draw the distance to the next corrupted one, so that a clean frame costs only a
 //! subtraction, and a simulator can ask how many frames pass before the next decision
 //! ([`CorruptionProcess::clean_frames`]) and skip them.
 #![forbid(unsafe_code)]

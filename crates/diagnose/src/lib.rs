@@ -1,9 +1,9 @@
 //! What an error says beyond its message: whose fault it is, and what a person can do about it.
 //!
-//! Every error type that may end a command implements [`Diagnose`]. The program that prints the error takes the exit
-//! code and the hint from the trait. It therefore needs no list of the types there are, and a new type cannot be
-//! forgotten in one. A [`ParameterError`] names a value that cannot be used, wherever the value was given.
-//! [`printable`] makes text that others wrote safe to show: names, messages, files.
+//! Every error type that may end a command implements [`Diagnose`]. The program that prints the error gets the exit
+//! code and the hint from the trait. It therefore needs no list of error types, and no new type can be forgotten in
+//! one. A [`ParameterError`] names a value that cannot be used, wherever the value was given. [`printable`] makes
+//! untrusted text safe to show: names, messages, files.
 #![forbid(unsafe_code)]
 
 mod line;

@@ -1,12 +1,12 @@
-//! One frame for all experiments, with links, flows, fleets and what comes next.
+//! A common framework for all experiments: with links, flows, fleets, and future kinds.
 //!
 //! - A [`Kind`] of experiments says what can be varied, what one run does, and what it measures. Everything else is here.
 //! - An [`Experiment`] of a kind is read from a file: what is varied, and which published values it is compared with.
 //! - [`Parameters`] are what an experiment varies; [`combinations`] makes [points](Point) of the lists in a file, and
 //!   [`Selection`] chooses among them.
 //! - [`run_all`] runs the points of [`Runnable`] experiments, and [`run_each`] anything independent, on several
-//!   threads. The results do not depend on how many. Several runs of a point are [`Pooled`], or kept apart as
-//!   [`Runs`].
+//!   threads. The results do not depend on the number of threads. Several runs of a point are [`Pooled`], or kept
+//!   separately as [`Runs`].
 //! - A [`Metric`] reads a [`Measurement`] from an outcome, with a confidence interval if the value was counted
 //!   ([`poisson_interval`]), is the mean of several runs, or a ratio of two points ([`bootstrap_interval`]).
 //! - [`Published`] is a published value, and a [`Row`] compares it with the measured one. [`tables`] show all points.

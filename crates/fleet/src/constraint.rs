@@ -23,8 +23,8 @@ pub struct Constraint {
 /// Why a text is not a constraint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` {why}; write a share of paths and capacity, such as 75%, or one for each, such as paths=75%,capacity=50%, or the \
-     paper's constraint, which lets ToRs lose each other, such as paper=75%"
+    "`{text}` {why}; write one share of paths and capacity, like 75%, one for each, like paths=75%,capacity=50%, \
+     or the paper's constraint, which lets ToRs lose each other, like paper=75%"
 )]
 pub struct ConstraintError {
     text: String,
@@ -42,7 +42,7 @@ impl Constraint {
         Constraint { paths, capacity: 0.0, connected: false }
     }
 
-    /// What every ToR keeps, as a phrase: `75 % of its paths and capacity, and none loses another`.
+    /// What every ToR keeps, as a phrase: `75 % of its paths and capacity, and none loses contact with another`.
     pub fn phrase(&self) -> String {
         let kept = match (self.paths, self.capacity) {
             (paths, capacity) if paths == capacity => format!("{} of its paths and capacity", percent(paths)),
@@ -52,7 +52,7 @@ impl Constraint {
                 format!("{} of its paths and {} of its capacity", percent(paths), percent(capacity))
             }
         };
-        kept + if self.connected { ", and none loses another" } else { "" }
+        kept + if self.connected { ", and none loses contact with another" } else { "" }
     }
 }
 
@@ -77,15 +77,17 @@ impl FromStr for Constraint {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             let name = name.trim();
             if !["paths", "capacity", "paper"].contains(&name) {
-                return Err(error("names something other than paths, capacity and the paper's constraint"));
+                return Err(error(
+                    "contains something other than paths, capacity and the paper's constraint",
+                ));
             }
             if parts.insert(name, share(value)?).is_some() {
-                return Err(error("names something twice"));
+                return Err(error("contains something twice"));
             }
         }
         match (parts.get("paper"), parts.get("paths"), parts.get("capacity")) {
             (Some(&paths), None, None) => Ok(Constraint::paper(paths)),
-            (Some(_), ..) => Err(error("adds something to the paper's constraint")),
+            (Some(_), ..) => Err(error("combines the paper's constraint with something else")),
             (None, paths, capacity) => Ok(Constraint {
                 paths: paths.copied().unwrap_or(0.0),
                 capacity: capacity.copied().unwrap_or(0.0),

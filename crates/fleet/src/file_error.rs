@@ -33,7 +33,7 @@ pub enum FileError {
         network: String,
     },
     /// The file is Parquet, which is not read.
-    #[error("{file} is Parquet; traces are read as CSV")]
+    #[error("{file} is Parquet, but traces are read as CSV")]
     Parquet {
         /// Path of the file.
         file: String,
@@ -52,7 +52,9 @@ impl Diagnose for FileError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            FileError::OtherNetwork { .. } => Some("leave --topology out to take the trace's own".to_owned()),
+            FileError::OtherNetwork { .. } => {
+                Some("omit --topology to use the trace's own network".to_owned())
+            }
             FileError::Parquet { file } => Some(format!(
                 "convert it: duckdb -c \"COPY (FROM '{file}') TO 'trace.csv'\", or with pandas: read_parquet('{file}').to_csv('trace.csv', \
                  index=False)"

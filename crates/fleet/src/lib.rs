@@ -1,11 +1,11 @@
 //! Which links of a fleet to disable, protect and repair.
 //!
 //! - [`trace`]: which link starts to corrupt when; drawn at random, or read from files.
-//! - [`repair`], [`protection`]: how long repairs take, and what protection leaves of loss and capacity.
+//! - [`repair`], [`protection`]: how long repairs take, and which loss and capacity remain with protection.
 //! - [`deployment`]: which switches can protect links; [`upgrades`]: which should be upgraded first.
 //! - [`network`]: a network in operation and its metrics.
 //! - [`optimizer`]: which corrupting links to disable.
-//! - [`attribution`]: which links corrupt frames, and which only pass on what others have corrupted.
+//! - [`attribution`]: which links corrupt frames, and which only forward frames that others have corrupted.
 //! - [`plan`]: what to do today about links that corrupt, and why.
 //! - [`strategy`], [`simulate`]: a network over time.
 //! - [`experiment`]: published evaluations, over many traces.

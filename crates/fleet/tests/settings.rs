@@ -152,7 +152,7 @@ fn shares_of_repairs_that_do_not_add_up_to_1_are_refused() {
         ("1d:1e308,2d:1e308", "inf"),
     ] {
         let error = written.parse::<RepairDelays>().expect_err(written);
-        let message = format!("repair {written}: the shares add up to {sum}, and must add up to 1");
+        let message = format!("repair {written}: the shares add up to {sum}, but must add up to 1");
         assert_eq!(error.to_string(), message);
         let hint = "a repair is written like 2d:0.8,4d:0.2 (s, m, h or d)";
         assert_eq!(error.hint().as_deref(), Some(hint));

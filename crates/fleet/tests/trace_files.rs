@@ -149,7 +149,7 @@ fn parquet_is_refused_with_how_to_convert_it() {
     for name in ["year.parquet", "year.csv"] {
         let path = file(name, b"PAR1\x15\x04PAR1");
         let error = TraceFile::open(&path).unwrap().for_network(&two_links()).expect_err("it is Parquet");
-        assert_eq!(error.to_string(), format!("{} is Parquet; traces are read as CSV", path.display()));
+        assert_eq!(error.to_string(), format!("{} is Parquet, but traces are read as CSV", path.display()));
         let hint = error.hint().unwrap_or_default();
         assert!(
             hint.contains(&format!("duckdb -c \"COPY (FROM '{}') TO 'trace.csv'\"", path.display())),
@@ -278,5 +278,5 @@ fn a_trace_that_brings_its_network_is_for_no_other() {
     assert_eq!(file().for_network(&own.build().unwrap()).unwrap().events().len(), 1);
     let other = file().for_network(&FabricParameters { pods: 3, ..own }.build().unwrap()).unwrap_err();
     assert!(other.to_string().contains("was made for another network: facebook-fabric:pods=2"), "{other}");
-    assert_eq!(other.hint().as_deref(), Some("leave --topology out to take the trace's own"));
+    assert_eq!(other.hint().as_deref(), Some("omit --topology to use the trace's own network"));
 }

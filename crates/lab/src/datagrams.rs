@@ -100,7 +100,7 @@ impl DatagramReport {
 #[derive(Debug, thiserror::Error)]
 pub enum DatagramError {
     /// An option is out of its range.
-    #[error("{} = {} is not usable: {}", .0.parameter, .0.value, .0.requirement)]
+    #[error("{} = {} cannot be used: {}", .0.parameter, .0.value, .0.requirement)]
     Option(ParameterError),
     /// A socket call failed.
     #[error("cannot {operation} a UDP socket in `{namespace}`: {source}")]

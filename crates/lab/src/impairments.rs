@@ -42,7 +42,7 @@ const WITHOUT_RATE: &str = "without a rate nothing waits";
 
 /// An impairment outside its range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{field} = {value} is not usable: {reason}")]
+#[error("{field} = {value} cannot be used: {reason}")]
 pub struct ImpairmentError {
     pub field: &'static str,
     /// The value that was asked for.

@@ -21,13 +21,13 @@
 //! - [`datagrams`] sends numbered UDP datagrams at a steady rate, also through routers.
 //! - [`frames`] sends unusual frames and compares each with what arrives.
 //! - [`link_ends`] runs the two link ends inside this process; [`demo`] has the experiments of `linkmend demo`.
-//! - [`unattended`] runs `corruptd` on a link that begins to corrupt and is repaired.
-//! - [`failover`] cuts one of two links under traffic, over Linkmend and over the kernel's own mechanism.
+//! - [`unattended`] runs `corruptd` on a link that starts to corrupt frames and is repaired.
+//! - [`failover`] cuts one of two links during traffic, over Linkmend and over the kernel's own failover.
 //! - [`hog`] occupies the processors for a moment.
 //! - [`stop`] ends and follows any of these; [`summary`] turns a sample into percentiles, [`statistics`] adds
 //!   intervals, and [`noise`] measures how the machine disturbed a measurement.
 //!
-//! The traffic tools do not depend on the daemon: they work over whatever joins the ports of the link ends, such as
+//! The traffic tools do not depend on the daemon: they work over whatever connects the ports of the link ends, such as
 //! [`Lab::bridge`]. Their reports are plain data for `serde`; times are in nanoseconds unless a name says otherwise.
 //!
 //! ```no_run

@@ -30,7 +30,7 @@ pub enum LinkEndsError {
     #[error(transparent)]
     Command(#[from] CommandError),
     /// A change did not take effect in time.
-    #[error("link end {link}: still {state} after {} s, expected {expected}", SETTLE_TIMEOUT.as_secs())]
+    #[error("link end {link} is still {state} after {} s, expected {expected}", SETTLE_TIMEOUT.as_secs())]
     NotSettled {
         /// Name of the link end.
         link: String,

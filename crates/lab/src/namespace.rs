@@ -45,7 +45,7 @@ impl Diagnose for NamespaceError {
     fn hint(&self) -> Option<String> {
         match self {
             NamespaceError::Open { .. } => Some("`linkmend lab up` creates the lab's".to_owned()),
-            NamespaceError::Enter { .. } => Some("this needs CAP_SYS_ADMIN; run as root".to_owned()),
+            NamespaceError::Enter { .. } => Some("this requires CAP_SYS_ADMIN; run as root".to_owned()),
             NamespaceError::Thread { .. } => None,
         }
     }

@@ -38,7 +38,7 @@ pub enum PacketError {
 impl Diagnose for PacketError {
     fn hint(&self) -> Option<String> {
         match self {
-            PacketError::Socket { .. } => Some("this needs CAP_NET_RAW".to_owned()),
+            PacketError::Socket { .. } => Some("this requires CAP_NET_RAW".to_owned()),
             PacketError::Namespace(error) => error.hint(),
         }
     }

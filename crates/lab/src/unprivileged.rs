@@ -172,19 +172,20 @@ fn hint(error: &io::Error) -> String {
     let found = [
         (
             reads("/proc/sys/user/max_user_namespaces", "0"),
-            "user namespaces are switched off: `sysctl user.max_user_namespaces=15000` as root allows them",
+            "user namespaces are disabled: enable them with `sysctl user.max_user_namespaces=15000` as root",
         ),
         (
             reads("/proc/sys/user/max_net_namespaces", "0"),
-            "network namespaces are switched off: `sysctl user.max_net_namespaces=15000` as root allows them",
+            "network namespaces are disabled: enable them with `sysctl user.max_net_namespaces=15000` as root",
         ),
         (
             reads("/proc/sys/kernel/unprivileged_userns_clone", "0"),
-            "only root may make them: `sysctl kernel.unprivileged_userns_clone=1` as root lets everyone",
+            "only root may create them: allow everyone with `sysctl kernel.unprivileged_userns_clone=1` as root",
         ),
         (
             reads("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"),
-            "AppArmor restricts them: `sysctl kernel.apparmor_restrict_unprivileged_userns=0` as root lifts it",
+            "AppArmor restricts them: lift the restriction with `sysctl \
+             kernel.apparmor_restrict_unprivileged_userns=0` as root",
         ),
         (
             !Path::new("/proc/self/ns/user").exists(),
@@ -192,11 +193,11 @@ fn hint(error: &io::Error) -> String {
         ),
         (
             error.raw_os_error() == Some(libc::EINVAL),
-            "the program has started threads already; this is a mistake of ours",
+            "the program has already started threads; this is a bug",
         ),
         (
             error.raw_os_error() == Some(libc::ENOSPC),
-            "too many namespaces exist or are nested: see /proc/sys/user/max_*_namespaces",
+            "too many namespaces exist or are nested; see /proc/sys/user/max_*_namespaces",
         ),
     ];
     let reason = found.into_iter().find_map(|(applies, text)| applies.then_some(text));

@@ -25,14 +25,14 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  linkmend run --inner eth1 --link eth2    one end of a link; the same at the other end
-  linkmend status                          its state
+  linkmend run --inner eth1 --link eth2    run one end of a link; do the same at the other end
+  linkmend status                          show its state
   linkmend status --watch                  the same, redrawn every second
-  linkmend sim stress --speed 400G         a link that nobody has at hand, simulated
-  linkmend reproduce all                   the paper's figures and tables, and how well they agree
+  linkmend sim stress --speed 400G         simulate a 400G link
+  linkmend reproduce all                   reproduce the paper's figures and tables, and compare
 
-Sizes, rates and times need a unit: 200KiB, 25G, 7us. Loss rates are shares or percentages: 1e-3, 0.1%.
-Exit codes: 0 done, 1 failed, 2 wrong usage or configuration.";
+Sizes, rates and times require a unit: 200KiB, 25G, 7us. Loss rates are fractions or percentages: 1e-3, 0.1%.
+Exit codes: 0 success, 1 failure, 2 wrong usage or configuration.";
 
 /// What the binary can be asked to do.
 #[derive(Debug, Subcommand)]

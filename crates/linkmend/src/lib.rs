@@ -4,7 +4,7 @@
 //! - [`commands`]: one file for each subcommand;
 //! - [`failure`]: errors as people read them, and exit codes;
 //! - [`written_file`]: files that commands write, and what to do if they cannot;
-//! - [`logging`]: the log, which never holds up a link;
+//! - [`logging`]: the log, which never delays a link;
 //! - [`workbench`]: how `linkmend sim` and others find the second program.
 //!
 //! A library, because that second program, `linkmend-workbench`, has the same commands and shares all of this.

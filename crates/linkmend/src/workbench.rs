@@ -55,8 +55,8 @@ pub fn become_it(command: &str, written: &[OsString]) -> Error {
         return Hinted {
             message: format!("`linkmend {command}` is a command of {PROGRAM}, which is not installed"),
             hint: format!(
-                "`cargo build --release -p {PROGRAM}` builds it; put it beside linkmend, into {LIBEXEC} from there, \
-                 or into a folder of PATH"
+                "`cargo build --release -p {PROGRAM}` builds it; install it in the same directory as linkmend, \
+                 in {LIBEXEC} relative to it, or in a directory in PATH"
             ),
         }
         .into();

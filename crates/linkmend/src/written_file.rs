@@ -91,18 +91,18 @@ pub fn cannot_write(path: &Path) -> impl Fn(io::Error) -> WriteError + use<> {
 pub fn hint(path: &Path, error: &io::Error) -> Option<String> {
     Some(match error.kind() {
         ErrorKind::NotFound => match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            Some(folder) => format!("make its folder with `mkdir -p {}`", folder.display()),
+            Some(folder) => format!("create its directory with `mkdir -p {}`", folder.display()),
             None => return None,
         },
         ErrorKind::PermissionDenied => {
-            "name a file in a folder where you may write, or run as root".to_owned()
+            "choose a file in a directory where you may write, or run as root".to_owned()
         }
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-            "free some space there, or name a file on another disk".to_owned()
+            "free some space there, or choose a file on another disk".to_owned()
         }
-        ErrorKind::ReadOnlyFilesystem => "name a file on another disk".to_owned(),
-        ErrorKind::IsADirectory => "name a file in that folder".to_owned(),
-        ErrorKind::NotADirectory => "a part of its path is a file; name a folder there".to_owned(),
+        ErrorKind::ReadOnlyFilesystem => "choose a file on another disk".to_owned(),
+        ErrorKind::IsADirectory => "choose a file in that directory".to_owned(),
+        ErrorKind::NotADirectory => "a part of its path is a file; it must be a directory".to_owned(),
         _ => return None,
     })
 }
@@ -169,6 +169,6 @@ mod tests {
         let error = create(Path::new("/nowhere/at/all.pcapng")).expect_err("no such folder");
         assert_eq!(error.hint().as_deref(), Some("make its folder with `mkdir -p /nowhere/at`"));
         let error = write(Path::new("/proc"), "x").expect_err("a folder");
-        assert_eq!(error.hint().as_deref(), Some("name a file in that folder"));
+        assert_eq!(error.hint().as_deref(), Some("choose a file in that directory"));
     }
 }

@@ -39,7 +39,7 @@ fn a_capture_shows_frames_on_both_ports_in_protocol_terms() {
     }
     let (code, out, err) = beside_pings(&lab, "--count 40 icmp and host 10.99.0.2");
     assert_eq!((code, out.lines().count()), (0, 40), "{err}");
-    assert!(err.ends_with("40 frames captured, 0 dropped for want of room\n"), "{err}");
+    assert!(err.ends_with("40 frames captured, 0 dropped because the buffer was full\n"), "{err}");
     for part in [
         " inner in  IPv4 10.99.0.1 > 10.99.0.2 ICMP, 98 bytes",
         " link  out data ordered ",
@@ -78,7 +78,7 @@ fn a_capture_is_written_as_a_file_and_ends_by_itself_or_by_ctrl_c() {
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(output.stdout[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.ends_with(" frames captured, 0 dropped for want of room\n"), "{said}");
+    assert!(said.ends_with(" frames captured, 0 dropped because the buffer was full\n"), "{said}");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_capture_file_that_cannot_be_written_is_named_with_what_helps() {
     let (code, _, err) = lab.ask(&capture(&lab, "--write /nowhere/x.pcapng"));
     assert_eq!(code, 2, "{err}");
     assert!(err.starts_with("error: cannot write /nowhere/x.pcapng\n"), "{err}");
-    assert!(err.ends_with("hint: make its folder with `mkdir -p /nowhere`\n"), "{err}");
+    assert!(err.ends_with("hint: create its directory with `mkdir -p /nowhere`\n"), "{err}");
     let (code, _, err) = lab.ask(&capture(&lab, "--write /dev/full --seconds 5"));
     assert_eq!(code, 1, "{err}");
     assert!(err.contains("error: cannot write /dev/full\n  caused by: No space left on device"), "{err}");

@@ -121,7 +121,7 @@ fn options_of_a_link_are_refused_beside_a_file() {
     for option in [["--rate", "25G"], ["--mode", "off"], ["--pause", "1MiB"], ["--fallback", "false"]] {
         let (code, _, err) = run(&["run", "--config", &path, option[0], option[1]]);
         assert_eq!(code, 2, "{option:?}: {err}");
-        assert!(err.contains(&format!("error: {} cannot stand beside --config", option[0])), "{err}");
+        assert!(err.contains(&format!("error: {} cannot be used with --config", option[0])), "{err}");
     }
 }
 
@@ -148,7 +148,7 @@ fn check_prints_a_configuration_that_reads_back() {
             "devices are looked at: {err}"
         );
     }
-    assert!(err.contains("the configuration is valid, but would not start here and now"), "{err}");
+    assert!(err.contains("the configuration is valid, but the daemon could not start now"), "{err}");
     assert!(
         from_arguments.starts_with("control = \"/run/linkmend/up.sock\"\nmetrics = \"[::1]:9464\"\n"),
         "{from_arguments}"
@@ -180,7 +180,7 @@ fn options_of_a_second_link_are_refused_where_there_is_none() {
             "run --inner a --link b --check".split(' ').chain(option.split(' ')).collect();
         let (code, _, err) = run(&arguments);
         let named = option.split(' ').next().expect("a name");
-        assert!(code == 2 && err.contains(&format!("{named} has no meaning without --backup")), "{err}");
+        assert!(code == 2 && err.contains(&format!("{named} requires --backup")), "{err}");
         assert_eq!(run(&[&arguments[..], &["--backup", "c"]].concat()).0, 0);
     }
 }
@@ -195,9 +195,9 @@ fn without_a_daemon_there_is_a_hint() {
     ] {
         let (code, out, err) = run(arguments);
         assert_eq!((code, out.as_str()), (1, ""));
-        let expected = "error: no daemon answers at /nonexistent/c.sock\n  \
+        let expected = "error: no daemon is responding at /nonexistent/c.sock\n  \
                         caused by: No such file or directory (os error 2)\n\
-                        hint: start one with `linkmend run`, or name its socket with --control\n";
+                        hint: start one with `linkmend run`, or give its socket with --control\n";
         assert_eq!(err, expected, "{arguments:?}");
     }
 }
@@ -240,8 +240,8 @@ fn without_the_second_program_its_commands_say_how_to_get_it() {
         assert_eq!(
             err,
             "error: `linkmend sim` is a command of linkmend-workbench, which is not installed\n\
-             hint: `cargo build --release -p linkmend-workbench` builds it; put it beside linkmend, into \
-             ../libexec/linkmend from there, or into a folder of PATH\n",
+             hint: `cargo build --release -p linkmend-workbench` builds it; install it in the same directory as \
+             linkmend, in ../libexec/linkmend relative to it, or in a directory in PATH\n",
             "{arguments:?}"
         );
     }

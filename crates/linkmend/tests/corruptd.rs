@@ -40,7 +40,7 @@ fn a_recording_is_decided_about() {
         line("101.0 s  leaf1/eth1: suspect -> corrupting: 50 of 50000 frames corrupted (1.0e-3)"),
         "{said}"
     );
-    assert!(line("101.0 s  leaf1/eth1: asks for protection, ordered, copies 2: loss rate 1.0e-3"), "{said}");
+    assert!(line("101.0 s  leaf1/eth1: requests protection, ordered, copies 2: loss rate 1.0e-3"), "{said}");
     assert!(line("999.0 s  leaf1/eth1: corrupting -> healthy"), "{said}");
     assert!(line("50.0 s  leaf1/eth2: healthy -> suspect: 1 of 25000 frames"), "{said}");
     assert!(line("3 ports, 3 healthy"), "{said}");
@@ -87,18 +87,18 @@ fn what_cannot_be_used_is_refused_with_its_place() {
         (&["--config", &wrong_key][..], 2, "key.toml, line 2: unknown field `hold-down`"),
         (&["--config", &wrong_value], 2, "value.toml, line 2"),
         (&["--config", &contradiction], 2, "cables.toml"),
-        (&["--config", &wrong_key, "--poll", "1s"], 2, "--poll cannot stand beside --config"),
+        (&["--config", &wrong_key, "--poll", "1s"], 2, "--poll cannot be used with --config"),
         (&["--config", "/nowhere/at/all.toml"], 1, "/nowhere/at/all.toml"),
         (&["--replay", &backwards], 2, "line 3: 0 s comes after 1 s"),
         (&["--replay", "/nowhere/at/all.csv"], 1, "/nowhere/at/all.csv"),
         (&["--poll", "1ms", "--check"], 2, "poll = 1ms: must be 100ms to 1h"),
-        (&["--cable", "a=a", "--check"], 2, "faces itself"),
-        (&["--cable", "a", "--check"], 2, "`a` is no cable"),
+        (&["--cable", "a=a", "--check"], 2, "is connected to itself"),
+        (&["--cable", "a", "--check"], 2, "`a` is not a cable"),
         (&["--activate", "0", "--check"], 2, "activate = 0"),
         (
             &["status", "--control", "/nowhere/corruptd.socket"],
             1,
-            "no corruptd answers at /nowhere/corruptd.socket",
+            "no corruptd is responding at /nowhere/corruptd.socket",
         ),
     ] {
         let (exit, said, log) = program::run(&[&["corruptd"], arguments].concat());
@@ -170,7 +170,7 @@ fn a_dry_run_runs_no_hook_and_writes_no_file() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     let (_, said, _) = program::run(&["corruptd", "status", "--control", &daemon.socket]);
-    assert!(said.contains("dry run: nothing is done") && said.contains("would be done"), "{said}");
+    assert!(said.contains("dry run: no changes are made") && said.contains("would be done"), "{said}");
     assert!(said.contains("WOULD BE DISABLED"), "{said}");
     drop(daemon);
     let line = disabled().expect("as before");
@@ -253,7 +253,7 @@ fn links_that_the_network_can_spare_are_disabled_once_if_that_is_allowed() {
         while linkmend_monitor::daemon::ask_directions(socket).expect("it answers").len() < 2 {}
         std::thread::sleep(std::time::Duration::from_millis(500));
         let (_, said, _) = program::run(&["corruptd", "status", "--control", &daemon.socket]);
-        assert!(said.contains("! DISABLED for") && said.contains("tried again in"), "{said}");
+        assert!(said.contains("! DISABLED for") && said.contains("next trial in"), "{said}");
     }
     assert_eq!(verdicts()[1..], expected(&[("leaf1/eth2", "advised"), ("leaf1/eth2", "disabled")]));
     let of = |line: usize| {

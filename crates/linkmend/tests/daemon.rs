@@ -61,7 +61,7 @@ fn a_second_daemon_is_refused_and_a_crash_is_recovered_from() {
     let (code, _, err) =
         lab.ask(&format!("run --inner create:host --link l0 --name left --control {control}"));
     assert_eq!(code, 1);
-    assert!(err.contains("another daemon is running there\nhint: "), "{err}");
+    assert!(err.contains("another daemon is using it\nhint: "), "{err}");
     let other = lab.socket("other").display().to_string();
     let (code, _, err) = lab.ask(&format!("run --inner create:host --link l0 --name left --control {other}"));
     assert_eq!(code, 1);

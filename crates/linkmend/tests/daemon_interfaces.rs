@@ -227,5 +227,5 @@ fn a_lowered_mtu_lets_the_longest_frames_pass_unprotected() {
         lab.wait_for_log(name, "the longest frames pass unprotected");
     }
     lab.ping_with(20, "-s 1472 -M do").unwrap_or_else(|said| panic!("{said}\n{}", lab.read_log("left")));
-    assert!(lab.status("left").contains("frames sent unprotected, too long with a header"));
+    assert!(lab.status("left").contains("frames sent unprotected because they are too long with a header"));
 }

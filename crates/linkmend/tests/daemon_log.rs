@@ -20,7 +20,7 @@ fn a_full_disk_under_the_log_does_not_end_the_daemon() {
     assert_eq!(lab.ask(&format!("protect left --mode non-blocking --control {control}")).0, 0);
     assert_eq!(lab.ask(&format!("corrupt left 1e-3 --control {control}")).0, 0);
     let status = lab.status("left");
-    assert!(status.contains("lines of the log could not be written"), "{status}");
+    assert!(status.contains("log lines could not be written"), "{status}");
     let mut command = lab.linkmend(&left, &format!("status --control {control}"));
     let code = command.stdout(full()).stderr(full()).status().expect("it starts").code();
     assert_eq!(code, Some(1), "a status that cannot be shown is a failure, not a panic");
@@ -43,7 +43,7 @@ fn a_reader_of_the_log_that_stands_still_does_not_hold_up_the_daemon() {
     }
     assert!(slowest < Duration::from_secs(1), "{slowest:?}");
     let status = lab.status("left");
-    assert!(status.contains("lines of the log could not be written"), "{status}");
+    assert!(status.contains("log lines could not be written"), "{status}");
     assert_eq!(lab.stop(daemon, "-TERM"), Some(0), "its last words are not waited for");
 }
 
@@ -72,7 +72,7 @@ fn a_log_that_may_not_grow_does_not_end_the_daemon() {
         let protect = linkmend_control::ProtectConfig::default();
         client.protect("left", &protect).expect("it answers");
     }
-    assert!(lab.status("left").contains("lines of the log could not be written"), "{}", lab.read_log("left"));
+    assert!(lab.status("left").contains("log lines could not be written"), "{}", lab.read_log("left"));
     assert_eq!(lab.stop(0, "-TERM"), Some(0));
 }
 

@@ -116,7 +116,7 @@ fn cables_of_two_links_that_are_swapped_are_named_and_carry_frames() {
     }
     lab.ping(1_000).unwrap_or_else(|said| panic!("{said}\n{}", lab.read_log("left")));
     let status = lab.status("left");
-    assert!(status.contains("CABLES ARE EXCHANGED") && !status.contains("is ready"), "{status}");
+    assert!(status.contains("CABLES ARE SWAPPED") && !status.contains("is ready"), "{status}");
     assert!(status.contains("active: ordered"), "{status}");
     // Swapped back, both links are what they were.
     hub.plug(&right, "one", "idle");
@@ -152,7 +152,7 @@ fn a_third_end_on_the_link_that_is_not_in_use_suspends_nothing_until_that_is_nee
         lab.wait_for_log(name, "a third end answers on this link, so it is not used");
         assert_eq!(lab.read_log(name).matches("protection ended").count(), 0, "{}", lab.read_log(name));
     }
-    let status = wait_to_see(&lab, "the backup is NOT READY: another end, ");
+    let status = wait_to_see(&lab, "the backup is NOT READY: a different end, ");
     assert!(status.contains("active: ordered") && status.contains("A THIRD END, "), "{status}");
     // It is needed now.
     hub.plug(&right, "one", "idle");
@@ -205,7 +205,7 @@ fn one_cable_of_two_pairs_that_is_swapped_is_named_and_costs_nothing() {
         lab.wait_for_log(name, "this link leads to a different end than the other one, so it is not used");
         assert_eq!(lab.read_log(name).matches("protection ended").count(), 0, "{}", lab.read_log(name));
     }
-    let status = wait_to_see(&lab, "the backup is NOT READY: another end, ");
+    let status = wait_to_see(&lab, "the backup is NOT READY: a different end, ");
     assert!(status.contains("active: ordered"), "{status}");
     hub.plug(&fourth.0, "two", "idle");
     hub.plug(&right, "two", "other");

@@ -74,8 +74,12 @@ impl KernelTypes {
         if bytes > BTF_BYTES_MAX {
             return Err(io::Error::other(format!("{KERNEL_BTF} has {bytes} bytes")));
         }
-        KernelTypes::parse(&fs::read(KERNEL_BTF)?)
-            .ok_or_else(|| io::Error::other(format!("{KERNEL_BTF} is not what this program understands")))
+        KernelTypes::parse(&fs::read(KERNEL_BTF)?).ok_or_else(|| {
+            io::Error::other(format!(
+                "{KERNEL_BTF} has a format that this program does not \
+             understand"
+            ))
+        })
     }
 
     /// Reads types; `None` if the bytes are none.

@@ -5,10 +5,10 @@
 //! - [`interface_use`]: what this machine uses an interface for (rtnetlink, procfs);
 //! - [`login`]: the login over which this process was started (procfs);
 //! - [`announcements`]: which interfaces have changed (rtnetlink);
-//! - [`device_counters`]: what the kernel counts at an interface, and what waits in its queue (rtnetlink);
-//! - [`interface_counters`]: errors and frames of all interfaces at once (rtnetlink);
+//! - [`device_counters`]: the kernel's counters of an interface, and the length of its queue (rtnetlink);
+//! - [`interface_counters`]: errors and frames of all interfaces in one request (rtnetlink);
 //! - [`link_statistics`]: symbol errors, check sequence errors and error correction of links (generic netlink);
-//! - [`veth`]: making, marking and removing a pair (rtnetlink);
+//! - [`veth`]: creating, marking and removing a pair (rtnetlink);
 //! - [`xdp_features`]: the XDP features that a driver reports (generic netlink);
 //! - [`ethtool`]: driver, speed and queues (ioctl);
 //! - [`driver_statistics`]: counters that a driver has under its own names (ioctl);

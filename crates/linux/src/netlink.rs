@@ -90,7 +90,7 @@ impl RequestSocket {
         }
         // Only now, because the kernel refuses another dump while the rest of one is unread.
         if answers.too_many {
-            return Err(invalid("more answers than there is room for"));
+            return Err(invalid("more replies than fit into the buffer"));
         }
         Ok(answers)
     }

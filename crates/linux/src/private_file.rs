@@ -17,7 +17,7 @@ pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     options.create(true).mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     let file = options.open(path).map_err(|error| match error.raw_os_error() {
         Some(libc::ELOOP) => {
-            let what = "it is a symbolic link, which is not followed; name the file itself";
+            let what = "it is a symbolic link, which is not followed; use the file itself";
             io::Error::new(io::ErrorKind::InvalidInput, what)
         }
         _ => error,

@@ -26,13 +26,13 @@ pub struct HeardCable {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CablingError {
     /// A port is at both ends of a cable.
-    #[error("{0} faces itself")]
+    #[error("{0} is connected to itself")]
     Loop(Box<PortName>),
     /// A port, and two others that it is said to face.
-    #[error("{} faces {}, and {} as well", .0[0], .0[1], .0[2])]
+    #[error("{} is connected to both {} and {}", .0[0], .0[1], .0[2])]
     TwoPeers(Box<[PortName; 3]>),
     /// A port, the one that it faces by what people have written, and the one that lldpd sees there.
-    #[error("{} faces {} by the configuration, and lldpd sees {} there", .0[0], .0[1], .0[2])]
+    #[error("{} is connected to {} according to the configuration, but lldpd sees {} there", .0[0], .0[1], .0[2])]
     Unlike(Box<[PortName; 3]>),
 }
 
@@ -40,15 +40,15 @@ impl CablingError {
     /// What is made of the contradiction.
     pub fn consequence(&self) -> &'static str {
         match self {
-            CablingError::Unlike(_) => "the configuration is believed",
-            _ => "neither is believed: nobody is asked to protect what arrives there",
+            CablingError::Unlike(_) => "using the configuration",
+            _ => "using neither, so no protection is requested for frames that arrive there",
         }
     }
 }
 
 impl Diagnose for CablingError {
     fn hint(&self) -> Option<String> {
-        Some("each port stands in one link, with the port at the other end of its cable".to_owned())
+        Some("list each port in one link, together with the port at the other end of its cable".to_owned())
     }
 }
 

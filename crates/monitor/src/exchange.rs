@@ -147,7 +147,7 @@ impl DirectionState {
         let latest = self.request_generation().max(self.acknowledgement_generation());
         if let Some(generation) = latest.filter(|generation| *generation > generation_most) {
             return Err(format!(
-                "its generation is {generation}, and must be at most {generation_most} today"
+                "its generation is {generation}, but must be at most {generation_most} today"
             ));
         }
         let Some(protection) = self.request.as_ref().and_then(|request| request.protection) else {
@@ -155,11 +155,11 @@ impl DirectionState {
         };
         let Protection { loss_rate, target, copies, .. } = protection;
         if !(1..=COPIES_MOST).contains(&copies) {
-            return Err(format!("it asks for {copies} copies, and must ask for 1 to {COPIES_MOST}"));
+            return Err(format!("it requests {copies} copies, but must request 1 to {COPIES_MOST}"));
         }
         for (name, share) in [("loss rate", loss_rate), ("target", target)] {
             if !(share > 0.0 && share <= 1.0) {
-                return Err(format!("its {name} is {share}, and must be above 0 and at most 1"));
+                return Err(format!("its {name} is {share}, but must be above 0 and at most 1"));
             }
         }
         Ok(())

@@ -1,14 +1,14 @@
-//! The control plane (appendix C of the paper): finds corrupting links from the counters of their ports, switches protection
-//! on, and off again once a link has been repaired.
+//! The control plane (appendix C of the paper): finds corrupting links from the counters of their ports, has them
+//! protected, and ends protection once a link has been repaired.
 //!
 //! - [`counters`]: what a port has counted, and how much of it is new since the last poll;
 //! - [`detection`]: whether a port's link corrupts, at what rate, and whether that is over;
 //! - [`forecast`]: what counters of forward error correction predict, before frames are lost;
-//! - [`Cabling`]: which [port](PortName) faces which;
+//! - [`Cabling`]: which [ports](PortName) are connected;
 //! - [`exchange`]: what the two ends of a link tell each other;
 //! - [`findings`]: what agents publish about their ports;
-//! - [`agent`]: what one machine decides, and asks others for;
-//! - [`evaluation`]: how good detection is, on links whose true state is known;
+//! - [`agent`]: what one machine decides, and requests from others;
+//! - [`evaluation`]: how well detection works, on links whose true state is known;
 //! - [`planning`]: which links of a topology corrupt, for the fleet's planner;
 //! - [`recording`]: counters from a file, and what would have been decided.
 //!
@@ -24,18 +24,19 @@
 //! # One decision
 //!
 //! [`Corruptd::start`](daemon::Corruptd::start) opens sources, the bus and actuators, and
-//! [`Corruptd::run`](daemon::Corruptd::run) repeats one [step](crate::daemon::Corruptd::step): hear what the bus says
+//! [`Corruptd::run`](daemon::Corruptd::run) repeats one [step](crate::daemon::Corruptd::step): read the bus
 //! ([`hear`](crate::daemon::Corruptd::hear)), [read](crate::daemon::Corruptd::read) the counters that are due, and
 //! [act](crate::daemon::Corruptd::act).
 //!
 //! Readings reach the agent in [`handle_readings`](agent::Agent::handle_readings). The port's
-//! [`Difference`](counters::Difference::handle_reading) turns each into an increment, or says why it counts for nothing, and
-//! its [`Detector`](detection::Detector::handle_reading) judges the increments of the last hour. When the port begins to
-//! corrupt, [`ask`](crate::agent::Agent::ask) writes a [`Request`](exchange::Request), which the bus carries to the
-//! agent of the sending port ([`handle_state`](agent::Agent::handle_state)). That agent has it carried out
-//! ([`carry_out`](crate::agent::Agent::carry_out), [`Actuator::apply`](actuator::Actuator::apply)), hears what came of it
-//! ([`handle_effect`](agent::Agent::handle_effect)) and reports it ([`acknowledge`](crate::agent::Agent::acknowledge)). Each
-//! decision goes into the audit file with its evidence ([`poll_decision`](agent::Agent::poll_decision)).
+//! [`Difference`](counters::Difference::handle_reading) turns each into an increment, or says why it is ignored, and
+//! its [`Detector`](detection::Detector::handle_reading) judges the increments of the last hour. When the port starts
+//! to corrupt frames, [`ask`](crate::agent::Agent::ask) writes a [`Request`](exchange::Request), which the bus carries
+//! to the agent of the sending port ([`handle_state`](agent::Agent::handle_state)). That agent carries it out
+//! ([`carry_out`](crate::agent::Agent::carry_out), [`Actuator::apply`](actuator::Actuator::apply)), receives the
+//! outcome ([`handle_effect`](agent::Agent::handle_effect)) and reports it
+//! ([`acknowledge`](crate::agent::Agent::acknowledge)). Each decision goes into the audit file with its evidence
+//! ([`poll_decision`](agent::Agent::poll_decision)).
 #![allow(
     rustdoc::private_intra_doc_links,
     reason = "the walk through the code names private functions, so that rustdoc finds it outdated"

@@ -1,8 +1,8 @@
 //! Runs packetdrill scripts against the simulated TCP, in virtual time.
 //!
 //! packetdrill (Cardwell et al., "packetdrill: Scriptable Network Stack Testing, from Sockets to Packets", USENIX ATC
-//! 2013) is a language for tests of TCP implementations: calls of the socket interface, packets that arrive, and packets
-//! that are expected, each with its time. With this crate, scripts that were written for Linux test the simulated TCP.
+//! 2013) is a language for tests of TCP implementations: a script lists socket calls, incoming packets, and expected
+//! outgoing packets, each with its time. With this crate, scripts that were written for Linux test the simulated TCP.
 //!
 //! - [`parse`] reads a script into a [`Script`].
 //! - [`run`] executes one; its [`Outcome`] is a pass, the first difference, or the unsupported feature.
@@ -20,9 +20,9 @@
 //!   (`../common/defaults.sh`), which are read as text. Commands that only set up a network or remove it are skipped.
 //! - Code: `assert`, `print`, assignments and `if`, with the fields of `tcp_info` that the simulated host keeps.
 //!
-//! # What is not supported (the outcome names it)
+//! # What is not supported (the outcome says so)
 //! UDP, ICMP, tunnels, urgent data, Fast Open, AccECN, MPTCP, `epoll`, notices of zero-copy sends, keep-alives,
-//! several connections at once.
+//! several simultaneous connections.
 #![forbid(unsafe_code)]
 
 mod call;

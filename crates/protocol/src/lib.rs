@@ -1,8 +1,8 @@
 //! The LinkGuardian protocol (SIGCOMM 2023) as state machines that do no I/O, read no clock and start no thread.
 //!
 //! A [`LinkEnd`] is one side of a protected link. For each [`Mode`] it holds one sender (frames that leave on the link)
-//! and one receiver (frames that arrive from it), and it holds a session for each direction. Its driver, a daemon with
-//! real frames or a simulator, owns the frames and the clock; the link end sees handles, lengths and [`Instant`]s.
+//! and one receiver (frames that arrive from it), and a session for each direction. Its driver, a daemon with real
+//! frames or a simulator, owns the frames and the clock; the link end sees handles, lengths and [`Instant`]s.
 //!
 //! # Driving a link end
 //!
@@ -30,10 +30,11 @@
 //!
 //! # Modules
 //!
-//! [`daemon_profile`] derives a link end's parameters as the Linux daemon does. [`paths`] decides which of two links between
-//! the same ends is in use. [`schedule`] is the policy around the state machines: queues by class, dropping and marking, and the order of sending. [`wire`] (headers) and [`classify`] (the mode
-//! of a frame) are the only modules that read bytes. [`trace`] records what a driver does with a link end, to repeat it or
-//! to describe it in protocol terms.
+//! [`daemon_profile`] derives a link end's parameters as the Linux daemon does. [`paths`] decides which of two links
+//! between the same ends is in use. [`schedule`] is the policy around the state machines: queues by class, dropping and
+//! marking, and the order of sending. [`wire`] (headers) and [`classify`] (the mode of a frame) are the only modules
+//! that read bytes. [`trace`] records what a driver does with a link end, to replay it or to describe it in protocol
+//! terms.
 //!
 //! # One frame through two link ends
 //!

@@ -8,7 +8,7 @@
 //! - [`Comparison`] puts a published value beside a measured one and judges whether they agree.
 //! - [`Plot`] is one of [`Timeline`], [`TailPlot`], [`GroupedBars`], [`BoxPlot`], [`Scatter`], [`HeatMap`] and
 //!   [`LayeredGraph`], and becomes SVG or the CSV of its data.
-//! - [`Report`] collects all of them in one HTML file that needs nothing else: no script, no font, no network.
+//! - [`Report`] collects all of them in one self-contained HTML file, without scripts, fonts or network access.
 //!
 //! The same input gives the same bytes. Nothing here reads a clock, a file or the network; empty data, values that are
 //! not numbers and absurd ranges are drawn as well as possible and never panic.

@@ -29,10 +29,10 @@ pub enum TopologyError {
     #[error("a network needs at least one host or switch")]
     NoNode,
     /// Two nodes that cannot be told apart.
-    #[error("two nodes are called {name}")]
+    #[error("two nodes are named {name}")]
     TwoOfOneName { name: String },
     /// A link with both ends on one node.
-    #[error("a link joins {node} with itself")]
+    #[error("a link connects {node} to itself")]
     SelfLink { node: String },
     /// A graph in several parts.
     #[error("no path leads from {one} to {other}")]

@@ -157,13 +157,13 @@ fn what_is_no_graph_is_refused_by_name() {
         builder.link(ends[0], ends[1], Cable { speed: BitRate(speed), ..Cable::DEFAULT });
         builder.build().unwrap_err().to_string()
     };
-    assert_eq!(joined("a", "a", 1), "two nodes are called a");
+    assert_eq!(joined("a", "a", 1), "two nodes are named a");
     assert_eq!(joined("a", "b", 0), "speed is 0; it must be above 0");
     assert_eq!(GraphBuilder::default().build().unwrap_err(), TopologyError::NoNode);
     let mut builder = GraphBuilder::default();
     let switch = builder.switch("a");
     assert_eq!(builder.link(switch, switch, Cable::DEFAULT), LinkId(0));
-    assert_eq!(builder.build().unwrap_err().to_string(), "a link joins a with itself");
+    assert_eq!(builder.build().unwrap_err().to_string(), "a link connects a to itself");
     assert_eq!(SwitchId(3).index(), 3);
 }
 

@@ -124,9 +124,9 @@ fn the_first_line_of_a_laboratory_in_trouble_says_what_is_wrong() {
     let (code, _, err) = outcome(command.output().expect("it starts"));
     assert_eq!(code, 1);
     let first = err.lines().next().unwrap_or_default();
-    if first != "error: a laboratory that stays up needs root, whatever is done with it" {
-        assert_eq!(first, "error: the laboratory `lmnone` is not up", "as root");
-        assert!(err.contains("hint: `linkmend lab up --prefix lmnone` makes one"), "{err}");
+    if first != "error: commands for a persistent laboratory require root" {
+        assert_eq!(first, "error: laboratory `lmnone` is not running", "as root");
+        assert!(err.contains("hint: create it with `linkmend lab up --prefix lmnone`"), "{err}");
     }
     // The binary may be in a folder that no other user can read.
     let folder = tempfile::tempdir_in("/tmp").expect("a folder");
@@ -143,6 +143,9 @@ fn the_first_line_of_a_laboratory_in_trouble_says_what_is_wrong() {
             return; // Not root: the case above was this one.
         }
         assert_eq!(code, 1, "{asked}");
-        assert!(err.starts_with("error: a laboratory that stays up needs root"), "{asked}: {err}");
+        assert!(
+            err.starts_with("error: commands for a persistent laboratory require root"),
+            "{asked}: {err}"
+        );
     }
 }

@@ -130,7 +130,7 @@ fn cuts_are_made_shown_and_mended_and_wrong_ones_are_explained() {
     }
     lab.say("down");
     let (code, said) = lab.ask("cut primary");
-    assert!(code == Some(1) && said.contains("is not up"), "{said}");
+    assert!(code == Some(1) && said.contains("is not running"), "{said}");
     let (code, said) = lab.ask("up --backup-rate 100M");
     assert!(code == Some(2) && said.contains("--backup"), "{said}");
     let (code, said) = lab.ask("up --backup --backup-delay 3s");

@@ -125,7 +125,7 @@ fn impossible_arguments_are_refused_with_the_reason() {
     let cases: [(&[&str], &str); 20] = [
         (
             &["--mode", "non-blocking"],
-            "hint: take --protection 25G, 100G or 400G, or a file with `non_blocking_rows`",
+            "hint: use --protection 25G, 100G or 400G, or a file with `non_blocking_rows`",
         ),
         (&["--constraint", "101%"], "not a share from 0% to 100%"),
         (&["--constraint=-1"], "not a share from 0% to 100%"),
@@ -141,7 +141,7 @@ fn impossible_arguments_are_refused_with_the_reason() {
             &["--topology", "fat-tree:k=4,k=8"],
             "error: topology fat-tree:k=4,k=8: `k` is given twice, as 4 and as 8\nhint: leave one of them out\n",
         ),
-        (&["--repair", "2d:0.8,4d:0.1"], "the shares add up to 0.9, and must add up to 1"),
+        (&["--repair", "2d:0.8,4d:0.1"], "the shares add up to 0.9, but must add up to 1"),
         (
             &["--topology", text(&wrong)],
             "hint: this is a list of links or events, and --topology takes a network",
@@ -152,10 +152,7 @@ fn impossible_arguments_are_refused_with_the_reason() {
         (&["--trace", text(&wrong)], "wrong.csv:3: time_s 4 comes after 5; events must be in order of time"),
         (&["--trace", text(&other), "--topology", "facebook-fabric"], "was made for another network"),
         (&["--mttf", "1e-9"], "at most 100 million"),
-        (
-            &["--layers", "x"],
-            "error: --layers says the layers of a network in a file, and --topology names none",
-        ),
+        (&["--layers", "x"], "error: --layers requires a network file in --topology"),
         (
             &["--protection", text(&network)],
             "hint: write `authors`, `25G`, `100G` or `400G`, or name a JSON file",

@@ -47,7 +47,7 @@ fn the_planner_decides_about_what_a_running_corruptd_has_found() {
     assert_eq!(code, 0, "{log}");
     assert!(said.contains("protect"), "{said}");
     let (_, _, log) = plan(&["--explain", "leaf1--spine4"]);
-    assert!(log.contains("this link is not in what corruptd at"), "{log}");
+    assert!(log.contains("this link is not in the findings of corruptd at"), "{log}");
     let (code, _, log) = program::run(&["fleet", "plan", "--corruptd", "/nowhere/socket"]);
-    assert!(code != 0 && log.contains("no corruptd answers at /nowhere/socket"), "{log}");
+    assert!(code != 0 && log.contains("no corruptd is responding at /nowhere/socket"), "{log}");
 }

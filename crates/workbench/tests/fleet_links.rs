@@ -93,7 +93,7 @@ fn a_name_of_parallel_links_is_refused_with_all_of_them() {
     assert_eq!(
         err,
         "error: links.csv:2: `leaf1--spine1` may be any of 2 links: leaf1:Ethernet1/1--spine1:xe-0/0/0:1, \
-         leaf1:Ethernet1/2--spine1:xe-0/0/0:2; write one of these\n"
+         leaf1:Ethernet1/2--spine1:xe-0/0/0:2; use one of these\n"
     );
 }
 

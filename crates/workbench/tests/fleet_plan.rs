@@ -112,7 +112,7 @@ fn wrong_files_and_arguments_are_refused_with_their_place() {
         (
             "link,loss_rate\n1,1e-3\n1,1e-3\n",
             &[],
-            "error: links.csv:3: link pod0-tor0--pod0-fabric1 stands on line 2 already",
+            "error: links.csv:3: link pod0-tor0--pod0-fabric1 is already on line 2",
         ),
         ("link,loss_rate\n1,2\n", &[], "error: links.csv:2: loss rate `2` is not a number from 0 to 1"),
         (
@@ -154,7 +154,7 @@ fn swapped_files_are_recognised() {
         (
             "corrupting.csv",
             "net.yaml",
-            "error: --topology and --links are swapped: corrupting.csv is a list of links, and net.yaml a network\n\
+            "error: --topology and --links are swapped: corrupting.csv is a list of links, and net.yaml is a network\n\
              hint: --topology net.yaml --links corrupting.csv\n",
         ),
         (
@@ -190,7 +190,7 @@ fn a_pod_or_switch_given_for_a_link_is_recognised() {
         (
             "tor2",
             "error: --explain tor2: `tor2` is a switch, not a link; its links are tor2--agg1, tor2--agg2\n\
-             hint: none of them is in corrupting.csv, so nothing is done about them\n",
+             hint: none of them is in corrupting.csv, so they are not planned for\n",
         ),
     ];
     for (written, message) in cases {

@@ -222,18 +222,18 @@ fn what_is_no_network_is_refused_with_place_and_way_out() {
         (&["nowhere.yaml"], "error: nowhere.yaml: No such file"),
         (
             &["links.csv"],
-            "hint: this is a list of links or events, and --topology takes a network; `linkmend fleet show --help`",
+            "hint: this is a list of links or events, but --topology takes a network; `linkmend fleet show --help`",
         ),
         (
             &["other.yaml"],
-            "error: other.yaml: of no known format: this is YAML or JSON with `a`; networks are read from",
+            "error: other.yaml: unknown format: this is YAML or JSON with `a`; supported formats are",
         ),
         (&["half.yaml"], "error: half.yaml:7: a link has both `from_port` and `to_port`, or neither"),
         (
             &["twice.yaml"],
             "error: twice.yaml:7: link tor1:swp1--spine1:swp7 is already defined at twice.yaml:6",
         ),
-        (&["layered.yaml", "--layers", "t*=0"], "this file says the layers itself (`layer`)"),
+        (&["layered.yaml", "--layers", "t*=0"], "this file specifies the layers itself (`layer`)"),
         (&["lab.clab.yml", "--layers", "x*=0,y*=1"], "no rule matches the name of a node"),
     ];
     for (arguments, message) in cases {

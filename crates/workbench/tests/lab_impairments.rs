@@ -129,7 +129,7 @@ fn a_laboratory_keeps_its_delays_and_shows_them_in_its_status() {
     let frames: Option<u64> = line.split_whitespace().rev().nth(1).and_then(|number| number.parse().ok());
     assert!(frames.is_some_and(|frames| frames >= 10), "{status}");
     let (code, said) = lab.ask("down");
-    assert_eq!((code, said.trim()), (Some(0), "the laboratory is gone"));
+    assert_eq!((code, said.trim()), (Some(0), "the laboratory has been removed"));
     let (code, said) = lab.ask("up --queue 1MiB");
     assert!(code == Some(2) && said.contains("--rate"), "{said}");
     let (code, said) = lab.ask("up --delay 3s");

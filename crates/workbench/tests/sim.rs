@@ -363,7 +363,7 @@ fn a_users_own_experiment_can_fail() {
     assert_eq!(code, 1);
     assert!(table.contains("outside"), "{table}");
     assert!(
-        err.starts_with("error: 1 values are outside their tolerance, and nothing explains why\nhint: "),
+        err.starts_with("error: 1 values are outside their tolerance without an explanation\nhint: "),
         "{err}"
     );
     fs::write(&path, format!("{text}explanation = \"It was not meant.\"\n")).expect("a file");
@@ -395,7 +395,8 @@ fn files_of_all_kinds_are_run() {
     let fleet = "figure = \"week\"\n[base]\ndays = 10\npods = 2\nconstraint = \"50%\"\n";
     assert_eq!(of_kind("fleet", fleet).0, 0);
     let (code, _, err) = of_kind("flow", flows);
-    let expected = format!("error: {name}: there is no kind of experiments `flow`\nhint: `kind` is `stress`");
+    let expected =
+        format!("error: {name}: there is no kind of experiment called `flow`\nhint: `kind` is `stress`");
     assert!(code == 2 && err.starts_with(&expected), "exit code {code}: {err}");
 }
 

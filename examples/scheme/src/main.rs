@@ -1,7 +1,7 @@
-//! Adds a scheme to the simulator: [`twice`] is the scheme, and [`stress::run_other`] and [`flows::run_other`] run it. The
-//! crates of the simulator know nothing of it.
+//! Adds a scheme to the simulator: [`twice`] is the scheme, and [`stress::run_other`] and [`flows::run_other`] run it.
+//! The simulator's crates do not depend on it.
 //!
-//! `cargo run -p linkmend-example-scheme` prints what it measures.
+//! `cargo run -p linkmend-example-scheme` prints the measurements.
 
 #![expect(clippy::print_stdout, reason = "it prints what it has measured")]
 
@@ -17,7 +17,7 @@ use twice::Twice;
 
 const FRAMES: u64 = 100_000;
 const TRIALS: u64 = 2_000;
-/// Share of frames that the link corrupts: so large that some frames are lost twice.
+/// Share of frames that the link corrupts, large enough that some frames are lost twice.
 const LOSS: f64 = 0.02;
 
 fn main() -> Result<(), ParameterError> {
@@ -42,7 +42,7 @@ fn stress_run(frames: u64) -> Result<StressReport, ParameterError> {
     stress::run_other::<Twice>(&config, &[(), ()], &mut |_| true)
 }
 
-/// Flows of TCP, one after the other, over five switches in a row with such a link between them.
+/// TCP flows, one after another, over five switches in a row with such a link between them.
 fn flows_run(trials: u64) -> Result<FlowsReport, ParameterError> {
     let setup = FlowSetup { loss: LOSS, ..FlowSetup::default() };
     let config = setup.config(setup.testbed()?, Demand::trials(trials, 24_387)?)?;
@@ -60,7 +60,7 @@ mod tests {
         assert_eq!(report.frames_sent, FRAMES);
         let expected = FRAMES as f64 * LOSS * LOSS;
         let lost = report.frames_undelivered as f64;
-        // Four standard deviations of a number of rare events are four times its root.
+        // Four standard deviations of a count of rare events are four times its square root.
         assert!((lost - expected).abs() < 4.0 * expected.sqrt(), "{lost} lost, and {expected} are expected");
         assert_eq!(report.undelivered.copies_corrupted, report.frames_undelivered, "each with its copy");
         assert_eq!(report.frames_reordered, 0);

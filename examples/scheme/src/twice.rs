@@ -1,14 +1,14 @@
-//! Sends every frame twice, one right after the other. That halves the speed of a link, and squares its loss rate.
+//! Sends every frame twice, back to back. This halves the speed of a link and squares its loss rate.
 
 use linkmend_protocol::ConfigError;
 use linkmend_sim::link::Frame;
 use linkmend_sim::link::scheme::{Admission, Header, Mode, PortSeed, Reception, Scheme, SchemeContext};
 use std::convert::Infallible;
 
-/// Bytes that a frame's number takes before it.
+/// Bytes of the number in front of a frame.
 const HEADER_BYTES: u32 = 3;
 
-/// One end of the link: it numbers what it sends, and remembers which numbers have arrived.
+/// One end of the link: it numbers the frames that it sends, and remembers which numbers have arrived.
 #[derive(Debug, Default)]
 pub struct Twice {
     /// The next frame's number.
@@ -19,7 +19,7 @@ pub struct Twice {
     expected: u64,
 }
 
-/// What stands before a frame: its number. Whether it is the copy need not be on the wire, but measurements ask.
+/// The header of a frame: its number. Whether it is the copy need not be on the wire, but measurements need to know.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Numbered {
     number: u64,

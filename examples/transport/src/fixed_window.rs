@@ -1,19 +1,19 @@
-//! A transport with a window that never changes: so many packets are outstanding, and if nothing is acknowledged for a while,
-//! all of them are retransmitted (go-back-N).
+//! A transport with a fixed window: if nothing is acknowledged for a while, all outstanding packets are retransmitted
+//! (go-back-N).
 
 use linkmend_sim::host::{Effort, OtherPacket, Packet, Progress, TransportEnd, TransportProtocol};
 use linkmend_sim::time::Time;
 use std::collections::VecDeque;
 
-/// Ethernet, IPv4 and UDP headers, a header of eight bytes of its own, and the frame check sequence.
+/// Ethernet, IPv4 and UDP headers, the transport's own header of eight bytes, and the frame check sequence.
 const HEADERS_BYTES: u16 = 14 + 20 + 8 + 8 + 4;
 
 /// The parameters of both ends.
 #[derive(Debug, Clone, Copy)]
 pub struct FixedWindow {
-    /// Most packets outstanding.
+    /// Maximum number of outstanding packets.
     pub window_packets: u64,
-    /// Payload of a full packet.
+    /// Payload of a full-size packet.
     pub payload_bytes: u16,
     /// How long the sender waits for an acknowledgement.
     pub timeout: Time,
@@ -41,7 +41,7 @@ fn packet(kind: u64, number: u64, payload: u16) -> Packet {
     })
 }
 
-/// The end that sends.
+/// The sending end.
 #[derive(Debug)]
 struct Sender {
     config: FixedWindow,
@@ -130,7 +130,7 @@ impl TransportEnd for Sender {
     }
 }
 
-/// The end that receives: it takes packets in order only, and acknowledges each.
+/// The receiving end: it accepts packets only in order, and acknowledges each.
 #[derive(Debug, Default)]
 struct Receiver {
     expected: u64,

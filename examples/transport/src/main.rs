@@ -1,7 +1,7 @@
-//! Adds a transport to the simulator's hosts: [`fixed_window`] is the transport, and [`Transport::other`] has hosts use it. The
-//! crates of the simulator know nothing of it.
+//! Adds a transport to the simulator's hosts: [`fixed_window`] is the transport, and [`Transport::other`] makes hosts
+//! use it. The simulator's crates do not depend on it.
 //!
-//! `cargo run -p linkmend-example-transport` prints what it measures.
+//! `cargo run -p linkmend-example-transport` prints the measurements.
 
 #![expect(clippy::print_stdout, reason = "it prints what it has measured")]
 
@@ -35,7 +35,7 @@ fn main() -> Result<(), ParameterError> {
     Ok(())
 }
 
-/// Flows, one after the other, over five switches in a row, of which one link corrupts frames.
+/// Flows, one after another, over five switches in a row, where one link corrupts frames.
 fn run(scheme: SchemeKind, transport: FixedWindow) -> Result<FlowsReport, ParameterError> {
     let setup = FlowSetup { scheme, loss: LOSS, ..FlowSetup::default() };
     let mut config = setup.config(setup.testbed()?, Demand::trials(TRIALS, FLOW_BYTES)?)?;

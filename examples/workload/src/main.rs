@@ -1,7 +1,7 @@
-//! Adds a workload to the simulator: [`ring`] is the workload, and [`Demand::other`] has a run take its flows. The crates of the
-//! simulator know nothing of it.
+//! Adds a workload to the simulator: [`ring`] is the workload, and [`Demand::other`] makes a run use its flows. The
+//! simulator's crates do not depend on it.
 //!
-//! `cargo run -p linkmend-example-workload` prints what it measures.
+//! `cargo run -p linkmend-example-workload` prints the measurements.
 
 #![expect(clippy::print_stdout, reason = "it prints what it has measured")]
 
@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 
 const TOPOLOGY: &str = "fat-tree:k=4,hosts=2";
 const BYTES: u64 = 16_000_000;
-/// No step begins later.
+/// Latest start of a step.
 const DURATION: Time = Time::from_nanos(1_000_000_000);
 
 fn main() -> Result<(), ParameterError> {
@@ -40,7 +40,7 @@ fn milliseconds(flows: &[FlowRecord]) -> f64 {
     (ended - began).as_secs() * 1e3
 }
 
-/// An all-reduce among the hosts of a fat tree, by RDMA. Some of its links corrupt frames.
+/// An all-reduce among the hosts of a fat tree, over RDMA. Some of its links corrupt frames.
 fn run(loss: f64, scheme: SchemeKind) -> Result<Vec<FlowRecord>, ParameterError> {
     let setup = FlowSetup {
         transport: TransportKind::Rdma,

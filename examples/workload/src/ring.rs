@@ -1,5 +1,5 @@
-//! A ring all-reduce, as in the training of neural networks: in each step every host sends a part of its data to the next one,
-//! and a step begins when all flows of the one before have arrived.
+//! A ring all-reduce, as in the training of neural networks: in each step, every host sends a part of its data to the
+//! next one, and a step begins when all flows of the previous step have arrived.
 
 use linkmend_sim::host::{Start, Workload};
 use linkmend_sim::time::Time;
@@ -19,8 +19,8 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// The reduction of so many bytes among hosts, at least two. Each of them has one part of the data after half of the steps,
-    /// and all parts at the end.
+    /// The reduction of this many bytes among at least two hosts. Each host has one part of the result after half of
+    /// the steps, and all parts at the end.
     pub fn new(hosts: u32, bytes: u64) -> Ring {
         let part_bytes = bytes.div_ceil(u64::from(hosts)).max(1);
         Ring {

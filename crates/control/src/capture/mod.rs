@@ -72,15 +72,15 @@ pub enum FrameClass {
     Copies,
     /// Control frames of every kind
     Control,
-    /// ACKs and loss notifications, and frames that an ACK rides on
+    /// ACKs and loss notifications, and frames with a piggybacked ACK
     Acks,
     /// Dummies
     Dummies,
-    /// Frames without a sequence number; on the inner port all
+    /// Frames without a sequence number; on the inner port, all frames
     Unprotected,
-    /// Of the ordered lane; control frames that speak of both lanes count
+    /// Frames of the ordered lane, and control frames that concern both lanes
     Ordered,
-    /// Of the non-blocking lane; control frames that speak of both lanes count
+    /// Frames of the non-blocking lane, and control frames that concern both lanes
     NonBlocking,
 }
 

@@ -34,7 +34,7 @@ pub enum Record {
 
 /// The bytes are not a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a capture record that makes no sense (first byte {0})")]
+#[error("malformed capture record (first byte {0})")]
 pub struct BadRecord(u8);
 
 impl Record {

@@ -55,7 +55,7 @@ impl Connection {
             Ok(()) => false,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => true,
             Err(error) => {
-                tracing::debug!("metrics: a client left: {error}");
+                tracing::debug!("metrics: a client disconnected: {error}");
                 false
             }
         }

@@ -126,7 +126,8 @@ impl Kind for FleetExperiments {
     ) -> Result<(FleetParameters, Task), ExperimentError> {
         let FleetParameters { constraint, pods, days } = at.parameters;
         let Some(Share(constraint)) = constraint else {
-            let message = "an experiment with fleets needs `constraint`, the share of paths that ToRs keep";
+            let message =
+                "an experiment with fleets requires `constraint`, the share of paths that ToRs keep";
             return Err(source.error(at.place, message));
         };
         let (pods, days) = (pods.unwrap_or(FabricParameters::PAPER.pods), days.unwrap_or(YEAR_DAYS));

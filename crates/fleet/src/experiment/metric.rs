@@ -12,7 +12,8 @@ pub(super) static OF_PAIRS: [Metric; 5] = [
     // The median over the time in which protection makes a difference.
     Metric {
         name: "penalty_reduction_orders",
-        label: "orders of magnitude less total penalty (loss rates of links in operation, added up)",
+        label: "reduction of the total penalty (the sum of the loss rates of links in operation), in orders \
+         of magnitude",
         quantity: Quantity::Plain,
         scale: 1.0,
         read: |outcome, _| mean(outcome, median_gain),
@@ -28,7 +29,7 @@ pub(super) static OF_PAIRS: [Metric; 5] = [
     // Of the links that begin to corrupt.
     Metric {
         name: "not_disablable",
-        label: "links not disabled at once",
+        label: "links not disabled immediately",
         quantity: Quantity::Share,
         scale: 1.0,
         read: |outcome, _| mean(outcome, not_disablable),
@@ -44,7 +45,7 @@ pub(super) static OF_PAIRS: [Metric; 5] = [
     // Protected at the same time.
     Metric {
         name: "max_protected_links_per_pipe",
-        label: "protected links per pipe, most",
+        label: "protected links per pipe, maximum",
         quantity: Quantity::Plain,
         scale: 1.0,
         read: |outcome, _| outcome.pairs()?.greatest(max_protected),

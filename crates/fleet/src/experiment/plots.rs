@@ -53,10 +53,10 @@ fn week(experiment: &FleetExperiment, point: &Point, pairs: &Runs<Pair>) -> Plot
     let penalty = Panel::new(Axis::new("total penalty", Unit::Plain).log())
         .series(series("CorrOpt", |moment| moment.corropt.total_penalty))
         .series(series("protection + CorrOpt", |moment| moment.protected.total_effective_penalty));
-    let paths = Panel::new(Axis::new("least paths per ToR", Unit::Count))
+    let paths = Panel::new(Axis::new("minimum paths per ToR", Unit::Count))
         .series(series("CorrOpt", |moment| moment.corropt.min_paths_per_tor as f64))
         .series(series("protection + CorrOpt", |moment| moment.protected.min_paths_per_tor as f64));
-    let capacity = Panel::new(Axis::new("least capacity per pod", Unit::BitPerSecond))
+    let capacity = Panel::new(Axis::new("minimum capacity per pod", Unit::BitPerSecond))
         .series(series("CorrOpt", |moment| moment.corropt.min_pod_capacity_gbps * 1e9))
         .series(series("protection + CorrOpt", |moment| moment.protected.min_pod_capacity_gbps * 1e9));
     Timeline::new(format!("A week at {}", name(experiment, point)))
@@ -94,8 +94,8 @@ fn gains(experiment: &FleetExperiment, outcomes: &[FleetOutcome]) -> Plot {
         Axis::new("share of time", Unit::Share).with_zero(),
     )
     .describe(
-        "For how much of the time the total penalty (the loss rates of all links in operation, added up) is at most so many \
-         times less. 1 is no difference.",
+        "Share of the time during which the total penalty (the sum of the loss rates of all links in operation) \
+         is reduced by at most this factor. 1 means no difference.",
     );
     for (point, pairs) in of_pairs(experiment, outcomes) {
         let points = distribution(merged(pairs.iter().map(|pair| &pair.gains)));
@@ -107,11 +107,14 @@ fn gains(experiment: &FleetExperiment, outcomes: &[FleetOutcome]) -> Plot {
 
 fn decreases(experiment: &FleetExperiment, outcomes: &[FleetOutcome]) -> Plot {
     let mut plot = Scatter::new(
-        "Decrease in least capacity per pod",
+        "Decrease in minimum capacity per pod",
         Axis::new("decrease", Unit::Share),
         Axis::new("share of time", Unit::Share).with_zero(),
     )
-    .describe("For how much of the time the pod that has least has at most so much less with protection.");
+    .describe(
+        "Share of the time during which the minimum capacity of a pod is lower by at most this much \
+     with protection.",
+    );
     for (point, pairs) in of_pairs(experiment, outcomes) {
         let points = distribution(merged(pairs.iter().map(|pair| &pair.decreases)));
         let points = points.into_iter().map(|(decrease, share)| (decrease / 100.0, share));
@@ -140,11 +143,11 @@ fn distribution(counts: Vec<(f64, u64)>) -> Vec<(f64, f64)> {
 
 fn curves(name: &str, runs: &Runs<UpgradeRun>) -> Plot {
     let mut plot = Scatter::new(
-        format!("What upgraded pods spare at {name}"),
+        format!("Loss spared by upgraded pods at {name}"),
         Axis::new("pods upgraded", Unit::Share),
-        Axis::new("of what protection everywhere spares", Unit::Share).with_zero(),
+        Axis::new("of the loss spared by protection everywhere", Unit::Share).with_zero(),
     )
-    .describe("Means over all years, of the half year after the pods were chosen.");
+    .describe("Means over all years, for the half year after the pods were selected.");
     let count = pod_count(runs);
     for with_top in [true, false] {
         for choice in PodChoice::ALL {

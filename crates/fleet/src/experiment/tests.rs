@@ -73,8 +73,9 @@ fn published_values_are_compared_as_those_of_links_are() {
     let of_all = outcomes(&experiments, 2);
     let rows = experiments[0].compare(&of_all[0].iter().cloned().map(Some).collect::<Vec<_>>());
     let labels: Vec<&str> = rows.iter().map(|row| row.published.metric.as_str()).collect();
-    let orders = "orders of magnitude less total penalty (loss rates of links in operation, added up)";
-    let most = "protected links per pipe, most";
+    let orders = "reduction of the total penalty (the sum of the loss rates of links in operation), in \
+     orders of magnitude";
+    let most = "protected links per pipe, maximum";
     let expected = [
         format!("{orders}, 50 % of paths"),
         format!("{orders}, 75 % of paths"),

@@ -215,7 +215,7 @@ impl<'a> Network<'a> {
         [self.paths.over(self.topology, link), shares]
     }
 
-    /// Whether a ToR has less than it must keep.
+    /// Whether a ToR is below its constraint.
     pub fn is_short(&self, tor: SwitchId) -> bool {
         self.lacks(tor) != [0; 2]
     }

@@ -31,7 +31,8 @@ impl Plan<'_> {
                 .chain(self.why_it_costs_nothing(link))
                 .collect(),
             Action::KeepDisabled => vec![
-                "It was disabled before and stays so until it is repaired; nothing is decided about it today."
+                "It was disabled before and stays disabled until it is repaired; the plan makes no decision \
+                 about it today."
                     .to_owned(),
                 self.repair_benefit(link),
             ],
@@ -48,15 +49,14 @@ impl Plan<'_> {
     }
 
     fn verdict(&self, planned: &PlannedLink) -> String {
-        let loss = planned.loss_rate.map_or_else(
-            || "loss rate not known".to_owned(),
-            |loss_rate| format!("loses {}", rate(loss_rate)),
-        );
+        let loss = planned
+            .loss_rate
+            .map_or_else(|| "loss rate unknown".to_owned(), |loss_rate| format!("loses {}", rate(loss_rate)));
         let action = match planned.action {
             Action::Protect(Protection { mode, copies, .. }) => {
                 format!("protect, {}, {}", mode.name(), counted(copies.into(), "copy", "copies"))
             }
-            Action::Leave(_) => "leave as it is, unprotected".to_owned(),
+            Action::Leave(_) => "leave unprotected".to_owned(),
             Action::Downstream(source) => format!("downstream of {}", culprit_name(self.topology, source)),
             action => action.name().to_owned(),
         };
@@ -82,7 +82,7 @@ impl Plan<'_> {
         let paths = worst.map_or_else(String::new, |tor| {
             let whose = match below.len() {
                 1 => String::new(),
-                many => format!(", the nearest to its limit of the {many} ToRs below the link,"),
+                many => format!(", which is the closest to its limit of the {many} ToRs below the link,"),
             };
             format!(
                 "With the whole plan {}{whose} has {} and must keep {}; ",
@@ -106,18 +106,18 @@ impl Plan<'_> {
             kept.disable.iter().copied().filter(|&link| !self.after.is_disabled(link)).collect();
         let here = self.objective_around(planned.link);
         let margin = if nearly_equal(kept.objective, here) && kept.objective > here {
-            format!(", if only {} less", rate(kept.objective - here))
+            format!(", a difference of only {}", rate(kept.objective - here))
         } else {
             String::new()
         };
         let instead = if more.is_empty() {
-            "nothing else could be disabled for it".to_owned()
+            "no other link could be disabled instead".to_owned()
         } else {
-            format!("{} could be disabled for it", self.listed(&more))
+            format!("{} could be disabled instead", self.listed(&more))
         };
         format!(
-            "Were it kept in operation, {instead}, and {zone} would count {} where the plan leaves {}{margin}; the link \
-             itself counts {} ({}).",
+            "If it were kept in operation, {instead}, and the objective of {zone} would be {} instead of \
+             {}{margin}; the link itself contributes {} ({}).",
             rate(kept.objective),
             rate(here),
             rate(planned.objective_value),
@@ -130,7 +130,7 @@ impl Plan<'_> {
         let upper = self.topology.link(link).upper;
         (self.after.paths().count(upper) == 0).then(|| {
             format!(
-                "No path that is left leads through it: {} has no active link up, so disabling it takes none from any ToR.",
+                "No remaining path crosses it: {} has no active uplink, so disabling it costs no ToR any paths.",
                 self.topology.names().switch(upper)
             )
         })
@@ -139,8 +139,8 @@ impl Plan<'_> {
     fn why_not_disabled(&self, planned: &PlannedLink) -> String {
         let link = planned.link;
         if self.topology.is_peer(link) {
-            return "It joins two switches of one layer, which may depend on it although no path of a ToR climbs over it, so \
-                    it is never disabled."
+            return "It connects two switches of the same layer, which may depend on it although it is on no path \
+                    of a ToR, so it is never disabled."
                 .to_owned();
         }
         let Some(alternative) = self.alternative_disabled(link) else {
@@ -149,7 +149,7 @@ impl Plan<'_> {
         };
         let Some(blocked) = self.blocked(link, false) else {
             // The optimizer leaves nothing that could still be disabled, unless its search was cut short.
-            return "The search for the best was cut short before it tried to disable this one.".to_owned();
+            return "The search was cut short before it tried to disable this link.".to_owned();
         };
         let (old, new) = self.disabled_above(&blocked);
         let whose = if let Blocking::Tor(_) = blocked { "its" } else { "their" };
@@ -179,7 +179,7 @@ impl Plan<'_> {
             .map(|other| other.link)
             .collect();
         let stays = if spared.is_empty() {
-            "no other would stay in operation".to_owned()
+            "no other link would stay in operation".to_owned()
         } else if spared == named {
             format!("{} would stay in operation", if named.len() == 1 { "that" } else { "those" })
         } else {
@@ -187,14 +187,14 @@ impl Plan<'_> {
         };
         let verdict = match alternative.objective - here {
             more if more > 0.0 && nearly_equal(alternative.objective, here) => {
-                format!("which is worse, if only by {}", rate(more))
+                format!("which is worse, but only by {}", rate(more))
             }
             more if more > 0.0 => "which is worse".to_owned(),
             _ => "which is no better".to_owned(),
         };
         format!(
-            "This one counts {}; were it disabled, {stays}, and {zone} would count {} where the plan leaves {}, {verdict} \
-             ({}).",
+            "This link contributes {}; if it were disabled, {stays}, and the objective of {zone} would be {} \
+             instead of {}, {verdict} ({}).",
             rate(planned.objective_value),
             rate(alternative.objective),
             rate(here),
@@ -214,14 +214,15 @@ impl Plan<'_> {
         let installed = self.clean.paths().count(tor);
         match lacks {
             Lacks::Paths { paths, without, required } if paths < required => format!(
-                "{name} has {paths} of {installed} paths, fewer than the {required} it must keep, and would have {without}"
+                "{name} has {paths} of {installed} paths, fewer than the {required} that it must keep, and \
+                 would have {without}"
             ),
             Lacks::Paths { without, required, .. } => {
-                format!("{name} would keep {without} of {installed} paths and must keep {required}")
+                format!("{name} would keep {without} of {installed} paths, but must keep {required}")
             }
             Lacks::Capacity { without, required } => {
                 let [without, required] = [without, required].map(percent);
-                format!("{name} would keep {without} of its capacity and must keep {required}")
+                format!("{name} would keep {without} of its capacity, but must keep {required}")
             }
         }
     }
@@ -229,22 +230,24 @@ impl Plan<'_> {
     fn why_held(&self, origin: Culprit) -> String {
         if let Culprit::Unjudged(_) = origin {
             return format!(
-                "It must not be disabled, because it may be healthy: nobody can say at the moment whether {} corrupts frames, \
-                 and it may be their source, if the switches in between are cut-through.",
+                "It must not be disabled, because it may be healthy: it is not known at the moment whether {} \
+                 corrupts frames, and that link may be the source if the switches in between are cut-through.",
                 culprit_name(self.topology, origin)
             );
         }
         format!(
-            "It must not be disabled, because it may be healthy: {} counts enough corrupted frames to be their source, if \
-             the switches in between are cut-through. The counters of the links beside it speak against that.",
+            "It must not be disabled, because it may be healthy: {} counts enough corrupted frames to be their \
+             source, if the switches in between are cut-through. The counters of its sibling links suggest \
+             otherwise.",
             culprit_name(self.topology, origin)
         )
     }
 
     fn why_healthy(&self, source: Culprit) -> String {
         format!(
-            "It passes on frames that {} has corrupted, as cut-through switches do. Disabling or protecting it would spare \
-             none of them. If it still counts any when that link is repaired, it corrupts frames itself.",
+            "It forwards frames that {} has corrupted, as cut-through switches do. Disabling or protecting it \
+             would not help. If it still counts corrupted frames after that link has been repaired, it corrupts \
+             frames itself.",
             culprit_name(self.topology, source)
         )
     }
@@ -255,21 +258,21 @@ impl Plan<'_> {
         let target = self.settings.target_loss;
         let mut reasons = vec![match mode {
             Mode::Ordered => format!(
-                "Ordered mode leaves {} of the capacity, at least the {} asked for.",
+                "Ordered mode leaves {} of the capacity, at least the required {}.",
                 percent(capacity),
                 percent(self.settings.min_capacity)
             ),
             Mode::NonBlocking => format!(
-                "Ordered mode would leave {} of the capacity, less than the {} asked for; without ordering nothing pauses \
-                 and only the copies cost capacity: {} remain.",
+                "Ordered mode would leave {} of the capacity, less than the required {}; without ordering there \
+                 are no pauses and only the copies cost capacity, so {} remains.",
                 percent(ordered_capacity),
                 percent(self.settings.min_capacity),
                 percent(capacity)
             ),
         }];
         reasons.push(format!(
-            "{} of each lost frame (Equation 2) should leave a loss rate of {} (Equation 1), for a target of {}; {} was \
-             measured at {}, the nearest loss rate of the protection table.",
+            "{} of each lost frame (Equation 2) should reduce the loss rate to {} (Equation 1), for a target of \
+             {}; {} was measured at {}, the closest loss rate in the protection table.",
             capitalised(&counted(copies.into(), "copy", "copies")),
             rate(expected_loss_rate),
             rate(target),
@@ -278,7 +281,8 @@ impl Plan<'_> {
         ));
         if protection.misses(target) {
             reasons.push(
-                "More copies than that are not sent, so the target is missed: repair this link first of those that stay."
+                "No more copies than that are sent, so the target is missed: of the links that stay in \
+                 operation, repair this one first."
                     .to_owned(),
             );
         }
@@ -289,14 +293,16 @@ impl Plan<'_> {
         let name = |switch| self.topology.names().switch(switch);
         match obstacle {
             ProtectionObstacle::NotUpgraded => {
-                "It should be protected, but a switch at one of its ends cannot do that.".to_owned()
+                "It should be protected, but a switch at one of its ends does not support this.".to_owned()
             }
             ProtectionObstacle::PipeFull { switch, limit } => format!(
-                "It should be protected, but a pipe of {} protects {limit} already, the most it may; those lose more.",
+                "It should be protected, but a pipe of {} already protects its limit of {limit}, and those links \
+                 have higher loss rates.",
                 name(switch)
             ),
             ProtectionObstacle::SwitchFull { switch, limit } => format!(
-                "It should be protected, but {} protects {limit} already, the most it may; those lose more.",
+                "It should be protected, but {} already protects its limit of {limit}, and those links have \
+                 higher loss rates.",
                 name(switch)
             ),
         }
@@ -304,8 +310,8 @@ impl Plan<'_> {
 
     fn why_watched(&self, planned: &PlannedLink) -> String {
         format!(
-            "Its loss rate, {}, is not above the target of {}: protection would make it no better, and disabling it would \
-             cost paths for nothing. Look again when it rises.",
+            "Its loss rate of {} is not above the target of {}, so protection would not improve it, and \
+             disabling it would needlessly cost paths. Check again when the rate rises.",
             rate(planned.loss_rate.unwrap_or(0.0)),
             rate(self.settings.target_loss)
         )
@@ -314,7 +320,7 @@ impl Plan<'_> {
     fn repair_benefit(&self, link: LinkId) -> String {
         let repairs = self.repairs();
         let Some(repair) = repairs.iter().find(|repair| repair.link == link) else {
-            return "It is in no order of repairs.".to_owned();
+            return "It is not in the list of repairs.".to_owned();
         };
         let mut gains = Vec::new();
         if repair.shortage_ended > 0 {
@@ -325,7 +331,10 @@ impl Plan<'_> {
         }
         if !repair.then_disable.is_empty() {
             let others = self.listed(&repair.then_disable);
-            gains.push(format!("lets {others} be disabled, which spares {}", rate(repair.objective_gain)));
+            gains.push(format!(
+                "allows {others} to be disabled, which spares {}",
+                rate(repair.objective_gain)
+            ));
         }
         if let Some(tor) = repair.worst_tor.filter(|_| repair.paths_regained > 0) {
             let name = self.topology.names().switch(tor);
@@ -337,15 +346,16 @@ impl Plan<'_> {
             [head @ .., last] if !head.is_empty() => format!("{} and {last}", head.join(", ")),
             _ => gains.join(""),
         };
-        format!("It is number {} of {} to repair: its return {gains}.", repair.rank, repairs.len())
+        format!("It is number {} of {} to repair: its repair {gains}.", repair.rank, repairs.len())
     }
 
     /// The meaning of the objective, as the end of a sentence.
     fn meaning(&self) -> String {
         match self.settings.objective {
-            Objective::Penalty => "counted is the loss rate on the wire".to_owned(),
+            Objective::Penalty => "the objective is the loss rate on the wire".to_owned(),
             Objective::Effective { capacity_weight } => format!(
-                "counted is the loss rate that protection leaves, and {} times the share of capacity that ordered mode costs",
+                "the objective is the loss rate that remains with protection, plus {} times the share of \
+                 capacity that ordered mode costs",
                 rate(capacity_weight)
             ),
         }
@@ -358,7 +368,7 @@ impl Plan<'_> {
     fn listed_with_badness(&self, links: &[LinkId]) -> String {
         let objective_value = |link: LinkId| self.link(link).map_or(0.0, |link| link.objective_value);
         let list = self.list(links, |link| {
-            format!("{} (counts {})", self.topology.full_label(link), rate(objective_value(link)))
+            format!("{} (contributes {})", self.topology.full_label(link), rate(objective_value(link)))
         });
         if links.len() < 2 {
             return list;

@@ -53,7 +53,7 @@ pub fn read_links(
         let reported = columns.link(&fields, &finder, topology).map_err(form)?;
         if let Some(first) = lines.insert((reported.link, reported.receiver), index + 1) {
             let name = topology.full_label(reported.link);
-            let reason = format!("link {name} stands on line {first} already; each link may be given once");
+            let reason = format!("link {name} is already on line {first}; list each link only once");
             return Err(form(reason));
         }
         found.push(reported);
@@ -89,7 +89,7 @@ impl Columns {
                 _ => return Err(format!("there is no column `{field}`; the header is `{HEADER}`")),
             };
             if place.replace(index).is_some() {
-                return Err(format!("the column `{field}` stands there twice"));
+                return Err(format!("the column `{field}` occurs twice"));
             }
         }
         match (link, loss_rate) {
@@ -127,7 +127,7 @@ impl Columns {
             if disabled {
                 return Ok(ReportedLink { link, receiver, loss_rate: None, disabled });
             }
-            return Err("the loss rate is missing; only a disabled link may go without".to_owned());
+            return Err("the loss rate is missing; it is optional only for disabled links".to_owned());
         }
         let loss_rate: LossRate = written.parse().map_err(|_| {
             format!("loss rate `{written}` is not a number from 0 to 1 or a percentage, like 1e-3 or 0.1%")
@@ -186,5 +186,5 @@ fn quoted_field(text: &str) -> Result<(String, &str), String> {
             None => return Ok((field, rest)),
         }
     }
-    Err("a quote is opened and not closed".to_owned())
+    Err("a quote is not closed".to_owned())
 }

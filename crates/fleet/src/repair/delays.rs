@@ -82,7 +82,7 @@ impl FromStr for RepairDelays {
         let sum = delays.iter().map(|(_, weight)| weight).sum::<f64>();
         if (sum - 1.0).abs() > SUM_TOLERANCE {
             let sum = (sum * 1e6).round() / 1e6;
-            return Err(error(format!("the shares add up to {sum}, and must add up to 1")));
+            return Err(error(format!("the shares add up to {sum}, but must add up to 1")));
         }
         Ok(RepairDelays { delays })
     }

@@ -60,13 +60,13 @@ const NAMES: [(&str, &str); 10] = [
     ("total_penalty", "total penalty"),
     ("total_effective_penalty", "total effective penalty"),
     ("avg_paths_per_tor", "paths per ToR, mean"),
-    ("min_paths_per_tor", "paths per ToR, least"),
+    ("min_paths_per_tor", "paths per ToR, minimum"),
     ("avg_pod_capacity_gbps", "pod capacity, mean (Gb/s)"),
-    ("min_pod_capacity_gbps", "pod capacity, least (Gb/s)"),
+    ("min_pod_capacity_gbps", "pod capacity, minimum (Gb/s)"),
     ("max_loss_rate", "highest loss rate"),
     ("disabled_links", "disabled links"),
     ("corrupting_links", "corrupting links in use"),
-    ("max_protected_links_per_pipe", "protected links per pipe, most"),
+    ("max_protected_links_per_pipe", "protected links per pipe, maximum"),
 ];
 
 impl Metrics {

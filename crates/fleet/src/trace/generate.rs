@@ -82,11 +82,7 @@ impl TraceParameters {
         }
         let events = self.length_s as f64 / (self.mttf_hours * HOUR_S) * links as f64;
         if events > super::MAX_EVENTS as f64 {
-            return error(
-                "number of events",
-                events,
-                "must be at most 100 million; ask for fewer days or links",
-            );
+            return error("number of events", events, "must be at most 100 million; use fewer days or links");
         }
         Ok(())
     }

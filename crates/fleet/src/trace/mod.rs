@@ -83,9 +83,7 @@ impl EventList {
         }
         let moved_s = time_s.max(self.free_s);
         if moved_s > MAX_TIME_S {
-            return Err(format!(
-                "time_s {time_s} is taken, and moved to the next free second is beyond 200 years"
-            ));
+            return Err(format!("time_s {time_s} is taken, and the next free second is beyond 200 years"));
         }
         if link.index() >= self.links {
             let links = self.links;

@@ -72,10 +72,10 @@ pub enum DelayLineError {
     #[error("delay lines of two links: {0}")]
     Cuts(Box<LabError>),
     /// Losses are asked for on a link that has no line of its own.
-    #[error("nothing can be lost on the link: it has neither a rate nor a delay")]
+    #[error("cannot lose frames on the link, because it has neither a rate nor a delay")]
     NoLine,
     /// See [`ParameterError`].
-    #[error("losses on the link: {} = {} is not usable: {}", .0.parameter, .0.value, .0.requirement)]
+    #[error("losses on the link: {} = {} cannot be used: {}", .0.parameter, .0.value, .0.requirement)]
     Losses(ParameterError),
 }
 
@@ -83,7 +83,7 @@ impl Diagnose for DelayLineError {
     fn hint(&self) -> Option<String> {
         match self {
             DelayLineError::Namespace(error) => error.hint(),
-            DelayLineError::System { .. } => Some("this needs CAP_NET_RAW".to_owned()),
+            DelayLineError::System { .. } => Some("this requires CAP_NET_RAW".to_owned()),
             DelayLineError::Cuts(error) => error.hint(),
             DelayLineError::NoLine | DelayLineError::Losses(_) => None,
         }

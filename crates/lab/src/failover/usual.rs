@@ -21,7 +21,7 @@ impl fmt::Display for Usual {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Usual::Bonding => "bonding (active-backup, miimon 100)",
-            Usual::Routes => "two routes of different metric (ignore_routes_with_linkdown)",
+            Usual::Routes => "two routes with different metrics (ignore_routes_with_linkdown)",
         })
     }
 }

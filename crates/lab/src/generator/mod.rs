@@ -135,7 +135,7 @@ impl GeneratorReport {
 #[derive(Debug, thiserror::Error)]
 pub enum GeneratorError {
     /// An option is out of its range.
-    #[error("{} = {} is not usable: {}", .0.parameter, .0.value, .0.requirement)]
+    #[error("{} = {} cannot be used: {}", .0.parameter, .0.value, .0.requirement)]
     Option(ParameterError),
     /// A thread panicked or could not be started.
     #[error("the {name} thread did not finish")]

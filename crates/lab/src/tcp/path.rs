@@ -18,10 +18,10 @@ const BACKLOG: i32 = 128;
 #[derive(Debug, thiserror::Error)]
 pub enum TcpError {
     /// An option is out of its range.
-    #[error("{} = {} is not usable: {}", .0.parameter, .0.value, .0.requirement)]
+    #[error("{} = {} cannot be used: {}", .0.parameter, .0.value, .0.requirement)]
     Option(ParameterError),
     /// The kernel does not have the congestion control.
-    #[error("congestion control `{name}` is not to be had: {source}")]
+    #[error("congestion control `{name}` is not available: {source}")]
     CongestionControl {
         /// What was asked for.
         name: String,

@@ -14,13 +14,13 @@ pub enum LabError {
     #[error(transparent)]
     Option(#[from] BadOption),
     /// A namespace of the same name exists, and this program did not create it.
-    #[error("network namespace `{name}` exists and is not ours, so it is left alone")]
+    #[error("network namespace `{name}` already exists and is not part of a lab, so it is left alone")]
     Foreign {
         /// Name of the namespace.
         name: String,
     },
     /// There is no record of such a laboratory.
-    #[error("lab `{prefix}` is not up")]
+    #[error("lab `{prefix}` is not running")]
     NotUp {
         /// Prefix of the laboratory.
         prefix: String,
@@ -55,7 +55,7 @@ pub enum LabError {
         source: std::io::Error,
     },
     /// There are more processes than a laboratory keeps track of.
-    #[error("lab `{prefix}` runs {PROCESSES_MAX} processes already")]
+    #[error("lab `{prefix}` already runs {PROCESSES_MAX} processes")]
     TooManyProcesses {
         /// Prefix of the laboratory.
         prefix: String,
@@ -71,7 +71,7 @@ pub enum LabError {
         reason: String,
     },
     /// A link was to be cut or mended where there is only one.
-    #[error("lab `{prefix}` has one link, and only one of two can be cut")]
+    #[error("lab `{prefix}` has only one link, but a cut requires two")]
     OneLink {
         /// Prefix of the laboratory.
         prefix: String,
@@ -106,15 +106,17 @@ impl Diagnose for LabError {
             LabError::Foreign { name } => Some(format!(
                 "choose another prefix, or remove it with `ip netns del {name}` if you know it is unused"
             )),
-            LabError::NotUp { .. } => Some("`linkmend lab up` puts it up".to_owned()),
+            LabError::NotUp { .. } => Some("start it with `linkmend lab up`".to_owned()),
             LabError::InUse { .. } => {
-                Some("`linkmend lab down` ends it, or choose another prefix".to_owned())
+                Some("end it with `linkmend lab down`, or choose another prefix".to_owned())
             }
             LabError::OneLink { prefix } => {
                 let again = if prefix == "lm" { String::new() } else { format!(" --prefix {prefix}") };
-                Some(format!("take it down, then `linkmend lab up --backup{again}` makes one with two"))
+                Some(format!(
+                    "take it down, then create one with two links: `linkmend lab up --backup{again}`"
+                ))
             }
-            LabError::TooManyProcesses { .. } => Some("end some first".to_owned()),
+            LabError::TooManyProcesses { .. } => Some("end some of them first".to_owned()),
             LabError::StillRunning { .. } => Some("it may hang in the kernel".to_owned()),
             LabError::Option(error) => error.hint(),
             LabError::Marker(error) => error.hint(),

@@ -52,8 +52,10 @@ pub enum MarkerError {
 impl Diagnose for MarkerError {
     fn hint(&self) -> Option<String> {
         match self {
-            MarkerError::Access { .. } => Some("the lab needs root, or an unprivileged namespace".to_owned()),
-            MarkerError::Contents { .. } => Some("look at it, then remove it by hand".to_owned()),
+            MarkerError::Access { .. } => {
+                Some("the lab requires root, or an unprivileged namespace".to_owned())
+            }
+            MarkerError::Contents { .. } => Some("inspect it, then remove it by hand".to_owned()),
             MarkerError::Locked => Some("is a `linkmend lab` stuck?".to_owned()),
         }
     }

@@ -36,16 +36,16 @@ Examples:
       Protect eth2 in ordered mode; the host or switch is behind eth1. Run the same at the other end.
 
   linkmend run --inner create:host0 --link eth1 --mode non-blocking
-      A machine without a second port: it uses host0, a veth interface that comes and goes with the daemon.
+      For a machine without a second port, which uses host0, a veth interface that exists while the daemon runs.
 
   linkmend run --inner eth1 --link eth2 --rate 10G --target 1e-9 --class dscp=46:non-blocking
-      A link slower than its port, a stricter target, and one class of traffic that must not wait.
+      A link that is slower than its port, a stricter target, and one traffic class that must not wait.
 
   linkmend run --config /etc/linkmend/linkmend.toml --check
-      Validate a file and show what it means.
+      Validate a file and show the resulting configuration.
 
-The MTU of the link must be 8 bytes above that of the inner port. Stop with Ctrl-C or SIGTERM: the in-kernel bypass \
-stays and forwards unprotected (remove it with `linkmend detach`), unless --detach-on-stop is given.";
+The MTU of the link must be 8 bytes larger than that of the inner port. Stop with Ctrl-C or SIGTERM: the in-kernel \
+bypass stays loaded and forwards frames unprotected (remove it with `linkmend detach`), unless --detach-on-stop is given.";
 
 /// Which daemons are asked.
 #[derive(Debug, Args)]
@@ -64,16 +64,16 @@ Examples:
   linkmend status uplink --json    one link, as JSON: counters, times in ns, sizes in bytes
   linkmend status --json | jq '.[].counters.recovery_timeouts'")]
 pub struct StatusArgs {
-    /// Only this link
+    /// Show only this link
     #[arg(value_name = "LINK")]
     pub name: Option<String>,
-    /// As JSON: one object for LINK, a list without
+    /// Print JSON: one object with LINK, a list without
     #[arg(long)]
     pub json: bool,
-    /// Then reset the recorded extremes of the buffers' fill levels
+    /// Afterwards, reset the recorded minimum and maximum fill levels of the buffers
     #[arg(long)]
     pub reset_extremes: bool,
-    /// Show it again every so many seconds, with the traffic in between, until Ctrl-C [default: 1]
+    /// Refresh every so many seconds and show the traffic in between, until Ctrl-C [default: 1]
     #[arg(
         long,
         value_name = "SECONDS",
@@ -112,7 +112,7 @@ pub struct ProtectArgs {
 Example:
   linkmend unprotect uplink
 
-No frame is lost: the session is drained first. Then frames are forwarded in the kernel.")]
+No frames are lost, because the session is drained first. Afterwards, the kernel forwards frames.")]
 pub struct UnprotectArgs {
     /// Name of the link
     #[arg(value_name = "LINK")]
@@ -129,19 +129,19 @@ Examples:
   linkmend corrupt uplink --gilbert-elliott 1e-3,4    in bursts of 4 frames on average
   linkmend corrupt uplink off
 
-Frames are dropped as they arrive on the link port, as a MAC drops frames with a bad check sequence. The daemon must \
+Frames are dropped on arrival at the link port, just as a MAC drops frames with a bad check sequence. The daemon must \
 run with --allow-corruption.")]
 pub struct CorruptArgs {
     /// Name of the link
     #[arg(value_name = "LINK")]
     pub name: String,
-    /// Loss rate of every frame independently, like 1e-3 or 0.1%; or `off`
+    /// Independent loss rate of each frame, like 1e-3 or 0.1%; or `off`
     #[arg(value_name = "RATE|off", required_unless_present = "bursts", conflicts_with = "bursts")]
     pub rate: Option<RateOrOff>,
     /// Bursty loss: its long-term rate, and the mean length of a burst in frames
     #[arg(long = "gilbert-elliott", id = "bursts", value_name = "RATE,BURST")]
     pub gilbert_elliott: Option<Bursts>,
-    /// Only on one of two links [default: on all that there are]
+    /// Drop only on one of two links [default: on all links]
     #[arg(long, value_enum, value_name = "LINK")]
     pub on: Option<Path>,
     #[command(flatten)]
@@ -152,12 +152,12 @@ pub struct CorruptArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend prefer uplink backup     for work on the first link, or because it corrupts more
+  linkmend prefer uplink backup     for maintenance of the first link, or because it corrupts more
   linkmend prefer uplink primary    back again
 
-Both ends change together, and no frame is lost, duplicated or reordered. A link that is preferred and not there is used as \
-soon as it has been there for a while; one that fails is left as ever. A restart of both daemons forgets what was asked \
-for.")]
+Both ends switch together, and no frames are lost, duplicated or reordered. If the preferred link is down, it is used once \
+it has been up for a while; if it fails, Linkmend still switches to the other one. The preference is forgotten when both \
+daemons are restarted.")]
 pub struct PreferArgs {
     /// Name of the link end
     #[arg(value_name = "LINK")]
@@ -212,10 +212,10 @@ impl std::str::FromStr for Bursts {
 Example:
   linkmend detach eth1 eth2
 
-A daemon that stops, or dies, leaves its program in the kernel, so that the link goes on. Without it nothing forwards \
-between the two ports. An interface that a running daemon serves is refused; so are programs of others.")]
+A daemon that stops or dies leaves its program in the kernel, so that the link keeps working. Without the program, nothing \
+is forwarded between the two ports. Interfaces of a running daemon are refused, and so are programs that are not Linkmend's.")]
 pub struct DetachArgs {
-    /// Interfaces to take the program off
+    /// Interfaces from which to remove the program
     #[arg(value_name = "IF", required = true)]
     pub interfaces: Vec<String>,
 }

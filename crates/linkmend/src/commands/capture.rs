@@ -30,23 +30,25 @@ pub struct CaptureArgs {
     /// Name of the link
     #[arg(value_name = "LINK")]
     pub name: String,
-    /// Only frames that pass: host, net, port, portrange, ether proto, ether host, vlan, ip, ip6, arp, tcp, udp, icmp,
-    /// icmp6, with src, dst, and, or, not and parentheses, as in tcpdump; also behind a Linkmend header
+    /// Show only frames that match this filter, as in tcpdump: host, net, port, portrange, ether proto, ether host,
+    /// vlan, ip, ip6, arp, tcp, udp, icmp, icmp6, with src, dst, and, or, not and parentheses; frames are also matched
+    /// behind a Linkmend header
     #[arg(value_name = "FILTER")]
     pub filter: Vec<String>,
-    /// Only at this port [default: both]
+    /// Capture only at this port [default: both]
     #[arg(long, value_enum, value_name = "PORT")]
     pub port: Option<Side>,
-    /// Only frames of these classes; `data,ordered` are data frames of the ordered lane
+    /// Show only frames of these classes; `data,ordered` selects data frames of the ordered lane
     #[arg(long = "class", value_enum, value_name = "CLASS", value_delimiter = ',')]
     pub classes: Vec<FrameClass>,
-    /// Also dummies, ACKs and hellos that say nothing new [default: counted, unless --class asks for such frames]
+    /// Also show dummies, ACKs and hellos without new information [default: only count them, unless --class selects
+    /// them]
     #[arg(long, conflicts_with = "write")]
     pub all: bool,
     /// Write a pcapng file for Wireshark and tshark; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     pub write: Option<PathBuf>,
-    /// Write a JSON object for each frame, on a line of its own
+    /// Print one JSON object per frame, each on its own line
     #[arg(long, conflicts_with_all = ["all", "write"])]
     pub json: bool,
     /// Stop after this many frames
@@ -64,17 +66,18 @@ pub struct CaptureArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  linkmend capture uplink                               a line for each frame with news
-  linkmend capture uplink --all                         a line for each frame
+  linkmend capture uplink                               one line per frame with new information
+  linkmend capture uplink --all                         one line per frame
   linkmend capture uplink --port link --class copies,acks
   linkmend capture uplink tcp port 5201 and not host 10.0.0.7
   linkmend capture uplink --json --class copies | jq .linkmend
   linkmend capture uplink --write uplink.pcapng --seconds 10
   linkmend capture uplink --write - | tshark -X lua_script:linkmend.lua -r -
 
-tcpdump does not see what AF_XDP ports receive. It does with AF_PACKET ports (`linkmend run --ports packet`).
-While a link is dormant, the kernel forwards, and only Linkmend's own frames pass the daemon. Ctrl-C ends a capture; \
-standard error then says how many frames it has, and how many found no room. Times are UTC.";
+tcpdump does not see frames that AF_XDP ports receive. It does with AF_PACKET ports (`linkmend run --ports packet`).
+While a link is dormant, the kernel forwards its frames, and only Linkmend's own frames pass through the daemon. Ctrl-C \
+ends a capture, which then reports on standard error how many frames were captured and how many were dropped. Times are \
+in UTC.";
 
 /// Executes the command.
 pub fn execute(arguments: &CaptureArgs) -> Result<()> {
@@ -90,7 +93,7 @@ pub fn execute(arguments: &CaptureArgs) -> Result<()> {
     let report = client
         .status(Some(&arguments.name))?
         .pop()
-        .ok_or_else(|| Plain("the daemon says nothing of the link".to_owned()))?;
+        .ok_or_else(|| Plain("the daemon did not report on the link".to_owned()))?;
     let mut sink = Sink::open(arguments, &report)?;
     let options = CaptureOptions {
         port: arguments.port,
@@ -107,9 +110,11 @@ pub fn execute(arguments: &CaptureArgs) -> Result<()> {
     let closed = sink.finish();
     let dropped = run.progress.unwrap_or_default().dropped;
     if quiet_frames > 0 {
-        remark(&format!("{quiet_frames} control frames without news are not shown; --all shows them\n"));
+        remark(&format!(
+            "{quiet_frames} control frames without new information are not shown; use --all to show them\n"
+        ));
     }
-    remark(&format!("{} frames captured, {dropped} dropped for want of room\n", run.frames));
+    remark(&format!("{} frames captured, {dropped} dropped because the buffer was full\n", run.frames));
     ended.and(closed)
 }
 
@@ -154,10 +159,11 @@ impl Run<'_> {
         let before = self.progress.replace(progress).is_some_and(|before| before.kernel_forwards);
         match (before, progress.kernel_forwards) {
             (false, true) => remark(&format!(
-                "{name} is dormant: the kernel forwards, and only Linkmend's own frames pass the daemon. tcpdump at the \
-                 hosts sees the others, and `linkmend run --ports packet` lets them pass the daemon.\n"
+                "{name} is dormant: the kernel forwards its frames, and only Linkmend's own frames pass through \
+                 the daemon. To see the others, run tcpdump on the hosts, or start the daemon with `linkmend run \
+                 --ports packet`.\n"
             )),
-            (true, false) => remark(&format!("{name} is active: every frame passes the daemon.\n")),
+            (true, false) => remark(&format!("{name} is active: every frame passes through the daemon.\n")),
             _ => {}
         }
     }
@@ -183,8 +189,8 @@ impl Sink {
         let output: Box<dyn Write> = if is_piped {
             if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
                 return Err(Hinted {
-                    message: "a pcapng file is not for a terminal".to_owned(),
-                    hint: "leave --write out to have lines, or pipe it into tshark -r -".to_owned(),
+                    message: "cannot write a pcapng file to a terminal".to_owned(),
+                    hint: "omit --write to print lines, or pipe the output into tshark -r -".to_owned(),
                 }
                 .into());
             }
@@ -278,7 +284,7 @@ impl Lines {
             quiet.since_line += 1;
             let silent_ns = frame.at_ns.saturating_sub(quiet.line_at_ns);
             (silent_ns >= SILENCE_NS_MAX)
-                .then(|| format!("        {} control frames without news", quiet.since_line))
+                .then(|| format!("        {} control frames without new information", quiet.since_line))
         } else {
             Some(describe::line(frame))
         };

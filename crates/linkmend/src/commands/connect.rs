@@ -33,7 +33,7 @@ impl Daemons {
             Some(error) => Err(error.into()),
             None => Err(Hinted {
                 message: format!("no daemon is running: there is no socket in {CONTROL_FOLDER}"),
-                hint: "start one with `linkmend run`, or name its socket with --control".to_owned(),
+                hint: "start one with `linkmend run`, or give its socket with --control".to_owned(),
             }
             .into()),
         }

@@ -28,7 +28,7 @@ pub(crate) fn prefer(arguments: &PreferArgs) -> Result<()> {
         let (preferred, active) = (failover.preferred, failover.active);
         let used = match preferred == active {
             true => "and is in use".to_owned(),
-            false => format!("but is not there, so the {active} stays in use until it is"),
+            false => format!("but is down, so the {active} stays in use until it is up"),
         };
         print(&format!("{}: the {preferred} is preferred, {used}", report.name))?;
     }
@@ -68,7 +68,7 @@ fn describe(name: &str, corruption: Option<CorruptionModel>) -> String {
         Some(CorruptionModel::GilbertElliott { rate, mean_burst }) => {
             format!("{name}: drops arriving frames at a rate of {rate:e}, in bursts of {mean_burst}")
         }
-        None => format!("{name}: drops no frames on purpose"),
+        None => format!("{name}: does not drop frames on purpose"),
     }
 }
 

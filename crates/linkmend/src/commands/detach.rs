@@ -18,7 +18,7 @@ pub fn execute(arguments: &DetachArgs) -> Result<()> {
                  other port of its link"
             ),
             Removed { mode: None, queue_programs: 0 } => {
-                format!("{name}: carried no bypass of Linkmend's; nothing has changed")
+                format!("{name}: there was no Linkmend bypass; nothing was changed")
             }
             Removed { mode: None, queue_programs } => {
                 format!("{name}: removed {queue_programs} programs that a bypass had left behind")

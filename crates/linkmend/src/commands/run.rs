@@ -29,8 +29,8 @@ pub fn execute(arguments: RunArgs, matches: &ArgMatches, command: &Command) -> R
         if unusable > 0 {
             let links = config.links.len();
             tracing::warn!(
-                "the configuration is valid, but would not start here and now: the interfaces of {unusable} of \
-                 {links} links cannot be used"
+                "the configuration is valid, but the daemon could not start now, because the interfaces of \
+                 {unusable} of {links} links cannot be used"
             );
         }
         print(&config.to_toml())?;
@@ -50,7 +50,7 @@ fn configuration(arguments: RunArgs, matches: &ArgMatches, command: &Command) ->
             if let Some(option) = refused {
                 let file = path.display();
                 return Err(UsageError::new(format!(
-                    "--{option} cannot stand beside --config; write it in {file}, in the [[link]] it concerns"
+                    "--{option} cannot be used with --config; set it in {file}, in the [[link]] that it concerns"
                 ))
                 .into());
             }
@@ -69,7 +69,7 @@ fn configuration(arguments: RunArgs, matches: &ArgMatches, command: &Command) ->
                 && let Some(option) = first_written("run", matches, command, of_backup)
             {
                 return Err(UsageError::new(format!(
-                    "--{option} has no meaning without --backup, the interface of a second link; add it, or remove this"
+                    "--{option} requires --backup, the interface of a second link; add --backup or remove --{option}"
                 ))
                 .into());
             }

@@ -16,7 +16,7 @@ pub fn serve(mut daemon: Daemon, signals: &Signals) -> Result<()> {
     let mut fed: Option<Instant> = None;
     loop {
         if let Some(signal) = signals.wait(interval) {
-            tracing::info!("{signal}: stopping; once more with Ctrl-C ends at once");
+            tracing::info!("{signal}: stopping; press Ctrl-C again to end immediately");
             service_manager::stopping();
             return Ok(());
         }

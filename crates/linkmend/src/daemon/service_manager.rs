@@ -25,6 +25,6 @@ pub fn watchdog_interval() -> Option<Duration> {
 
 fn notify(state: NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
-        tracing::debug!("the service manager cannot be told: {error}");
+        tracing::debug!("cannot notify the service manager: {error}");
     }
 }

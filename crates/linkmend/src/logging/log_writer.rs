@@ -99,7 +99,7 @@ fn write_all(waiting: &Receiver<Item>, mut sink: impl Write, repeats: &Repeats) 
     let mut write_line = |line: &[u8]| {
         let lost = lost_lines();
         if lost > told {
-            let note = format!("{} lines of the log are missing here\n", lost - told);
+            let note = format!("{} log lines are missing here\n", lost - told);
             if write(&mut sink, note.as_bytes()).is_ok() {
                 told = lost;
             }

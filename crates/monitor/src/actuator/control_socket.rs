@@ -56,7 +56,7 @@ impl ControlSocket {
         match by_interface {
             Some((path, report)) => alive(Client::connect(path).map_err(|error| error.to_string())?, report),
             None => Err(failure.unwrap_or_else(|| {
-                format!("no daemon of Linkmend here has a link called {port}, or one at the interface {port}")
+                format!("no Linkmend daemon on this machine has a link named {port}, or a link on interface {port}")
             })),
         }
     }
@@ -93,7 +93,7 @@ impl Actuator for ControlSocket {
             if let Some(better) = self.better.note(&report.name, path, rate, failover.preferred) {
                 tracing::info!(
                     link = %report.name, prefer = %better, sender, rate,
-                    "the better one of two links is preferred"
+                    "preferring the better one of two links"
                 );
                 client.prefer(&report.name, better).map_err(|error| error.to_string())?;
             }

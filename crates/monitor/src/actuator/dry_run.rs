@@ -9,7 +9,7 @@ pub struct DryRun;
 
 impl Actuator for DryRun {
     fn describe(&self) -> String {
-        "none: a dry run".to_owned()
+        "none (dry run)".to_owned()
     }
 
     fn apply(&mut self, _: &str, request: &Request, again: bool) -> Result<Effect, String> {

@@ -111,10 +111,11 @@ pub(crate) fn run(mut command: Command, stop: &Stop) -> Result<(), String> {
             let text = said.and_then(|said| said.recv_timeout(SAID_TIME_MOST).ok()).unwrap_or_default();
             Err(format!("{program} failed: {}", on_one_line(&text)))
         }
-        Ended::Late => Err(format!("{program} took longer than {} s, and was ended", TIME_MOST.as_secs())),
-        Ended::Stopped => {
-            Err(format!("{program} was ended because corruptd stops; it is run again after the next start"))
-        }
+        Ended::Late => Err(format!("{program} took longer than {} s and was killed", TIME_MOST.as_secs())),
+        Ended::Stopped => Err(format!(
+            "{program} was killed because corruptd is stopping; it will be run again after the \
+             next start"
+        )),
     }
 }
 
@@ -162,7 +163,7 @@ fn listen(mut output: ChildStderr) -> Receiver<Vec<u8>> {
 fn on_one_line(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let text: Vec<&str> = text.split_whitespace().collect();
-    if text.is_empty() { "it said nothing".to_owned() } else { text.join(" ") }
+    if text.is_empty() { "it printed nothing".to_owned() } else { text.join(" ") }
 }
 
 #[cfg(test)]

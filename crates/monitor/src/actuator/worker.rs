@@ -135,7 +135,10 @@ impl Worker {
     /// Hands over a request for a direction, to be carried out at the port that sends.
     pub fn carry_out(&self, sender: String, port: PortName, request: Request, again: bool) {
         if self.threads.iter().all(JoinHandle::is_finished) {
-            tracing::error!("requests are not carried out any more until a restart: all threads have ended");
+            tracing::error!(
+                "requests are no longer carried out until a restart, because all worker threads \
+             have exited"
+            );
         }
         self.queue.change(|waiting| waiting.jobs.push_back(Job { sender, port, request, again }));
     }

@@ -29,7 +29,7 @@ impl Agent {
         let request = match &known.request {
             Some(request) if request.alias.as_ref() == Some(&alias) => return,
             Some(request) => Request { generation: request.generation.saturating_add(1), ..request.clone() },
-            None => Request { reason: "nothing is asked for".to_owned(), ..Request::default() },
+            None => Request { reason: "no protection is needed".to_owned(), ..Request::default() },
         };
         let request = Request { alias: Some(alias), ..request };
         known.request = Some(request.clone());
@@ -44,7 +44,7 @@ impl Agent {
             Ok(true) => _ = self.aliases.insert(alias, port.clone()),
             Ok(false) => {}
             Err(error) if self.strangers.insert(alias.clone()) => {
-                tracing::warn!("{alias} is said to be {port}, which cannot be: {error}");
+                tracing::warn!("{alias} cannot be an alias of {port}: {error}");
             }
             Err(_) => {}
         }
@@ -65,8 +65,8 @@ impl Agent {
         let is_new = sender.agent() == self.name && self.strangers.len() < STRANGERS_MOST;
         if is_new && self.strangers.insert(port.clone()) {
             tracing::warn!(
-                "{port} asks for protection and takes {sender} for the port that sends; no cable known here leads \
-                 to {port}, so nothing is done"
+                "ignoring the request of {port}, which names {sender} as its sender: no cable known here leads \
+                 to {port}"
             );
         }
     }

@@ -88,7 +88,7 @@ pub enum PlanVerdict {
     Unsure,
     /// A command for it has failed.
     Failed,
-    /// It was disabled, and is in operation to see whether it still corrupts.
+    /// It was disabled, and is in operation to see whether it still corrupts frames.
     Tried,
     /// It was tried, and is disabled again.
     TrialFailed,
@@ -154,11 +154,11 @@ impl fmt::Display for Decision {
             DecisionKind::State { from, to, frames, corrupted_frames, loss_rate, chance, .. } => {
                 write!(f, "{port}: {from} -> {to}")?;
                 if *corrupted_frames > 0 {
-                    write!(f, ": {corrupted_frames} of {frames} frames corrupted ({loss_rate:.1e}), ")?;
+                    write!(f, ": {corrupted_frames} of {frames} frames corrupted ({loss_rate:.1e}); ")?;
                     // Beyond this, nobody believes the model to hold.
                     match *chance < CHANCE_TOLD_LEAST {
-                        true => write!(f, "by chance with a probability below {CHANCE_TOLD_LEAST:.0e}")?,
-                        false => write!(f, "by chance with a probability of {chance:.1e}")?,
+                        true => write!(f, "probability of chance below {CHANCE_TOLD_LEAST:.0e}")?,
+                        false => write!(f, "probability of chance {chance:.1e}")?,
                     }
                 }
                 Ok(())
@@ -169,13 +169,13 @@ impl fmt::Display for Decision {
                 forecast.map_or(Ok(()), |forecast| write!(f, ": {forecast}"))
             }
             DecisionKind::Request { protection: Some(_), downstream_of: Some(upstream), reason, .. } => {
-                write!(f, "{port}: needs no protection, being downstream of {upstream}: {reason}")
+                write!(f, "{port}: needs no protection, because it is downstream of {upstream}: {reason}")
             }
             DecisionKind::Request { protection: Some(protection), disable, reason, .. } => {
                 let Protection { mode, copies, .. } = protection;
                 let disable = if *disable { "; should be disabled" } else { "" };
-                let asks = if self.dry_run { "would ask" } else { "asks" };
-                write!(f, "{port}: {asks} for protection, {mode}, copies {copies}: {reason}{disable}")
+                let requests = if self.dry_run { "would request" } else { "requests" };
+                write!(f, "{port}: {requests} protection, {mode}, copies {copies}: {reason}{disable}")
             }
             DecisionKind::Request { protection: None, reason, .. } => {
                 write!(f, "{port}: needs no protection: {reason}")
@@ -183,14 +183,14 @@ impl fmt::Display for Decision {
             DecisionKind::Plan { verdict, peer, reason, .. } => {
                 let done = match (verdict, self.dry_run) {
                     (PlanVerdict::Advised, _) => "should be disabled",
-                    (PlanVerdict::Held, _) => "should be disabled, and is not yet",
+                    (PlanVerdict::Held, _) => "should be disabled, but is not yet",
                     (PlanVerdict::Unsure, _) => "is not disabled",
                     (PlanVerdict::Disabled, false) => "was disabled",
                     (PlanVerdict::Disabled, true) => "would be disabled",
-                    (PlanVerdict::Failed, _) => "is not as it should be",
-                    (PlanVerdict::Tried, false) => "is tried again",
-                    (PlanVerdict::Tried, true) => "would be tried again",
-                    (PlanVerdict::TrialFailed, false) => "was tried, and is disabled again",
+                    (PlanVerdict::Failed, _) => "is not in the intended state",
+                    (PlanVerdict::Tried, false) => "is put on trial",
+                    (PlanVerdict::Tried, true) => "would be put on trial",
+                    (PlanVerdict::TrialFailed, false) => "failed its trial and is disabled again",
                     (PlanVerdict::TrialFailed, true) => "would be disabled again",
                     (PlanVerdict::Returned, false) => "is back",
                     (PlanVerdict::Returned, true) => "would be enabled",

@@ -46,8 +46,7 @@ pub const PORTS_MOST: usize = 100_000;
 /// Ports that cannot be watched of which the log has the names.
 const REFUSED_NAMED: u64 = 10;
 /// Why a port cannot be watched.
-const REFUSED_WHY: &str =
-    "names have 1 to 255 printable characters without spaces, and an agent has at most 100,000 ports";
+const REFUSED_WHY: &str = "names must have 1 to 255 printable characters without spaces, and an agent can have at most 100,000 ports";
 
 /// When and how an agent asks for protection.
 #[derive(Debug, Clone, PartialEq)]
@@ -370,7 +369,7 @@ impl Agent {
             // With the first few it is said which: the rest is counted.
             if self.refused_named < REFUSED_NAMED {
                 self.refused_named += 1;
-                tracing::warn!("the port `{}` cannot be watched: {REFUSED_WHY}", excerpt(port, 80));
+                tracing::warn!("cannot monitor port `{}`: {REFUSED_WHY}", excerpt(port, 80));
             }
             self.refused_ports += 1;
             return false;

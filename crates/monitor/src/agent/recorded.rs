@@ -60,8 +60,8 @@ impl Agent {
         }
         self.told_of_records = true;
         tracing::info!(
-            "what is protected stays so until it is known that these still stand: {others} requests of other agents, which have to \
-             confirm them, and {own} of this one from before its start, whose ports have to be measured first"
+            "protected links stay protected until requests from before the restart are confirmed: {others} by \
+             the agents that made them, and {own} of this agent, whose ports have to be measured first"
         );
     }
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentStatus {
     pub agent: String,
-    /// Whether the bus has said everything that it knows.
+    /// Whether everything on the bus has been read.
     pub synchronised: bool,
     /// Ports that are not watched, because there are too many or their names cannot be used.
     pub refused_ports: u64,
@@ -56,7 +56,7 @@ pub struct DisabledStatus {
     pub reason: String,
     /// `None` if an earlier version has disabled it.
     pub since_s: Option<u64>,
-    /// Whether it is in operation to see whether it still corrupts.
+    /// Whether it is in operation to see whether it still corrupts frames.
     pub on_trial: bool,
     pub failed_trials: u32,
     /// Whether the command that disables it has failed, and is tried again: it may carry traffic as before.

@@ -247,7 +247,7 @@ fn a_direction_without_a_known_sender_is_asked_for_and_shown() {
     let decisions: Vec<String> =
         std::iter::from_fn(|| agent.poll_decision()).map(|decision| decision.to_string()).collect();
     assert_eq!(decisions.len(), 3, "{decisions:?}");
-    assert!(decisions[2].contains("asks for protection, ordered, copies 2"), "{decisions:?}");
+    assert!(decisions[2].contains("requests protection, ordered, copies 2"), "{decisions:?}");
 }
 
 #[test]

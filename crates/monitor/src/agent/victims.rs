@@ -71,6 +71,6 @@ fn nothing_is_protected_while_another_link_is_to_blame() {
     assert_eq!((bench.request().downstream_of, bench.carried_out.clone()), (None, vec![true, false, true]));
     let told: Vec<String> =
         std::iter::from_fn(|| bench.agent.poll_decision()).map(|decision| decision.to_string()).collect();
-    let victim = "s/in: needs no protection, being downstream of tor1--agg1";
+    let victim = "s/in: needs no protection, because it is downstream of tor1--agg1";
     assert!(told.iter().any(|line| line.starts_with(victim)), "{told:#?}");
 }

@@ -158,7 +158,7 @@ impl Watched {
                 return None;
             }
             let reason = match last.is_some_and(|last| last.expected) {
-                true => "frames are not going to be lost any more, or links are not armed any more",
+                true => "frame loss is no longer expected, or links are no longer armed",
                 false => "no corruption during the hold-down",
             };
             let reason = reason.to_owned();
@@ -180,7 +180,7 @@ impl Watched {
         let downstream_of = upstream.filter(|_| !expected).cloned();
         if let Some(upstream) = &downstream_of {
             disable = false;
-            reason = format!("loss rate {loss_rate:.1e}, by frames that {upstream} corrupts");
+            reason = format!("loss rate {loss_rate:.1e}, from frames that {upstream} corrupts");
         }
         let sender_is_known = last.is_some_and(|last| sender.is_none() || last.sender.as_ref() == sender);
         // A link that is found again is requested again, so that the planner that tried it learns of it.
@@ -223,13 +223,13 @@ impl Watched {
         if state.corrupts() {
             let (loss_rate, disable) = (self.detector.loss_rate(), state == State::Severe);
             let reason = match disable {
-                true => format!("loss rate {loss_rate:.1e}, beyond what protection should carry"),
+                true => format!("loss rate {loss_rate:.1e}, too high for protection"),
                 false => format!("loss rate {loss_rate:.1e}"),
             };
             return Some(Need { loss_rate, disable, expected: false, reason });
         }
         let loss_rate = self.early_warning.expected().filter(|_| policy.arm)?;
-        let reason = format!("before frames are lost; loss rate {loss_rate:.1e} expected");
+        let reason = format!("early warning, expected loss rate {loss_rate:.1e}");
         Some(Need { loss_rate, disable: false, expected: true, reason })
     }
 }

@@ -43,7 +43,8 @@ impl EmbeddedBus {
             read(path).map_err(|problem| BusError {
                 what: format!("cannot use {}: {problem}", path.display()),
                 hint: Some(
-                    "move the file away to begin with nothing; what is protected then stays so until somebody ends it"
+                    "move the file away to start with an empty state; links that are protected then stay \
+                     protected until somebody ends it"
                         .to_owned(),
                 ),
             })
@@ -74,7 +75,7 @@ fn read(path: &Path) -> Result<BTreeMap<PortName, DirectionState>, String> {
         None => Ok(BTreeMap::new()),
         Some(Memory { version: VERSION, directions }) => Ok(directions),
         Some(Memory { version, .. }) => {
-            Err(format!("its version is {version}, this program knows {VERSION}"))
+            Err(format!("its version is {version}, but this program supports version {VERSION}"))
         }
     }
 }
@@ -82,9 +83,9 @@ fn read(path: &Path) -> Result<BTreeMap<PortName, DirectionState>, String> {
 impl Bus for EmbeddedBus {
     fn describe(&self) -> String {
         match &self.path {
-            Some(path) if self.read_only => format!("{}, which is only read", path.display()),
-            Some(path) => format!("this process alone, remembering in {}", path.display()),
-            None => "this process alone, forgetting with it".to_owned(),
+            Some(path) if self.read_only => format!("{} (read-only)", path.display()),
+            Some(path) => format!("this machine alone, stored in {}", path.display()),
+            None => "this machine alone, not stored".to_owned(),
         }
     }
 
@@ -101,7 +102,7 @@ impl Bus for EmbeddedBus {
         if let (Some(path), true) = (&self.path, self.unwritten && !self.read_only) {
             self.write(path).map_err(|error| BusError {
                 what: format!("cannot write {}: {error}", path.display()),
-                hint: Some("free some disk, or choose another file with --state".to_owned()),
+                hint: Some("free some disk space, or choose another file with --state".to_owned()),
             })?;
         }
         self.unwritten = false;

@@ -20,7 +20,7 @@ impl RehearsedBus {
 
 impl Bus for RehearsedBus {
     fn describe(&self) -> String {
-        format!("{}, which is only read", self.real.describe())
+        format!("{} (read-only)", self.real.describe())
     }
 
     fn trouble(&self) -> Option<String> {

@@ -13,17 +13,17 @@ use std::path::PathBuf;
 #[cfg_attr(feature = "clap", command(next_help_heading = "Bus to other machines"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BusConfig {
-    /// Address of the Redis that all machines share, like rediss://USER:PASSWORD@HOST:6379/0 or unix:/run/redis.sock; several
-    /// if they are Sentinels or nodes of a cluster. On the command line, all users of this machine can see a password; in
-    /// --config they cannot [default: none; this machine works alone]
+    /// Address of the Redis that all machines share, like rediss://USER:PASSWORD@HOST:6379/0 or unix:/run/redis.sock;
+    /// several if they are Sentinels or nodes of a cluster. A password on the command line is visible to all users of
+    /// this machine, but not in --config [default: none; this machine works alone]
     #[cfg_attr(feature = "clap", arg(long, value_name = "URL"))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redis: Vec<ServerUrl>,
-    /// Name of the master; the addresses are those of its Sentinels
+    /// Name of the master; the addresses in --redis are those of its Sentinels
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redis_sentinel: Option<String>,
-    /// The addresses are nodes of a Redis cluster
+    /// The addresses in --redis are nodes of a Redis cluster
     #[cfg_attr(feature = "clap", arg(long))]
     pub redis_cluster: bool,
     /// Prefix of all keys [default: linkmend]
@@ -35,7 +35,7 @@ pub struct BusConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redis_ca: Option<PathBuf>,
     /// File with the keys of agents, one per line, `NAME KEY` or `* KEY`; records without a valid seal are then ignored
-    /// [default: none; every record is believed]
+    /// [default: none; every record is trusted]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redis_keys: Option<PathBuf>,
@@ -62,8 +62,7 @@ impl BusConfig {
             };
         }
         if let Some(state) = state {
-            let rule =
-                "cannot be used with redis, which keeps what must outlive a restart; leave out one of them";
+            let rule = "cannot be used with redis, which stores this state; remove one of them";
             return Err(ParameterError::new("state", state.display(), rule));
         }
         let settings = RedisSettings {

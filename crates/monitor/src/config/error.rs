@@ -14,7 +14,7 @@ pub enum ConfigError {
     #[error("cannot read {}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
     /// It is longer than any configuration.
-    #[error("{}: it has {bytes} bytes, and at most {limit} are read", path.display())]
+    #[error("{}: it has {bytes} bytes, but at most {limit} are read", path.display())]
     TooLarge { path: PathBuf, bytes: u64, limit: u64 },
     /// It is not TOML, or has a key or a value that there is not.
     #[error("{}{}: {message}", path.display(), line.map_or(String::new(), |line| format!(", line {line}")))]

@@ -57,7 +57,8 @@ pub struct MonitorConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lldp: Option<PathBuf>,
-    /// Control socket of a link's daemon to watch and to protect [default: all in /run/linkmend]; may be repeated
+    /// Control socket of a daemon whose links are monitored and protected [default: all in /run/linkmend]; may be
+    /// repeated
     #[cfg_attr(feature = "clap", arg(long = "daemon", value_name = "PATH"))]
     #[serde(rename = "daemons", skip_serializing_if = "Vec::is_empty")]
     pub daemons: Vec<PathBuf>,
@@ -106,28 +107,28 @@ pub struct DetectionConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activate: Option<LossRate>,
-    /// End it when no more than this is corrupted during the hold-down [default: a tenth of --activate]
+    /// End protection when no more than this share is corrupted during the hold-down [default: a tenth of --activate]
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deactivate: Option<LossRate>,
-    /// Recommend disabling a link that certainly corrupts more than this [default: 5%]
+    /// Recommend disabling links that certainly corrupt more than this share of frames [default: 5%]
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disable: Option<LossRate>,
-    /// Probability at which chance is ruled out, for each decision [default: 1e-6]
+    /// Maximum probability of a false alarm, for each decision [default: 1e-6]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub false_alarm: Option<LossRate>,
-    /// The loss rate shown is that of this many latest frames [default: 100M]
+    /// Number of latest frames over which the displayed loss rate is computed [default: 100M]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FRAMES"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_frames: Option<Count>,
-    /// Forget frames of longer ago than this [default: 1h]
+    /// Forget frames that are older than this [default: 1h]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_time: Option<Span>,
-    /// How long a link must be healthy before its protection ends; twice as long with each relapse, up to 16 times
-    /// [default: 10min]
+    /// How long a link must be healthy before its protection ends; doubles with each relapse, up to 16 times [default:
+    /// 10min]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold_down: Option<Span>,
@@ -167,8 +168,8 @@ pub struct ProtectionConfig {
     /// Protect links whose FEC counters predict frame loss, before the loss starts
     #[cfg_attr(feature = "clap", arg(long))]
     pub arm: bool,
-    /// Run this program to protect a port, instead of asking Linkmend's daemons; its environment says what to do: LINKMEND_PORT,
-    /// LINKMEND_ACTION, LINKMEND_MODE, LINKMEND_COPIES, LINKMEND_LOSS_RATE
+    /// Run this program to protect a port, instead of asking Linkmend's daemons; environment variables tell it what to
+    /// do: LINKMEND_PORT, LINKMEND_ACTION, LINKMEND_MODE, LINKMEND_COPIES, LINKMEND_LOSS_RATE
     #[cfg_attr(feature = "clap", arg(long, value_name = "PROGRAM"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hook: Option<PathBuf>,
@@ -190,7 +191,7 @@ impl FromStr for Cable {
             [one, other] if !one.is_empty() && !other.is_empty() => {
                 Ok(Cable([one.to_owned(), other.to_owned()]))
             }
-            _ => Err(format!("`{text}` is no cable; write PORT=PORT, like leaf1/eth4=spine1/eth0")),
+            _ => Err(format!("`{text}` is not a cable; write PORT=PORT, like leaf1/eth4=spine1/eth0")),
         }
     }
 }

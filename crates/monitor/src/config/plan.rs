@@ -32,19 +32,19 @@ pub struct PlanConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "KIND|FILE"))]
     #[serde(rename = "topology", skip_serializing_if = "Option::is_none")]
     pub plan_topology: Option<String>,
-    /// Share of its paths and of its capacity to the top layer that every ToR must keep, while ToRs that can reach each other
-    /// stay so; a share for each, paths=75%,capacity=50%; or the paper's constraint, paper=75%, which counts only paths and lets
-    /// ToRs lose each other [default: 75%]
+    /// Share of its paths and capacity to the top layer that every ToR must keep, while ToRs that can reach each other
+    /// stay connected: one share for both, like 75%; one for each, like paths=75%,capacity=50%; or the paper's
+    /// constraint, like paper=75%, which counts only paths and lets ToRs lose each other [default: 75%]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
     #[serde(rename = "constraint", skip_serializing_if = "Option::is_none")]
     pub plan_constraint: Option<Constraint>,
-    /// Run this program to disable a link as planned, to try it later and to enable it again; its environment says what to
-    /// do: LINKMEND_ACTION, LINKMEND_PORTS, LINKMEND_LINK, LINKMEND_LOSS_RATE, LINKMEND_FRAMES and LINKMEND_REASON [default:
-    /// none; the plan is only reported]
+    /// Run this program to disable a link as planned, put it on trial later, and enable it again; environment variables
+    /// tell it what to do: LINKMEND_ACTION, LINKMEND_PORTS, LINKMEND_LINK, LINKMEND_LOSS_RATE, LINKMEND_FRAMES and
+    /// LINKMEND_REASON [default: none; the plan is only reported]
     #[cfg_attr(feature = "clap", arg(long, value_name = "PROGRAM"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disable_hook: Option<PathBuf>,
-    /// How long the plan must continuously call for disabling a link before it is disabled, up to 24h [default: 5min]
+    /// How long the plan must continuously want a link disabled before it is disabled, up to 24h [default: 5min]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disable_after: Option<Span>,
@@ -56,15 +56,16 @@ pub struct PlanConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disables_per_switch: Option<u32>,
-    /// Time after which a disabled link is tried again, 1min to 30d; doubled after each failed trial [default: 1h]
+    /// Time after which a disabled link is put on trial, 1min to 30d; doubled after each failed trial [default: 1h]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial_after: Option<Span>,
-    /// The longest time between two trials, up to 30d [default: 24h]
+    /// Maximum time between two trials, up to 30d [default: 24h]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial_longest: Option<Span>,
-    /// Time for a trial to find the link healthy, 1min to 24h; corruption ends the trial immediately [default: 3h]
+    /// Maximum length of a trial until the link is found healthy, 1min to 24h; corruption ends the trial immediately
+    /// [default: 3h]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial_time: Option<Span>,
@@ -108,7 +109,7 @@ impl PlanConfig {
             ];
             return match written.into_iter().find_map(|(name, value)| value.map(|value| (name, value))) {
                 Some((name, value)) => {
-                    let rule = "requires the topology of a plan";
+                    let rule = "requires plan-topology, the network to plan for";
                     Err(ParameterError::new(name, value, rule).into())
                 }
                 None => Ok(None),

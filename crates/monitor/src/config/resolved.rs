@@ -86,7 +86,7 @@ impl MonitorConfig {
         }
         let mode = self.protection.mode;
         if mode == ProtectMode::Off {
-            let rule = "must be ordered or non-blocking; --dry-run protects nothing";
+            let rule = "must be ordered or non-blocking; use --dry-run to protect nothing";
             return Err(ParameterError::new("mode", mode, rule).into());
         }
         let target = self.protection.target.map_or(Policy::default().target, |target| target.0);
@@ -112,7 +112,7 @@ impl MonitorConfig {
         };
         let (plan, detection) = (self.plan.choose()?, self.detection.settings()?);
         if let Some(plan) = plan.as_ref().filter(|plan| plan.guard.trial_time <= detection.hold_down) {
-            let rule = "must be longer than hold-down, or no link would be found healthy in a trial";
+            let rule = "must be longer than hold-down; otherwise no link could be found healthy in a trial";
             return Err(
                 ParameterError::new("trial-time", format!("{:?}", plan.guard.trial_time), rule).into()
             );
@@ -183,8 +183,8 @@ impl MonitorConfig {
             Ok(_) => Some(path),
             Err(error) => {
                 tracing::warn!(
-                    "cables-from has cables but no layers, so links that only pass on corrupted frames are not told apart: \
-                     {error}"
+                    "cables-from contains cables but no layers, so links that only pass on corrupted frames \
+                     cannot be recognised: {error}"
                 );
                 None
             }
@@ -198,8 +198,8 @@ impl MonitorConfig {
         for LldpNeighbour { port, neighbour, far_port, faces } in lldp_neighbours(content, agent, &file)? {
             if let (Some(faces), Some(neighbour)) = (faces.filter(|faces| *faces != port), &neighbour) {
                 tracing::warn!(
-                    "{file}: {neighbour} is connected to {port}, and describes its port as connected to {faces}; \
-                     the description is not believed"
+                    "{file}: {neighbour} is connected to {port}, but describes its port as connected to {faces}; \
+                     ignoring the description"
                 );
             }
             let by_alias = matches!(far_port, Some(FarPort::Alias(_)));
@@ -208,8 +208,8 @@ impl MonitorConfig {
             match (PortName::new(agent, &port), far) {
                 (Ok(near), Some(far)) => heard.push(HeardCable { near, far, by_alias }),
                 _ => tracing::warn!(
-                    "{file}: the neighbour at {port} names no port of its own, so nobody is asked to protect what \
-                     arrives there; name its cable with --cable"
+                    "{file}: the neighbour at {port} names no port of its own, so no protection is requested for \
+                     frames that arrive there; configure its cable with --cable"
                 ),
             }
         }
@@ -313,7 +313,7 @@ mod tests {
         );
         let said = &resolve(&config).expect("usable").contradictions;
         assert_eq!(said.len(), 1);
-        assert!(said[0].ends_with("lldpd sees spine2/swp1 there; the configuration is believed"), "{said:?}");
+        assert!(said[0].ends_with("lldpd sees spine2/swp1 there; using the configuration"), "{said:?}");
         // A network file is a third opinion, which differs about eth4.
         let network = folder.path().join("network.yaml");
         let links = "{from: leaf1, to: spine1, from_port: eth1, to_port: swp1}\n  \

@@ -32,11 +32,12 @@ pub enum SourceKind {
 #[cfg_attr(feature = "clap", command(next_help_heading = "Sources of counters"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CountersConfig {
-    /// Interfaces to watch, like 'eth*' [default: all; with --source linux, all that are not virtual]; may be repeated
+    /// Interfaces to monitor, like 'eth*' [default: all; with --source linux, all that are not virtual]; may be
+    /// repeated
     #[cfg_attr(feature = "clap", arg(long = "interface", value_name = "PATTERN"))]
     #[serde(rename = "interface", skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<String>,
-    /// With --source sonic, its Redis [default: unix:/var/run/redis/redis.sock, that of this switch]
+    /// With --source sonic, the switch's Redis [default: unix:/var/run/redis/redis.sock, on this switch]
     #[cfg_attr(feature = "clap", arg(long, value_name = "URL"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sonic: Option<ServerUrl>,
@@ -44,11 +45,11 @@ pub struct CountersConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sonic_ca: Option<PathBuf>,
-    /// With --source prometheus, its address, like http://10.0.0.9:9090
+    /// With --source prometheus, the server's address, like http://10.0.0.9:9090
     #[cfg_attr(feature = "clap", arg(long, value_name = "URL"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prometheus: Option<ServerUrl>,
-    /// Certificate authorities for TLS to it, in PEM format [default: the system's]
+    /// Certificate authorities for TLS to the Prometheus server, in PEM format [default: the system's]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prometheus_ca: Option<PathBuf>,
@@ -56,8 +57,8 @@ pub struct CountersConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "MATCHERS"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prometheus_filter: Option<String>,
-    /// Queries for the exporter that it scrapes: node, node-mlx5_core, node-bnxt_en, node-ice, snmp, snmp-etherlike, linkmend
-    /// [default: node]
+    /// Set of queries for the exporter that Prometheus scrapes: node, node-mlx5_core, node-bnxt_en, node-ice, snmp,
+    /// snmp-etherlike, linkmend [default: node]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prometheus_queries: Option<String>,
@@ -169,14 +170,15 @@ impl SourceKind {
 impl CountersConfig {
     fn prometheus(&self) -> Result<PrometheusSettings, ParameterError> {
         let Some(url) = self.prometheus.clone() else {
-            let rule = "must be the address of a Prometheus, like http://10.0.0.9:9090, with source = \"prometheus\"";
+            let rule = "must be the address of a Prometheus server, like http://10.0.0.9:9090, with source \
+             = \"prometheus\"";
             return Err(ParameterError::new("prometheus", "", rule));
         };
         let mut known = QuerySet::known();
         let name = self.prometheus_queries.as_deref().unwrap_or(QUERIES_DEFAULT);
         let queries = match &self.queries {
             Some(_) if self.prometheus_queries.is_some() => {
-                let rule = "cannot stand beside queries of one's own in [counters.queries]";
+                let rule = "cannot be combined with [counters.queries]";
                 return Err(ParameterError::new("prometheus-queries", name, rule));
             }
             Some(own) => own.clone(),

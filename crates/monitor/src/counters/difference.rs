@@ -56,12 +56,12 @@ impl fmt::Display for Irregularity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Irregularity::First => "first poll",
-            Irregularity::Reset => "its counters began again",
+            Irregularity::Reset => "its counters were reset",
             Irregularity::Flap => "its carrier came or went",
             Irregularity::Down => "it is down",
-            Irregularity::Settling => "it came up a moment ago",
-            Irregularity::Damped => "it flaps, and is not judged before it has been stable for a while",
-            Irregularity::SpeedChange => "it changed its speed",
+            Irregularity::Settling => "it has just come up",
+            Irregularity::Damped => "it is flapping, and is not judged until it has been stable for a while",
+            Irregularity::SpeedChange => "its speed changed",
             Irregularity::NotCounted => "it does not count corrupted frames",
             Irregularity::Implausible => "it counted more frames than it can receive",
             Irregularity::Absent => "it is not among the ports whose counters can be read",

@@ -46,7 +46,11 @@ impl Audit {
         let Some((path, file)) = &mut self.file else { return };
         match private_file::open(path, OpenOptions::new().append(true)) {
             Ok(opened) => *file = opened,
-            Err(error) => tracing::warn!("{}: goes on in the file that was open: {error}", path.display()),
+            Err(error) => tracing::warn!(
+                "{}: cannot reopen the audit log, so the open file is still used: \
+             {error}",
+                path.display()
+            ),
         }
     }
 
@@ -78,7 +82,7 @@ impl Audit {
         match written {
             Ok(()) if self.lost > 0 => {
                 let path = path.display();
-                tracing::warn!("{path}: decisions are written down again; {} were not", self.lost);
+                tracing::warn!("{path}: decisions are recorded again; {} were lost", self.lost);
                 self.lost = 0;
             }
             Ok(()) => {}
@@ -87,7 +91,7 @@ impl Audit {
                 let _ = before.and_then(|length| file.set_len(length));
                 if self.lost == 0 {
                     let path = path.display();
-                    tracing::warn!("{path}: decisions cannot be written down: {error}");
+                    tracing::warn!("{path}: cannot record decisions: {error}");
                 }
                 self.lost += 1;
             }

@@ -48,7 +48,7 @@ impl Diagnose for StartError {
             StartError::Parameter(error) => error.hint(),
             StartError::Config(error) => error.hint(),
             StartError::PlanState { .. } => {
-                Some("move the file away, and disabled links count as in operation".to_owned())
+                Some("move the file away; disabled links then count as in operation".to_owned())
             }
             _ => None,
         }

@@ -18,24 +18,22 @@ type Value = fn(&PortStatus) -> Option<f64>;
 
 /// Series of each port: name, meaning and value.
 const OF_PORTS: [(&str, &str, Value); 5] = [
-    ("link_loss_ratio", "Share of corrupted frames among the latest that the port received", |port| {
+    ("link_loss_ratio", "Share of corrupted frames among the frames that the port received last", |port| {
         port.loss_rate
     }),
     (
         "link_effective_loss_ratio",
-        "The same after recovery: while the link is protected, what Equation 1 leaves of it",
+        "The same after recovery: while the link is protected, its effective loss rate by Equation 1",
         effective,
     ),
     (
         "link_expected_loss_ratio",
-        "Share of frames that will be lost if errors stay as forward error correction counts them; only where that is certain",
+        "Expected frame loss rate, extrapolated from FEC counters; only where it is certain",
         |port| port.expected_loss_rate,
     ),
-    (
-        "link_state",
-        "What is known of the link: 0 unknown, 1 healthy, 2 suspect, 3 corrupting, 4 severe",
-        |port| port.state.map(|state| f64::from(state as u8)),
-    ),
+    ("link_state", "State of the link: 0 unknown, 1 healthy, 2 suspect, 3 corrupting, 4 severe", |port| {
+        port.state.map(|state| f64::from(state as u8))
+    }),
     ("link_protected", "Whether the sending end has reported that it protects the link", |port| {
         port.state.map(|_| f64::from(u8::from(is_protected(port))))
     }),
@@ -82,7 +80,7 @@ impl Collector for Page {
             let count = self.0.ports.iter().filter(|port| port.state == Some(state)).count() as i64;
             family.encode_family(&[("state", state.name())])?.encode_gauge(&count)?;
         }
-        let help = "Whether the bus has said everything that it knows";
+        let help = "Whether everything on the bus has been read";
         encoder
             .encode_descriptor("corruptd_bus_up", help, None, MetricType::Gauge)?
             .encode_gauge(&i64::from(self.0.synchronised))?;
@@ -95,15 +93,19 @@ impl Collector for Page {
             ),
             (
                 "corruptd_links_held",
-                "Links that should be disabled and are not",
+                "Links that should be disabled but are not",
                 plan.map_or(0, |plan| plan.held.iter().filter(|link| !link.unsure).count()),
             ),
-            ("corruptd_troubles", "What does not work: sources, bus, files, hooks", self.0.troubles.len()),
+            (
+                "corruptd_troubles",
+                "Current problems with sources, bus, files and hooks",
+                self.0.troubles.len(),
+            ),
         ];
         for (name, help, value) in gauges {
             encoder.encode_descriptor(name, help, None, MetricType::Gauge)?.encode_gauge(&(value as i64))?;
         }
-        let help = "Seconds since the counters of the port were read for which that is the longest ago";
+        let help = "Seconds since counters were read, for the port whose last reading is oldest";
         let ages = || self.0.ports.iter().filter(|port| !port.absent).filter_map(|port| port.age_s);
         // If all are absent, nothing can be read at all.
         let latest = self.0.ports.iter().filter_map(|port| port.age_s).fold(f64::INFINITY, f64::min);

@@ -40,7 +40,7 @@ pub(super) fn disabled_before(path: &Path) -> Result<Memory, String> {
         None => Ok(Memory::new(BTreeSet::new(), Vec::new(), GuardMemory::default())),
         Some(memory) if memory.version == VERSION => Ok(memory),
         Some(Memory { version, .. }) => {
-            Err(format!("its version is {version}, this program knows {VERSION}"))
+            Err(format!("its version is {version}, but this program supports version {VERSION}"))
         }
     }
 }

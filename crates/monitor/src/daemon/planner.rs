@@ -62,7 +62,7 @@ impl PlanThread {
             Ok(()) => {}
             Err(TrySendError::Full(waiting)) => self.waiting = Some(waiting),
             Err(TrySendError::Disconnected(_)) => {
-                tracing::error!("links are not planned for any more until a restart: the planner has ended");
+                tracing::error!("planning has stopped until a restart, because the planner has exited");
                 self.known = None;
             }
         }

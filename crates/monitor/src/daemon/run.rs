@@ -91,8 +91,8 @@ fn plan_thread(
         None => Hands::None,
     };
     match &hands {
-        Hands::Hook(hook) => tracing::info!("plans for {network}; {} disables links", hook.display()),
-        Hands::Rehearsal | Hands::None => tracing::info!("plans for {network}, and disables nothing"),
+        Hands::Hook(hook) => tracing::info!("planning for {network}; {} disables links", hook.display()),
+        Hands::Rehearsal | Hands::None => tracing::info!("planning for {network}, without disabling links"),
     }
     let settings = PlannerSettings { constraint: plan.constraint, target: config.policy.target };
     let planner = Planner::new(network, settings, before.disabled.clone());
@@ -128,7 +128,7 @@ impl Corruptd {
         };
         let stop = Stop::default();
         let actuators = actuators(&config.actuator, &stop);
-        tracing::info!("agent {}: watches {}", config.agent, source.describe());
+        tracing::info!("agent {}: monitoring {}", config.agent, source.describe());
         let by = actuators.first().map(|actuator| actuator.describe()).unwrap_or_default();
         tracing::info!("protection by {by}; state: {}", bus.describe());
         let started = Instant::now();
@@ -177,9 +177,9 @@ impl Corruptd {
     /// Other settings, cables and intervals from now on. Where counters come from, what carries requests out, names and
     /// files stay as they are until a restart.
     pub fn reconfigure(&mut self, config: Resolved) {
-        tracing::info!("the configuration was read again");
+        tracing::info!("configuration reloaded");
         for what in self.config.changes_for_a_restart(&config) {
-            tracing::warn!("{what} in the configuration is another now, which only a restart takes over");
+            tracing::warn!("`{what}` has changed; restart corruptd to apply it");
         }
         self.poll = config.poll;
         self.next_poll = self.now();
@@ -191,12 +191,12 @@ impl Corruptd {
                     self.topology = topology;
                     self.knowledge.plan_anew();
                 }
-                Err(error) => tracing::warn!("the network stays as it was: {}", told(&error)),
+                Err(error) => tracing::warn!("keeping the previous network: {}", told(&error)),
             }
         } else {
             // Cables are named by agents: those of another agent are not ours.
             tracing::warn!(
-                "settings and cables stay as they are: they are those of an agent {}",
+                "keeping the previous settings and cables, because the new ones are for agent {}",
                 config.agent
             );
         }
@@ -224,9 +224,9 @@ impl Corruptd {
         let failed = plan.and_then(|plan| plan.trouble.clone());
         let Troubles { source, bus, memory } = &self.troubles;
         let known = [
-            source.as_ref().map(|text| format!("no counters can be read: {text}")),
-            bus.as_ref().map(|text| format!("the bus cannot be used: {text}")),
-            memory.as_ref().map(|text| format!("what was asked for and done cannot be saved: {text}")),
+            source.as_ref().map(|text| format!("cannot read counters: {text}")),
+            bus.as_ref().map(|text| format!("cannot use the bus: {text}")),
+            memory.as_ref().map(|text| format!("cannot save state: {text}")),
             failed.map(|text| format!("a command of the plan failed: {text}")),
             plan.and_then(|plan| plan.stalled.clone()),
             self.bus.trouble(),
@@ -279,7 +279,7 @@ impl Corruptd {
         match self.bus.poll() {
             Ok(events) => {
                 if self.troubles.bus.take().is_some() {
-                    tracing::info!("the bus answers again");
+                    tracing::info!("the bus is responding again");
                 }
                 for event in events {
                     match event {
@@ -316,7 +316,7 @@ impl Corruptd {
         self.bus_from = self.now() + RECONNECT_INTERVAL;
         let text = told(error);
         if self.troubles.bus.as_ref() != Some(&text) {
-            tracing::warn!("the bus cannot be used; what is protected stays so: {text}");
+            tracing::warn!("cannot use the bus; protected links stay protected: {text}");
             self.troubles.bus = Some(text);
         }
     }
@@ -326,9 +326,9 @@ impl Corruptd {
         let text = self.bus.flush().err().map(|error| told(&error));
         match &text {
             Some(text) if self.troubles.memory.as_ref() != Some(text) => {
-                tracing::warn!("a restart would forget what was asked for and done: {text}");
+                tracing::warn!("cannot save state; requests made since then will be lost on restart: {text}");
             }
-            None if self.troubles.memory.is_some() => tracing::info!("a restart would forget nothing"),
+            None if self.troubles.memory.is_some() => tracing::info!("state is being saved again"),
             _ => {}
         }
         self.troubles.memory = text;
@@ -369,7 +369,7 @@ impl Corruptd {
             Err(error) => {
                 let text = told(&error);
                 if self.troubles.source.as_ref() != Some(&text) {
-                    tracing::warn!("no counters can be read; what is protected stays so: {text}");
+                    tracing::warn!("cannot read counters; protected links stay protected: {text}");
                     self.troubles.source = Some(text);
                 }
             }

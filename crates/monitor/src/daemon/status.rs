@@ -46,7 +46,7 @@ impl Asked {
     pub fn answer(self, answer: &impl Serialize) {
         match serde_json::to_vec(answer) {
             Ok(text) => drop(self.answer.send(text)),
-            Err(error) => tracing::warn!("an answer has no form in JSON: {error}"),
+            Err(error) => tracing::warn!("cannot serialise a reply: {error}"),
         }
     }
 }
@@ -80,9 +80,7 @@ impl StatusSocket {
             let here = Arc::clone(&self.clients);
             if Arc::strong_count(&self.clients) > CLIENTS_MOST + 1 {
                 if !self.is_crowded.replace(true) {
-                    tracing::warn!(
-                        "clients of the status are turned away: {CLIENTS_MOST} are being answered"
-                    );
+                    tracing::warn!("refusing further status clients: {CLIENTS_MOST} are being served");
                 }
                 continue;
             }
@@ -91,11 +89,11 @@ impl StatusSocket {
             let serve = move || {
                 let _here = here;
                 if let Err(error) = serve(stream, &asking) {
-                    tracing::debug!("a client of the status left: {error}");
+                    tracing::debug!("a status client disconnected: {error}");
                 }
             };
             if let Err(error) = std::thread::Builder::new().name("status".to_owned()).spawn(serve) {
-                tracing::warn!("the status could not be answered: {error}");
+                tracing::warn!("cannot send the status: {error}");
             }
         }
         self.asked.try_iter()
@@ -114,9 +112,7 @@ fn serve(stream: UnixStream, asking: &Sender<Asked>) -> io::Result<()> {
             asking.send(Asked { question, answer }).map_err(io::Error::other)?;
             answered.recv_timeout(PATIENCE).map_err(io::Error::other)?
         }
-        Err(error) => {
-            serde_json::to_vec(&Refusal { error: format!("the question makes no sense: {error}") })?
-        }
+        Err(error) => serde_json::to_vec(&Refusal { error: format!("malformed request: {error}") })?,
     };
     (&stream).write_all(&text)?;
     (&stream).write_all(b"\n")
@@ -133,10 +129,10 @@ pub(super) struct Refusal {
 #[derive(Debug, thiserror::Error)]
 pub enum StatusError {
     /// There is no socket, or nobody listens at it any more.
-    #[error("no corruptd answers at {}", path.display())]
+    #[error("no corruptd is responding at {}", path.display())]
     Connect { path: PathBuf, source: io::Error },
     /// Something else answers.
-    #[error("{}: the answer makes no sense", path.display())]
+    #[error("{}: malformed reply", path.display())]
     Nonsense { path: PathBuf, source: serde_json::Error },
     /// The daemon has no such answer.
     #[error("corruptd at {}: {why}", path.display())]
@@ -147,7 +143,7 @@ impl Diagnose for StatusError {
     fn hint(&self) -> Option<String> {
         let StatusError::Connect { source, .. } = self else { return None };
         if source.kind() == io::ErrorKind::ConnectionReset {
-            return Some(format!("it runs, and answers {CLIENTS_MOST} others; try again"));
+            return Some(format!("it is running, but is serving {CLIENTS_MOST} other clients; try again"));
         }
         Some("start it with `linkmend corruptd`, or name its socket with --control".to_owned())
     }

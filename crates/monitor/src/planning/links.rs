@@ -100,7 +100,7 @@ pub fn corrupting_links(network: &Network, directions: &Directions) -> Found {
             }
             None => {
                 outside.push((port, protection.loss_rate));
-                let why = "its sender is not known".to_owned();
+                let why = "its sender is unknown".to_owned();
                 found.unplaced.push(Unplaced { port: port.clone(), why });
             }
         }
@@ -232,7 +232,7 @@ pub(super) mod tests {
         assert_eq!(
             why,
             [
-                "leaf2/y: its sender is not known",
+                "leaf2/y: its sender is unknown",
                 "leaf1/d: the network has only 2 links between leaf1 and spine1",
                 "leaf2/x: the network has no link between leaf2 and spine1",
                 "spine1/z: the network has no link between spine1 and tor9",

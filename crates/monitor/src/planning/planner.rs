@@ -152,7 +152,7 @@ impl Planner {
                 Some("no agent of its ports finds at the moment that it corrupts".to_owned())
             }
             (Action::Protect(_) | Action::Leave(_), Some(origin @ Culprit::Unjudged(_))) => Some(format!(
-                "{} may corrupt what it passes on, and is not judged at the moment",
+                "{} may corrupt frames that it forwards, and is not judged at the moment",
                 culprit_name(self.network.topology(), origin)
             )),
             _ => None,

@@ -243,7 +243,10 @@ fn a_second_agent_of_one_name_is_refused_until_the_first_is_gone() {
     for _ in 0..2 {
         let error = bus.poll().expect_err("refused");
         let text = format!("{error} {:?}", error.hint);
-        assert!(text.contains("another corruptd is the agent leaf1 already: process 17 at tor9"), "{text}");
+        assert!(
+            text.contains("another corruptd already uses the agent name leaf1: process 17 at tor9"),
+            "{text}"
+        );
         assert!(text.contains("--agent"), "{text}");
         bus.say(&Findings { valid_s: 60, ..Findings::default() }).expect("nothing is said");
     }

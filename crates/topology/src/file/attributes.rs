@@ -86,7 +86,7 @@ pub(super) fn add(
         };
         let number = gathering.node(&name, node.at)?;
         if !taken.insert(number) {
-            return Err(gathering.form(node.at, format!("two nodes are called `{name}`")));
+            return Err(gathering.form(node.at, format!("two nodes are named `{name}`")));
         }
         numbers.push(number);
         for what in ROLES {
@@ -98,8 +98,8 @@ pub(super) fn add(
     if shared > 0 {
         let nodes = counted(
             shared,
-            "node has a label that others have, too, so its",
-            "nodes have labels that others have, too, so their",
+            "node has a label that other nodes share, so its",
+            "nodes have labels that other nodes share, so their",
         );
         gathering.doubt(Location { file, line: 0 }, format!("{nodes} id is part of the name"));
     }
@@ -113,7 +113,7 @@ pub(super) fn add(
     }
     if without_unit > 0 {
         let edges = counted(without_unit, "edge has a speed", "edges have speeds");
-        gathering.doubt(Location { file, line: 0 }, format!("{edges} without a unit, which is not used"));
+        gathering.doubt(Location { file, line: 0 }, format!("{edges} without a unit, which is ignored"));
     }
     Ok(())
 }

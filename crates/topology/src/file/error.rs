@@ -65,7 +65,7 @@ pub enum TopologyFault {
         reason: String,
     },
     /// None of the formats.
-    #[error("of no known format: this is {finding}; networks are read from\n{}", super::known_formats())]
+    #[error("unknown format: this is {finding}; supported formats are\n{}", super::known_formats())]
     Unrecognised {
         /// What the file is instead.
         finding: String,
@@ -78,7 +78,7 @@ pub enum TopologyFault {
     Empty,
     /// A lab of hosts alone.
     #[error(
-        "all nodes are of kinds that are taken for hosts, such as linux, and no word calls one a leaf or spine"
+        "all nodes are of kinds that are treated as hosts, such as linux, and no keyword identifies a leaf or spine"
     )]
     OnlyHosts,
     /// A network without ToRs.
@@ -109,7 +109,7 @@ pub enum TopologyFault {
         first: Place,
     },
     /// A link with the name of other links' ends.
-    #[error("link {name} has a name that also means {means}")]
+    #[error("the name of link {name} also means {means}")]
     NameOfEnds {
         name: String,
         /// Ends of these links, as text.
@@ -123,7 +123,7 @@ pub enum TopologyFault {
         switch: String,
     },
     /// A link with both ends on one switch.
-    #[error("link {link} joins {switch} with itself")]
+    #[error("link {link} connects {switch} to itself")]
     SelfLink { link: String, switch: String },
     /// A number that is too small or too large.
     #[error("{} of {of} is {}; it {}", .error.parameter, .error.value, .error.requirement)]
@@ -148,7 +148,7 @@ pub enum TopologyFault {
         how: &'static str,
     },
     /// Layers that do not follow from names.
-    #[error("cannot tell the layers: {reason}")]
+    #[error("cannot determine the layers: {reason}")]
     AmbiguousLayers {
         /// What speaks against it.
         reason: String,
@@ -162,13 +162,13 @@ pub enum TopologyFault {
         layers: String,
     },
     /// LLDP dumps without rules that say which switch is of which layer.
-    #[error("nothing says which layer each switch has")]
+    #[error("the layers of the switches are unknown")]
     NoRules,
     /// A port with two links.
     #[error("{switch} port {port} leads to {one} and to {other}")]
     TwoNeighbours { switch: String, port: String, one: String, other: String },
     /// A port with two cables.
-    #[error("{port} is cabled to {other}, and at {first} to {one}")]
+    #[error("{port} is connected to {other}, but at {first} to {one}")]
     PortTwice {
         /// Switch and port.
         port: String,
@@ -178,7 +178,8 @@ pub enum TopologyFault {
         other: String,
     },
     /// A link that one of two dumps sees and the other does not.
-    #[error("{port} sees {sees}, but {far}, which has a dump too, sees it on no port that is left{}", .instead)]
+    #[error("{port} sees {sees}, but {far}, which also has a dump, does not see it on any remaining \
+     port{}", .instead)]
     OneSided {
         /// The port whose neighbour does not see it.
         port: String,
@@ -190,7 +191,7 @@ pub enum TopologyFault {
         instead: String,
     },
     /// A name that several switches may have.
-    #[error("`{name}` may be any of {}", .candidates.join(", "))]
+    #[error("`{name}` is ambiguous: it may be {}", .candidates.join(", "))]
     SeveralSwitches { name: String, candidates: Vec<String> },
     /// Switches and links that are no layered network.
     #[error(transparent)]
@@ -201,27 +202,28 @@ impl TopologyFault {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             TopologyFault::OnlyHosts | TopologyFault::AmbiguousLayers { .. } => {
-                "say the layers by name, as `--layers 'leaf*=0,spine*=1'` does, or by the label `linkmend.layer`"
+                "specify the layers by name, like `--layers 'leaf*=0,spine*=1'`, or with the label `linkmend.layer`"
             }
             TopologyFault::GuessedTop { layers, .. } => {
-                return Some(format!("if it is right, say so: --layers '{layers}'"));
+                return Some(format!("if it is right, confirm it: --layers '{layers}'"));
             }
             TopologyFault::NoSpeed { how, .. } => {
                 return Some(format!("give it {how}, or give a default speed"));
             }
             TopologyFault::NoLayer { how, .. } => how,
             TopologyFault::NoRules => {
-                "say them by name, as `--layers 'tor*=0,spine*=1'` does, or by rules like `layers: [{match: \"tor*\", layer: 0}]` in \
+                "specify them by name, like `--layers 'tor*=0,spine*=1'`, or with rules like `layers: \
+                 [{match: \"tor*\", layer: 0}]` in \
                  layers.yaml beside the dumps"
             }
             TopologyFault::OneSided { .. } => {
-                "take both dumps again, or list the port in `ignore_ports` if it is not part of the fabric"
+                "regenerate both dumps, or list the port in `ignore_ports` if it is not part of the fabric"
             }
             TopologyFault::SeveralSwitches { .. } => {
-                "call the dumps by full names, or give them what `lldpcli -f json show chassis` prints"
+                "name the dumps by full host names, or add the output of `lldpcli -f json show chassis` to them"
             }
             TopologyFault::NameOfEnds { .. } => {
-                "give the link another `name`, or none: it goes by its switches and ports then"
+                "give the link a different `name`, or none, so that it is identified by its switches and ports"
             }
             TopologyFault::TwoNeighbours { .. } => "if it is a management port, add it to `ignore_ports`",
             _ => return None,

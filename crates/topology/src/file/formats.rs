@@ -29,7 +29,7 @@ pub(super) fn recognise(text: &str, file: &str) -> Result<Format, TopologyFileEr
             Some("DeviceMiniGraph") => Ok(Format::Minigraph),
             Some("graphml") => Ok(Format::GraphMl),
             Some(root) => Err(unrecognised(file, format!("XML whose root is `{}`", excerpt(root, 40)))),
-            None => Err(unrecognised(file, "no XML, although it begins with `<`".to_owned())),
+            None => Err(unrecognised(file, "not XML, although it begins with `<`".to_owned())),
         };
     }
     if gml::is_gml(trimmed) {

@@ -114,7 +114,7 @@ impl Gathering {
             match roles.get(self.name(node)).cloned() {
                 Some(role) => self.say(node, "role", &role),
                 None => {
-                    let text = format!("{} is in no list of devices, so it has no role", self.name(node));
+                    let text = format!("{} is not in the device list, so it has no role", self.name(node));
                     self.doubt(Location { file, line: self.nodes[node].at.line }, text);
                 }
             }
@@ -184,7 +184,7 @@ impl Gathering {
         }
         if again > 0 {
             let cables = counted(again, "cable is", "cables are");
-            self.warnings.push(format!("{cables} listed from both ends or twice, and counted once"));
+            self.warnings.push(format!("{cables} listed from both ends or twice, and merged"));
         }
         Ok(cables)
     }
@@ -193,7 +193,7 @@ impl Gathering {
         match (known.speed, again.speed) {
             (Some(one), Some(other)) if one != other => {
                 let link = known.ends.each_ref().map(|end| self.shown(end)).join("--");
-                let text = format!("{link} has {one} here and {other} elsewhere; the lower counts");
+                let text = format!("{link} has {one} here and {other} elsewhere; using the lower one");
                 self.doubts.push((again.at, text));
                 known.speed = Some(one.min(other));
             }
@@ -234,7 +234,7 @@ impl Gathering {
             || !between.is_empty()
                 && between.iter().all(|(pair, [up, down])| !is_loop(pair) && up.len() == down.len());
         if is_doubled && order == Order::Undirected {
-            let text = "every link is listed in both orders, so the two are taken for one link".to_owned();
+            let text = "every link is listed in both directions, so the two are merged".to_owned();
             self.doubts.push((Location { file: 0, line: 0 }, text));
         }
         let kept = between.into_iter().flat_map(|(pair, [up, down])| {

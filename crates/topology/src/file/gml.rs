@@ -150,7 +150,7 @@ pub(super) fn read(text: &str, file: String) -> Result<Sketch, TopologyFileError
     for Item { mut attributes, line } in graph.edges {
         let mut end = |name: &str| {
             let id = attributes.remove(name).ok_or_else(|| format!("an edge needs a `{name}`"))?;
-            by_id.get(&id).copied().ok_or_else(|| format!("the {name} `{}` is no node", excerpt(&id, 40)))
+            by_id.get(&id).copied().ok_or_else(|| format!("the {name} `{}` is not a node", excerpt(&id, 40)))
         };
         let ends = end("source").and_then(|source| Ok([source, end("target")?]));
         let ends = ends.map_err(|reason| gathering.form(at(line), reason))?;

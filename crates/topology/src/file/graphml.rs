@@ -51,7 +51,7 @@ pub(super) fn read(text: &str, file: String) -> Result<Sketch, TopologyFileError
         let at = at(edge);
         let end = |name: &str| {
             let id = edge.attribute(name).ok_or_else(|| format!("an edge needs a `{name}`"))?;
-            by_id.get(id).copied().ok_or_else(|| format!("the {name} `{id}` is no node"))
+            by_id.get(id).copied().ok_or_else(|| format!("the {name} `{id}` is not a node"))
         };
         let ends = [end("source"), end("target")];
         let [Ok(source), Ok(target)] = ends else {

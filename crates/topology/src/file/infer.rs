@@ -93,13 +93,13 @@ pub(super) fn infer(nodes: &[Hints], links: &[[usize; 2]]) -> Result<Inferred, T
         })
         .collect();
     if letters.iter().flatten().any(is_bottom) {
-        let why = "only the letters l and s in names say which switches are leaves and spines";
+        let why = "only the letters l and s in names indicate which switches are leaves and spines";
         return by_roles(nodes, &letters, &graph, Some(why));
     }
     if only_hosts {
         return Err(TopologyFault::OnlyHosts);
     }
-    let reason = "no label, group or name says which switches are ToRs, leaves or access switches";
+    let reason = "no label, group or name identifies ToRs, leaves or access switches";
     Err(TopologyFault::AmbiguousLayers { reason: reason.to_owned() })
 }
 
@@ -121,9 +121,12 @@ fn by_level(nodes: &[Hints], bottom: u64) -> Inferred {
             reason: format!("graph-level {level}"),
         },
         None if node.is_host => Place::Host,
-        None => Place::Outside { reason: "no graph-level and no word says its layer".to_owned() },
+        None => {
+            Place::Outside { reason: "its layer is unknown: it has no graph-level and no keyword".to_owned() }
+        }
     };
-    let why = "only `graph-level`, which is where a switch is drawn, says which switches are above others";
+    let why =
+        "only `graph-level`, which is where a switch is drawn, indicates which switches are above others";
     Inferred { places: nodes.iter().map(place).collect(), top_guess: Some(why.to_owned()) }
 }
 
@@ -164,9 +167,9 @@ fn by_roles(
     if roles.len() < 2 {
         let reason = match roles.first() {
             Some(only) => {
-                format!("all switches that words describe and links join are called {}", only.name())
+                format!("all connected switches with keywords are of the kind {}", only.name())
             }
-            None => "no link joins two switches that words describe".to_owned(),
+            None => "no link connects two switches with keywords".to_owned(),
         };
         return Err(TopologyFault::AmbiguousLayers { reason });
     }
@@ -186,14 +189,14 @@ fn by_roles(
         let reason = match &words[node] {
             Some((Word::Host, _)) => return Place::Host,
             Some((Word::Role(role), _)) if dropped.contains(&node) => {
-                format!("called {}, but not every ToR has a path up to it", role.name())
+                format!("its keyword says {}, but not every ToR has a path up to it", role.name())
             }
             Some((Word::Role(role), _)) => {
-                format!("called {}, but no link joins it to a switch of the fabric", role.name())
+                format!("its keyword says {}, but no link connects it to a switch of the fabric", role.name())
             }
-            Some((Word::Outside, said)) => format!("{said} says that it is no leaf and no spine"),
+            Some((Word::Outside, said)) => format!("{said} indicates that it is neither a leaf nor a spine"),
             None if nodes[node].is_host && !nodes[node].routes => return Place::Host,
-            None => "no label, group or name says its layer".to_owned(),
+            None => "no label, group or name indicates its layer".to_owned(),
         };
         Place::Outside { reason }
     };
@@ -202,7 +205,7 @@ fn by_roles(
         let is_alone = |leaf| alone.contains(&leaf) && role(leaf) <= Some(Role::Leaf);
         let node = like_a_spine(nodes, words, graph, |leaf| bottom(&levels, &order, leaf), is_alone)?;
         let name = &nodes[node].name;
-        Some(format!("{name} is cabled to several leaves, and nothing says whether it is above them"))
+        Some(format!("{name} is connected to several leaves, and nothing indicates whether it is above them"))
     });
     Ok(Inferred { places, top_guess })
 }
@@ -248,8 +251,9 @@ fn drop_unreached_top(
             };
             let example = left_out.iter().find(is_above).map(|node: &usize| nodes[*node].name.clone());
             *fabric = trial;
-            let why = example
-                .map(|name| format!("{name} is called higher than the switches that all ToRs climb to"));
+            let why = example.map(|name| {
+                format!("the keyword of {name} puts it above the highest layer that all ToRs reach")
+            });
             return (left_out, why);
         };
         // A ToR without any way up is wrong whatever the top is; it is refused by name.
@@ -297,7 +301,7 @@ fn levels(fabric: &BTreeMap<usize, Role>, graph: &Neighbours) -> BTreeMap<usize,
         .iter()
         .map(|(&node, &role)| {
             let level = 2 * role as u32 + 1;
-            let below = "its only links up are to switches of its kind".to_owned();
+            let below = "its only uplinks lead to switches of its own kind".to_owned();
             (node, if is_sub(node) { (level - 1, Some(below)) } else { (level, None) })
         })
         .collect();
@@ -311,7 +315,7 @@ fn levels(fabric: &BTreeMap<usize, Role>, graph: &Neighbours) -> BTreeMap<usize,
         .map(|(node, _)| *node)
         .collect();
     for tor in tors {
-        levels.insert(tor, (lowest, Some("no switch is below it, so it is a ToR".to_owned())));
+        levels.insert(tor, (lowest, Some("there is no switch below it, so it is a ToR".to_owned())));
     }
     levels
 }

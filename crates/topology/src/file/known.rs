@@ -13,16 +13,19 @@ pub const KNOWN_FORMATS: [KnownFormat; 11] = [
     known("Linkmend's own", "YAML or JSON with `switches` and `links`"),
     known("containerlab", "YAML with `topology`, which has `nodes` and `links`"),
     known("netlab", "YAML with `nodes` and `links`"),
-    known("LLDP dumps", "what `lldpctl -f json` prints, a file or a folder of one for each switch"),
-    known("SONiC CONFIG_DB", "JSON with `DEVICE_NEIGHBOR`, a file or a folder of one for each switch"),
+    known("LLDP dumps", "output of `lldpctl -f json`: one file, or a directory with a file for each switch"),
+    known(
+        "SONiC CONFIG_DB",
+        "JSON with `DEVICE_NEIGHBOR`: one file, or a directory with a file for each switch",
+    ),
     known(
         "SONiC minigraph",
-        "XML whose root is `DeviceMiniGraph`, a file or a folder of one for each switch",
+        "XML whose root is `DeviceMiniGraph`: one file, or a directory with a file for each switch",
     ),
     known("GraphML", "XML whose root is `graphml`"),
     known("GML", "`graph [` with `node [` and `edge [`"),
-    known("DOT", "`graph {` with `\"leaf1\":\"swp1\" -- \"spine1\":\"swp1\"`, as the topology.dot of PTM"),
-    known("NetBox cables", "CSV of the list of cables, or JSON of /api/dcim/cables/"),
+    known("DOT", "`graph {` with `\"leaf1\":\"swp1\" -- \"spine1\":\"swp1\"`, like PTM's topology.dot"),
+    known("NetBox cables", "CSV export of the cable list, or JSON from /api/dcim/cables/"),
     known("table of cables", "CSV whose headers name a device at each end, like `a,a_port,b,b_port`"),
 ];
 

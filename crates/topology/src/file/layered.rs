@@ -80,7 +80,7 @@ pub(super) fn read(
     options: &TopologyFileOptions,
 ) -> Result<Loaded, TopologyFileError> {
     if options.layers.is_some() {
-        let reason = "this file says the layers itself (`layer`), so no rules for them apply";
+        let reason = "this file specifies the layers itself (`layer`), so rules for layers cannot be used";
         return Err(TopologyFault::form(reason).at(&file, None));
     }
     let parsed: File = yaml::parse(&text, &file)?;

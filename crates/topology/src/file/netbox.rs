@@ -25,7 +25,7 @@ pub(super) fn read(
         let at = Location { file: number, line: cable.line };
         let sides = ["a", "b"].map(|side| terminations(&cable.value, side));
         let [Some(one), Some(other)] = &sides else {
-            let reason = "this is no cable of NetBox: it has no `a_terminations` and `b_terminations`";
+            let reason = "this is not a NetBox cable: it has no `a_terminations` and `b_terminations`";
             return Err(gathering.form(at, reason));
         };
         if one.iter().chain(other).any(|end| end.kind != INTERFACE) {
@@ -44,7 +44,7 @@ pub(super) fn read(
                 side.iter().map(|end| format!("{}:{}", end.device, end.port)).collect::<Vec<_>>().join(", ")
             };
             let text = format!(
-                "a cable is left out: it does not join two ports, but {} and {}",
+                "a cable is left out: it does not connect two ports, but {} and {}",
                 ports(one),
                 ports(other)
             );
@@ -62,7 +62,7 @@ pub(super) fn read(
     }
     if not_interfaces > 0 {
         let cables = counted(not_interfaces, "cable", "cables");
-        gathering.warnings.push(format!("left out {cables} between other ports than interfaces"));
+        gathering.warnings.push(format!("left out {cables} between ports other than interfaces"));
     }
     gathering.learn_roles(roles, number);
     gathering.finish(Order::Undirected, "an option `--default-speed`, as NetBox's cables have no speeds")
@@ -81,7 +81,7 @@ pub(super) fn roles(Text { file, text }: &Text) -> Result<BTreeMap<String, Strin
 /// The entries of a page, which must be the only one.
 fn results<'a>(page: &'a WithLine<Value>, file: &str) -> Result<&'a [WithLine<Value>], TopologyFileError> {
     if let Some(next) = page.value.get("next").filter(|next| next.value.text().is_some()) {
-        let reason = "this is one page of several (`next`); ask NetBox for all with `?limit=0`";
+        let reason = "this is only one page of several (`next`); request all from NetBox with `?limit=0`";
         return Err(TopologyFault::form(reason).at(file, next.line));
     }
     match &page.value {

@@ -68,7 +68,7 @@ impl Sketch {
             infer::infer(&hints, &links).map_err(|fault| fault.at(&self.files[0], None))?;
         for (node, place) in self.nodes.iter().zip(&mut places) {
             if rules.is_some() && !node.hints.is_host && *place == Place::Host {
-                *place = Place::Outside { reason: "no rule says its layer".to_owned() };
+                *place = Place::Outside { reason: "no rule gives its layer".to_owned() };
             }
         }
         let mut understood = Understood { top_guess, ..Understood::default() };
@@ -101,7 +101,7 @@ impl Sketch {
             match wire.ends.map(|end| switches[end]) {
                 [Some(one), Some(other)] if one == other => {
                     let name = draft.name(one);
-                    let text = format!("a cable from {name} to itself is left out: it is on no path");
+                    let text = format!("a cable from {name} to itself is left out, because it is on no path");
                     understood.doubt(&self.files[location.file as usize], location.line, text);
                 }
                 [Some(one), Some(other)] => {

@@ -134,9 +134,10 @@ fn folder(directory: &Path) -> Result<Source, TopologyFileError> {
     let file = |(path, format): (PathBuf, Format)| Ok(sonic::File { text: yaml::read(&path)?, format });
     let mut sketch = sonic::read(found.into_iter().map(file))?;
     if !strange.is_empty() {
-        sketch
-            .warnings
-            .push(format!("left out files that are no CONFIG_DB and no minigraph: {}", some_of(&strange)));
+        sketch.warnings.push(format!(
+            "left out files that are neither a CONFIG_DB nor a minigraph: {}",
+            some_of(&strange)
+        ));
     }
     Ok(Source::Sketch(sketch))
 }

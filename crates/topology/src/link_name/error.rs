@@ -58,7 +58,7 @@ pub enum FindError {
         links: String,
     },
     /// Several links have this name.
-    #[error("`{written}` may be any of {count} links: {links}; write one of these")]
+    #[error("`{written}` may be any of {count} links: {links}; use one of these")]
     Several {
         /// The name as it was written.
         written: String,

@@ -69,17 +69,18 @@ fn layers_come_from_graph_levels_or_names_where_no_label_says_them() {
 
 #[test]
 fn what_is_wrong_with_a_lab_is_said_with_its_line() {
-    let label = "cannot tell the layers";
+    let label = "cannot determine the layers";
     let hint =
-        "say the layers by name, as `--layers 'leaf*=0,spine*=1'` does, or by the label `linkmend.layer`";
-    let nothing = "no label, group or name says which switches are ToRs, leaves or access switches";
-    let alone = "no link joins two switches that words describe";
+        "specify the layers by name, like `--layers 'leaf*=0,spine*=1'`, or with the label `linkmend.layer`";
+    let nothing = "no label, group or name identifies ToRs, leaves or access switches";
+    let alone = "no link connects two switches with keywords";
     let cases = [
         ("topology:\n".to_owned(), "the network has no switches".to_owned()),
         (
             lab(&["h: {kind: linux}"], &[]),
             format!(
-                "all nodes are of kinds that are taken for hosts, such as linux, and no word calls one a leaf or spine\n{hint}"
+                "all nodes are of kinds that are treated as hosts, such as linux, and no keyword identifies \
+                 a leaf or spine\n{hint}"
             ),
         ),
         (lab(&["a:", "b:"], &["a:1, b:1"]), format!("{label}: {nothing}\n{hint}")),
@@ -162,7 +163,7 @@ fn border_routers_and_traffic_generators_are_no_spines() {
             "sp2 1 Named: group `spine1`",
             "lf1 0 Named: group `leaf1`",
             "lf2 0 Named: group `leaf1`",
-            "bgrt1 - no label, group or name says its layer",
+            "bgrt1 - no label, group or name indicates its layer",
         ]
     );
     assert_eq!(linkmend_topology::paths::Paths::new(&loaded.topology).count(SwitchId(2)), 2);
@@ -181,13 +182,14 @@ fn a_top_that_is_a_guess_is_refused_with_the_option_that_says_it() {
     let square = ["l01:1, s01:1", "l02:1, s01:2", "l01:3, h01:1"];
     assert_eq!(
         guess(&["l01: {kind: ceos}", "l02: {kind: ceos}", "s01: {kind: ceos}", "h01: {kind: ceos}"], &square),
-        "l.clab.yml: the top layer is a guess: only the letters l and s in names say which switches are leaves and spines\n\
-         if it is right, say so: --layers 'l*=0,s*=1'"
+        "l.clab.yml: the top layer is a guess: only the letters l and s in names indicate which switches \
+         are leaves and spines\n\
+         if it is right, confirm it: --layers 'l*=0,s*=1'"
     );
     let odd = ["leaf1:1, spine1:1", "leaf2:1, spine1:2", "leaf1:2, x9:1", "leaf2:2, x9:2"];
     let message = guess(&["leaf1:", "leaf2:", "spine1:", "x9:"], &odd);
     assert!(
-        message.contains("x9 is cabled to several leaves, and nothing says whether it is above them"),
+        message.contains("x9 is connected to several leaves, and nothing indicates whether it is above them"),
         "{message}"
     );
     let levels = ["a: {labels: {graph-level: 2}}", "b: {labels: {graph-level: 1}}"];
@@ -229,8 +231,8 @@ fn leaves_below_leaves_are_a_layer_of_their_own() {
         [
             "leaf1a 1 Named: name",
             "leaf1b 1 Named: name",
-            "leaf1c 0 Guessed: name; its only links up are to switches of its kind",
-            "leaf2 0 Guessed: name; no switch is below it, so it is a ToR",
+            "leaf1c 0 Guessed: name; its only uplinks lead to switches of its own kind",
+            "leaf2 0 Guessed: name; there is no switch below it, so it is a ToR",
             "spine1 2 Named: name",
         ]
     );
@@ -273,7 +275,7 @@ fn leaves_that_only_unknown_switches_join_make_the_top_a_guess() {
     let links = ["leaf1:1, top1:1", "leaf2:1, top1:2", "borderleaf:1, core:1"];
     let loaded = read_text("n.clab.yml", lab(&nodes, &links).as_bytes(), &AT_100G).unwrap();
     let guess = loaded.understood.top_guess.unwrap();
-    assert_eq!(guess, "top1 is cabled to several leaves, and nothing says whether it is above them");
+    assert_eq!(guess, "top1 is connected to several leaves, and nothing indicates whether it is above them");
     // Two leaves with a host in common are no such case.
     let nodes = ["leaf1:", "leaf2:", "spine1:", "h1: {kind: linux}"];
     let links = ["leaf1:1, spine1:1", "leaf2:1, spine1:2", "h1:1, leaf1:2", "h1:2, leaf2:2"];

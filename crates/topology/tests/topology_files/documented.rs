@@ -53,14 +53,12 @@ fn an_unknown_file_is_told_what_it_is_and_what_there_is() {
         ("hello world\n", "text that begins with `hello world`"),
         ("a: 1\nb: 2\n", "YAML or JSON with `a`, `b`"),
         ("<svg xmlns=\"x\"><g/></svg>", "XML whose root is `svg`"),
-        ("< nothing", "no XML, although it begins with `<`"),
+        ("< nothing", "not XML, although it begins with `<`"),
         ("{}", "YAML without a key"),
     ] {
         let message = refused("network", text);
-        let expected = format!(
-            "network: of no known format: this is {finding}; networks are read from\n{}",
-            known_formats()
-        );
+        let expected =
+            format!("network: unknown format: this is {finding}; supported formats are\n{}", known_formats());
         assert_eq!(message, expected);
     }
     assert!(KNOWN_FORMATS.iter().all(|format| known_formats().contains(format.sign)));

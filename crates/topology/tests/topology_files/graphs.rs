@@ -13,7 +13,7 @@ fn gml_of_the_topology_zoo_and_of_networkx_is_read() {
         links(&loaded.topology),
         ["leaf1--Spine Zürich#1 2500M", "leaf1--Spine Zürich#2 10G", "leaf2--Spine Zürich 100G"]
     );
-    assert_eq!(loaded.understood.doubts[0].text, "1 edge has a speed without a unit, which is not used");
+    assert_eq!(loaded.understood.doubts[0].text, "1 edge has a speed without a unit, which is ignored");
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn labels_that_several_nodes_have_are_told_apart_by_id() {
     assert_eq!(links(&loaded.topology), ["leaf (0)--spine 100G", "leaf (1)--spine 100G"]);
     assert_eq!(
         loaded.understood.doubts[0].text,
-        "2 nodes have labels that others have, too, so their id is part of the name"
+        "2 nodes have labels that other nodes share, so their id is part of the name"
     );
 }
 
@@ -80,7 +80,7 @@ fn broken_graphs_are_refused_with_their_line() {
         (
             "g.gml",
             "graph [\n node [ id 0 ]\n edge [ source 0 target 7 ]\n]",
-            "g.gml:3: the target `7` is no node",
+            "g.gml:3: the target `7` is not a node",
         ),
         (
             "g.gml",
@@ -97,18 +97,18 @@ fn broken_graphs_are_refused_with_their_line() {
         (
             "g.dot",
             "graph {\n a:e1 -- b:e1\n a:e1 -- c:e1\n}",
-            "g.dot:3: a:e1 is cabled to c:e1, and at g.dot:2 to b:e1",
+            "g.dot:3: a:e1 is connected to c:e1, but at g.dot:2 to b:e1",
         ),
         ("g.graphml", "<graphml><graph>\n<node/></graph></graphml>", "g.graphml:2: a node needs an `id`"),
         (
             "g.graphml",
             "<graphml><graph><node id=\"a\"/>\n<edge source=\"a\" target=\"b\"/></graph></graphml>",
-            "g.graphml:2: the target `b` is no node",
+            "g.graphml:2: the target `b` is not a node",
         ),
         (
             "g.gml",
             "graph [ node [ id 0 ] node [ id 1 ] edge [ source 0 target 1 ] ]",
-            "g.gml: cannot tell the layers",
+            "g.gml: cannot determine the layers",
         ),
     ] {
         let message = refused(name, text);

@@ -101,8 +101,8 @@ fn what_is_wrong_with_the_links_of_a_layered_network_is_said_with_its_line() {
         (link("{from: t, to: t}"), "n.yaml:6: link t--t joins t with itself"),
         (
             link("{from: t, to: s, name: t--s}"),
-            "n.yaml:6: link t--s has a name that also means t--s#1\ngive the link another `name`, or none: it goes by \
-             its switches and ports then",
+            "n.yaml:6: the name of link t--s also means t--s#1\ngive the link a different `name`, or none, \
+             so that it is identified by its switches and ports",
         ),
         (
             link("{from: t, to: s, speed: 0G}"),

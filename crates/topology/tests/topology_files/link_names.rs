@@ -117,7 +117,7 @@ fn parallel_links_without_ports_go_by_their_place() {
     let error = LinkFinder::new(&loaded.topology).find("leaf1--spine1").expect_err("two links").to_string();
     assert_eq!(
         error,
-        "`leaf1--spine1` may be any of 2 links: leaf1--spine1#1, leaf1--spine1#2; write one of these"
+        "`leaf1--spine1` may be any of 2 links: leaf1--spine1#1, leaf1--spine1#2; use one of these"
     );
 }
 
@@ -144,7 +144,7 @@ fn a_name_that_also_means_the_ends_of_others_is_refused() {
     ] {
         let error = refused("p.yaml", &named(name));
         assert!(
-            error.starts_with(&format!("p.yaml:9: link {name} has a name that also means {means}\n")),
+            error.starts_with(&format!("p.yaml:9: the name of link {name} also means {means}\n")),
             "{error}"
         );
     }
@@ -201,7 +201,7 @@ links:
     let error = finder.find("s--a:p:q").expect_err("two links").to_string();
     assert_eq!(
         error,
-        "`s--a:p:q` may be any of 2 links: one (a:p:q--s:x1), two (a:p:q--s:x2); write one of these"
+        "`s--a:p:q` may be any of 2 links: one (a:p:q--s:x1), two (a:p:q--s:x2); use one of these"
     );
     assert_eq!(finder.find("a:p:q--s:x2"), Ok(LinkId(1)));
 }

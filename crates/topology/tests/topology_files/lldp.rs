@@ -16,7 +16,7 @@ fn lldp_dumps_give_each_link_once() {
         [
             "left out 1 neighbour for which there is no rule: server1",
             "left out 1 neighbour without a system name",
-            "1 switch without a dump, known from neighbours only: spine2",
+            "1 switch without a dump, known only from neighbours: spine2",
         ]
     );
     let alone = read_topology(&data("lldp/tor2.json"), &NO_OPTIONS).unwrap();
@@ -56,7 +56,9 @@ fn what_is_wrong_with_lldp_dumps_is_said_with_its_line() {
         ),
         (
             vec![("t1.json", dump(&[]))],
-            ".: nothing says which layer each switch has\nsay them by name, as `--layers 'tor*=0,spine*=1'` does, or by rules like `layers: [{match: \"tor*\", layer: 0}]` in layers.yaml beside the dumps",
+            ".: the layers of the switches are unknown\nspecify them by name, like `--layers \
+             'tor*=0,spine*=1'`, or with rules like `layers: [{match: \"tor*\", layer: 0}]` in layers.yaml \
+             beside the dumps",
         ),
         (
             vec![rules(), ("x.json", dump(&[]))],
@@ -113,10 +115,12 @@ fn a_link_that_only_one_of_two_dumps_sees_is_refused_with_what_the_other_sees() 
         let tor = dump(&[("1", "s1", "1"), ("2", "s1", "2")]);
         read_dumps(&[("layers.yaml", RULES.to_owned()), ("t1.json", tor), ("s1.json", dump(spine))])
     };
-    let hint = "take both dumps again, or list the port in `ignore_ports` if it is not part of the fabric";
-    let alone = "t1.json:3: t1:2 sees s1:2, but s1, which has a dump too, sees it on no port that is left";
+    let hint = "regenerate both dumps, or list the port in `ignore_ports` if it is not part of the fabric";
+    let alone =
+        "t1.json:3: t1:2 sees s1:2, but s1, which also has a dump, does not see it on any remaining port";
     assert_eq!(read(&[("1", "t1", "1")]).unwrap_err(), format!("{alone}\n{hint}"));
-    let instead = "s1.json:3: s1:7 sees t1:9, but t1, which has a dump too, sees it on no port that is left; t1:2 sees s1:2 instead";
+    let instead = "s1.json:3: s1:7 sees t1:9, but t1, which also has a dump, does not see it on any \
+     remaining port; t1:2 sees s1:2 instead";
     assert_eq!(read(&[("1", "t1", "1"), ("7", "t1", "9")]).unwrap_err(), format!("{instead}\n{hint}"));
 }
 
@@ -163,7 +167,7 @@ fn a_config_db_is_no_dump() {
     assert!(error.contains("it has neither `lldp` nor `local-chassis`"), "{error}");
     let files = [("layers.yaml", RULES.to_owned()), ("config_db.json", config.to_owned())];
     let error = read_dumps(&files).unwrap_err();
-    assert!(error.contains("nothing names a neighbour"), "{error}");
+    assert!(error.contains("no neighbours are listed"), "{error}");
 }
 
 #[test]

@@ -53,10 +53,10 @@ fn only_cables_between_interfaces_are_links_and_roles_come_from_the_devices() {
             std::fs::write(&path, content).unwrap();
             let loaded = read_topology(&path, &AT_100G).unwrap();
             assert_eq!(links(&loaded.topology), ["x1:e1--y1:e1 100G", "x2:e1--y1:e2 100G"]);
-            assert_eq!(loaded.warnings, ["left out 1 cable between other ports than interfaces"]);
+            assert_eq!(loaded.warnings, ["left out 1 cable between ports other than interfaces"]);
             let doubts: Vec<&str> =
                 loaded.understood.doubts.iter().map(|doubt| doubt.text.as_str()).collect();
-            let several = "a cable is left out: it does not join two ports, but x1:q1 and y1:q1, y1:q2";
+            let several = "a cable is left out: it does not connect two ports, but x1:q1 and y1:q1, y1:q2";
             assert_eq!(doubts, ["a cable is left out: its status is planned", several]);
         }
         std::fs::remove_file(folder.path().join(devices)).unwrap();
@@ -87,7 +87,7 @@ fn cables_that_end_at_no_device_are_left_out_with_their_line() {
     let loaded = read_text("netbox_cables.csv", text.as_bytes(), &AT_100G).unwrap();
     assert_eq!(links(&loaded.topology), ["leaf1:e1--spine1:e1 100G"]);
     let doubt = &loaded.understood.doubts[0];
-    assert_eq!(doubt.text, "a cable is left out: it ends at no device at its end b");
+    assert_eq!(doubt.text, "a cable is left out: there is no device at its end b");
     assert!(format!("{doubt:?}").contains('3'), "the line in a file of Windows: {doubt:?}");
     let refused = refused("cables.csv", "a,b,speed\r\nleaf1,spine1,100G\r\nleaf2,spine1,fast\r\n");
     assert!(refused.starts_with("cables.csv:3: speed `fast`"), "{refused}");
@@ -113,8 +113,8 @@ fn a_page_of_several_and_what_is_no_cable_are_refused() {
             "{\"count\": 900,\n\"next\": \"https://x/?offset=50\", \"results\": []}",
             "cables.json:2: this is one page of several (`next`)",
         ),
-        ("[\n{\"id\": 1}]", "cables.json:2: this is no cable of NetBox"),
-        ("[1, 2]", "cables.json:1: this is no cable of NetBox"),
+        ("[\n{\"id\": 1}]", "cables.json:2: this is not a NetBox cable"),
+        ("[1, 2]", "cables.json:1: this is not a NetBox cable"),
         ("[]", "cables.json: the network has no switches"),
     ] {
         let message = refused("cables.json", text);

@@ -59,7 +59,7 @@ links:
         assert_eq!(loaded.understood.doubts.len(), 1);
         assert_eq!(
             loaded.understood.doubts[0].text,
-            "a link between a1, a2, b1 is left out: it is no cable between two"
+            "a link between a1, a2, b1 is left out: it is not a cable between two nodes"
         );
         assert_eq!(loaded.understood.doubts[0].place.line, Some(42));
     }
@@ -83,7 +83,7 @@ fn what_cannot_be_read_is_refused_or_in_doubt() {
     for (text, expected) in [
         (
             "nodes: [leaf1, spine1]\nlinks:\n- leaf1-spin1\n",
-            "topology.yml:3: this link ends at `spin1`, which is no node",
+            "topology.yml:3: this link ends at `spin1`, which is not a node",
         ),
         (
             "nodes: [leaf1, spine1]\nlinks:\n- {leaf: , spine: }\n",
@@ -99,7 +99,7 @@ fn what_cannot_be_read_is_refused_or_in_doubt() {
             "plugin: [fabric]\nfabric: {leafs: 2}\nnodes: [h1]\nlinks: [h1-L1]\n",
             "topology.yml:1: a plugin makes the nodes of this topology",
         ),
-        ("nodes: [r1, r2]\nlinks: [r1-r2]\n", "topology.yml: cannot tell the layers"),
+        ("nodes: [r1, r2]\nlinks: [r1-r2]\n", "topology.yml: cannot determine the layers"),
     ] {
         let message = refused("topology.yml", text);
         assert!(message.starts_with(expected), "{message}");

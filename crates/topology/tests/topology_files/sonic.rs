@@ -76,11 +76,11 @@ fn a_folder_of_config_dbs_is_one_network_with_ports_by_their_own_names() {
     // Another cable at a port of two files is refused; one that only one file has is in doubt.
     write("t1b.json", &t1("t1b", "Ethernet0"));
     let error = read_topology(folder.path(), &NO_OPTIONS).unwrap_err().to_string();
-    assert!(error.contains("t1b:Ethernet0 is cabled to t0:Ethernet0"), "{error}");
+    assert!(error.contains("t1b:Ethernet0 is connected to t0:Ethernet0"), "{error}");
     write("t1b.json", &config("t1b", "LeafRouter", &[], &[("Ethernet8", "t2", "t1b", "SpineRouter")]));
     let loaded = read_topology(folder.path(), &AT_100G).unwrap();
     let doubts: Vec<&str> = loaded.understood.doubts.iter().map(|doubt| doubt.text.as_str()).collect();
-    let expected = "the file of only one of the two switches has these cables: t0:Ethernet8--t1b:Ethernet0";
+    let expected = "only one of the two switches' files contains these cables: t0:Ethernet8--t1b:Ethernet0";
     assert_eq!(doubts, [expected]);
 }
 
@@ -152,7 +152,7 @@ fn servers_with_one_name_for_all_ports_and_asics_are_no_contradiction() {
     assert_eq!(links(&loaded.topology), ["t0:etp1--t1:Ethernet1 40G"]);
     let ports: Vec<Option<&str>> = loaded.host_links.iter().map(|link| link.port.as_deref()).collect();
     assert_eq!(ports, [Some("etp2"), Some("etp3")]);
-    assert_eq!(loaded.understood.doubts[0].text, "left out 1 link to ASICs inside of the chassis");
+    assert_eq!(loaded.understood.doubts[0].text, "left out 1 link to ASICs inside the chassis");
 }
 
 #[test]

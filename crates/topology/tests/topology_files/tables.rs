@@ -37,13 +37,13 @@ fn a_cable_that_is_listed_from_both_ends_is_one() {
     let text = "a,a_port,b,b_port\nleaf1,1,spine1,1\nspine1,1,leaf1,1\nleaf1,2,spine1,2\n";
     let loaded = read_text("cables.csv", text.as_bytes(), &AT_100G).unwrap();
     assert_eq!(links(&loaded.topology), ["leaf1:1--spine1:1 100G", "leaf1:2--spine1:2 100G"]);
-    assert_eq!(loaded.warnings, ["1 cable is listed from both ends or twice, and counted once"]);
+    assert_eq!(loaded.warnings, ["1 cable is listed from both ends or twice, and merged"]);
     let both = "a,b\nleaf1,spine1\nspine1,leaf1\nleaf2,spine1\nspine1,leaf2\n";
     let loaded = read_text("cables.csv", both.as_bytes(), &AT_100G).unwrap();
     assert_eq!(links(&loaded.topology), ["leaf1--spine1 100G", "leaf2--spine1 100G"]);
     assert_eq!(
         loaded.understood.doubts[0].text,
-        "every link is listed in both orders, so the two are taken for one link"
+        "every link is listed in both directions, so the two are merged"
     );
     let parallel = "a,b\nleaf1,spine1\nleaf1,spine1\nleaf2,spine1\n";
     let loaded = read_text("cables.csv", parallel.as_bytes(), &AT_100G).unwrap();
@@ -58,26 +58,26 @@ fn what_a_table_lacks_or_says_twice_is_refused_with_its_line() {
     for (text, expected) in [
         (
             "device,port\nleaf1,1\n",
-            "cables.csv:1: the columns `device`, `port` name no device at each end; known are",
+            "cables.csv:1: the columns `device`, `port` do not name a device at each end; known are",
         ),
         (
             "Device A,Host A,Device B\nx,y,z\n",
-            "cables.csv:1: the columns `Device A` and `Host A` say the same; rename or remove one",
+            "cables.csv:1: the columns `Device A` and `Host A` have the same meaning; rename or remove one",
         ),
-        ("a,b,speed\nleaf1,spine1,fast\n", "cables.csv:2: speed `fast` is no number with a unit, like 100G"),
-        ("a,b,speed\nleaf1,spine1,100\n", "cables.csv:2: speed `100` is no number with a unit, like 100G"),
+        (
+            "a,b,speed\nleaf1,spine1,fast\n",
+            "cables.csv:2: speed `fast` is not a number with a unit, like 100G",
+        ),
+        ("a,b,speed\nleaf1,spine1,100\n", "cables.csv:2: speed `100` is not a number with a unit, like 100G"),
         ("a,b\nleaf1,\n", "cables.csv:2: this row names no device at its end b"),
         (
             "a,a_port,b,b_port\nleaf1,1,spine1,1\nleaf1,1,spine2,1\n",
-            "cables.csv:3: leaf1:1 is cabled to spine2:1, and at cables.csv:2 to spine1:1",
+            "cables.csv:3: leaf1:1 is connected to spine2:1, but at cables.csv:2 to spine1:1",
         ),
-        (
-            "a,b\nx,y\n",
-            "cables.csv: cannot tell the layers: no label, group or name says which switches are ToRs",
-        ),
+        ("a,b\nx,y\n", "cables.csv: cannot determine the layers: no label, group or name identifies ToRs"),
         (
             "leaf1,spine1\nleaf2,spine1\n",
-            "cables.csv:1: the columns `leaf1`, `spine1` name no device at each end",
+            "cables.csv:1: the columns `leaf1`, `spine1` do not name a device at each end",
         ),
     ] {
         let message = refused("cables.csv", text);

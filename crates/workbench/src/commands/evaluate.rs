@@ -23,22 +23,22 @@ const LINK_YEARS_MOST: f64 = 10_000.0;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend corruptd evaluate                          a minute on two cores; writes linkmend-corruptd.html
-  linkmend corruptd evaluate --false-alarm 1e-9       what more certainty costs
+  linkmend corruptd evaluate                          takes a minute on two cores; writes linkmend-corruptd.html
+  linkmend corruptd evaluate --false-alarm 1e-9       the cost of more certainty
   linkmend corruptd evaluate --losses 1e-6 --years 1  one loss rate only
 
-A 100G link with frames of 1,518 B begins to corrupt between two polls; what it takes to find that is counted. Healthy links
-corrupt frames too, at most 1e-12 of bits by the standard; how often they are taken for corrupting is counted as well. The
-paper's rule, a share of 1e-8 of the latest 100 million frames, stands beside it. Links of which forward error correction says
-that they are going to lose frames are compared with the loss rates that they have in the end.")]
+A 100G link with frames of 1,518 B starts to corrupt frames between two polls, and the time until this is detected is \
+measured. Healthy links corrupt frames too, at most 1e-12 of bits by the standard, and the number of false alarms is counted. \
+The results are compared with those of the paper's rule, a share of 1e-8 of the latest 100 million frames. Loss rates \
+predicted from FEC counters are compared with the loss rates that links have in the end.")]
 pub struct EvaluateArgs {
-    /// Loss rates that begin [default: 2e-8 to 1e-2]
+    /// Loss rates of corruption that starts [default: 2e-8 to 1e-2]
     #[arg(long, value_name = "RATE,...", value_delimiter = ',')]
     losses: Vec<LossRate>,
-    /// Runs of each loss rate, 1 to 100,000
+    /// Runs per loss rate, 1 to 100,000
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     runs: u32,
-    /// For how many link-years each healthy link is watched, above 0, at most 10,000
+    /// Link-years for which healthy links are monitored, above 0, at most 10,000
     #[arg(long, value_name = "YEARS", default_value_t = 4.0, value_parser = link_years)]
     years: f64,
     /// Seed
@@ -52,7 +52,7 @@ pub struct EvaluateArgs {
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
-    /// Where the HTML report goes
+    /// Path of the HTML report
     #[arg(long, value_name = "FILE", default_value = "linkmend-corruptd.html")]
     report: PathBuf,
     /// Write no HTML report
@@ -61,7 +61,7 @@ pub struct EvaluateArgs {
 }
 
 fn link_years(text: &str) -> Result<f64, String> {
-    let years: f64 = text.parse().map_err(|_| format!("`{text}` is no number of years"))?;
+    let years: f64 = text.parse().map_err(|_| format!("`{text}` is not a number of years"))?;
     if years > 0.0 && years <= LINK_YEARS_MOST {
         Ok(years)
     } else {
@@ -92,8 +92,8 @@ pub fn execute(arguments: &EvaluateArgs) -> Result<()> {
     let evaluation = evaluate(&options, workers, &stop, &|| bar.inc(1));
     bar.finish_and_clear();
     let Some(evaluation) = evaluation else {
-        let hint = "fewer --years, --runs or --losses take less time".to_owned();
-        return Err(Hinted { message: "interrupted before the end".to_owned(), hint }.into());
+        let hint = "use fewer --years, --runs or --losses to save time".to_owned();
+        return Err(Hinted { message: "interrupted before it finished".to_owned(), hint }.into());
     };
     if arguments.json {
         print(&serde_json::to_string_pretty(&evaluation)?)?;
@@ -117,7 +117,7 @@ fn time(seconds: Option<f64>) -> String {
 }
 
 fn detection(evaluation: &Evaluation) -> Table {
-    let mut table = Table::new("Time to find a link that begins to corrupt")
+    let mut table = Table::new("Time to detect a link that starts to corrupt frames")
         .column(Column::text("loss rate"))
         .column(Column::text("load of 100G").align(Alignment::Right));
     for name in ["found", "median", "95 %", "paper's rule"] {
@@ -133,11 +133,11 @@ fn detection(evaluation: &Evaluation) -> Table {
             Cell::text(time(cell.paper_median_s)),
         ]);
     }
-    table.note("Polls are a second apart. The paper's rule decides on one corrupted frame.")
+    table.note("Polls are one second apart. The paper's rule decides on a single corrupted frame.")
 }
 
 fn false_alarms(evaluation: &Evaluation) -> Table {
-    let mut table = Table::new("Healthy links that are found corrupting")
+    let mut table = Table::new("Healthy links reported as corrupting")
         .column(Column::text("loss rate"))
         .column(Column::text("load of 100G").align(Alignment::Right));
     for name in ["link-years", "alarms", "a link-year", "interval (95 %)", "paper's rule"] {
@@ -155,12 +155,11 @@ fn false_alarms(evaluation: &Evaluation) -> Table {
             Cell::text(count(cell.paper_per_link_year)),
         ]);
     }
-    table
-        .note("Alarms a link-year. A link at a loss rate of 1e-8 counts as corrupting; at these it does not.")
+    table.note("Alarms per link-year. A link counts as corrupting at a loss rate of 1e-8, but not at these.")
 }
 
 fn forecasts(evaluation: &Evaluation) -> Table {
-    let mut table = Table::new("Loss rates foreseen from a minute of forward error correction")
+    let mut table = Table::new("Loss rates predicted from one minute of FEC counters")
         .column(Column::text("errors"))
         .column(Column::text("loss rate").align(Alignment::Right));
     for name in ["foreseen (median)", "in the interval", "would be armed"] {
@@ -176,14 +175,15 @@ fn forecasts(evaluation: &Evaluation) -> Table {
         ]);
     }
     table.note(
-        "A histogram of codewords at 100G, before a frame is lost. Intervals are to have the truth in 95 %.",
+        "From a histogram of codewords at 100G, before a frame is lost. 95 % of the intervals should \
+         contain the true value.",
     )
 }
 
 fn page(evaluation: &Evaluation) -> Result<String> {
     let axis = |name: &str, unit| Axis::new(name, unit).log();
     let mut plot = Scatter::new(
-        "Time to find a link that begins to corrupt",
+        "Time to detect a link that starts to corrupt frames",
         axis("loss rate", Unit::Plain),
         axis("median time", Unit::Second),
     );
@@ -204,10 +204,10 @@ fn page(evaluation: &Evaluation) -> Result<String> {
     let alarms: u64 = evaluation.false_alarms.iter().map(|cell| cell.alarms).sum();
     let years: f64 = evaluation.false_alarms.iter().map(|cell| cell.link_years).sum();
     Ok(Report::new("linkmend corruptd evaluate")
-        .subtitle("How soon corruption is found, and how often where there is none")
+        .subtitle("How soon corruption is detected, and how often there are false alarms")
         .fact("Version", evaluation.version)
         .fact("Activation", loss_rate(evaluation.activate))
-        .fact("Chance ruled out at", loss_rate(evaluation.false_alarm))
+        .fact("Maximum false-alarm probability", loss_rate(evaluation.false_alarm))
         .fact("Seed", evaluation.seed.to_string())
         .headline(
             "False alarms",

@@ -18,7 +18,7 @@ pub struct GenerateArgs {
     /// What to write
     #[arg(value_enum)]
     what: Generated,
-    /// Folder to write to; it is created if necessary
+    /// Directory to write to; it is created if necessary
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }

@@ -57,7 +57,7 @@ fn the_plan_says_what_is_left_of_the_capacity() {
     assert_eq!(given_up.tor(tor).left(), "1 of 2 paths and 20 % of its capacity");
     let kept = plan(&topology, "50%", fast);
     let reasons = kept.explain(LinkId(fast)).expect("it is reported").reasons.join(" ");
-    assert!(reasons.contains("would keep 20 % of its capacity and must keep 50 %"), "{reasons}");
+    assert!(reasons.contains("would keep 20 % of its capacity, but must keep 50 %"), "{reasons}");
     assert!(!plan(&topology, "paper=50%", fast).counts_capacity());
 }
 

@@ -34,7 +34,7 @@ fn bad_files_are_refused_with_line_and_reason() {
         ("3,1e-3\n", format!("1: the header is missing; the first line must be {header}")),
         ("link,state\n", format!("1: the column `loss_rate` is missing; the header is {header}")),
         ("link,loss_rate,speed\n", format!("1: there is no column `speed`; the header is {header}")),
-        ("link,link,loss_rate\n", "1: the column `link` stands there twice".to_owned()),
+        ("link,link,loss_rate\n", "1: the column `link` occurs twice".to_owned()),
         (
             "link,loss_rate\n16,1e-3\n",
             "2: there is no link `16`; links are numbered 0 to 15, or written like pod0-tor0--pod0-fabric0"
@@ -54,19 +54,18 @@ fn bad_files_are_refused_with_line_and_reason() {
         ),
         (
             "link,loss_rate\n1,\n",
-            "2: the loss rate is missing; only a disabled link may go without".to_owned(),
+            "2: the loss rate is missing; it is optional only for disabled links".to_owned(),
         ),
         (
             "link,loss_rate\n1,1e-3\npod0-tor0--pod0-fabric1,1e-4\n",
-            "3: link pod0-tor0--pod0-fabric1 stands on line 2 already; each link may be given once"
-                .to_owned(),
+            "3: link pod0-tor0--pod0-fabric1 is already on line 2; list each link only once".to_owned(),
         ),
         (
             "link,loss_rate,state\n1,0.1,down\n",
             "2: state `down` is neither `active` nor `disabled`".to_owned(),
         ),
         ("link,loss_rate\n1\n", "2: 1 fields, but the header has 2".to_owned()),
-        ("link,loss_rate\n\"1,2\n", "2: a quote is opened and not closed".to_owned()),
+        ("link,loss_rate\n\"1,2\n", "2: a quote is not closed".to_owned()),
         ("link,loss_rate\n\"1\"2,3\n", "2: text follows the closing quote of a field".to_owned()),
     ];
     for (text, reason) in cases {
@@ -86,7 +85,7 @@ fn parallel_links_without_ports_go_by_number_or_place() {
     let several = finder.find("switch1--switch0").expect_err("two links").to_string();
     assert_eq!(
         several,
-        "`switch1--switch0` may be any of 2 links: switch0--switch1#1, switch0--switch1#2; write one of these"
+        "`switch1--switch0` may be any of 2 links: switch0--switch1#1, switch0--switch1#2; use one of these"
     );
     assert_eq!(finder.find("switch0--switch1#2"), Ok(LinkId(1)));
 }

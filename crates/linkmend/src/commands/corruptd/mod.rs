@@ -12,19 +12,19 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  linkmend corruptd --cable left=right      both ends of a link at this machine's daemons, called left and right
-  linkmend corruptd --config corruptd.toml  as configured; SIGHUP reads the file again
+  linkmend corruptd --cable left=right      both ends of a cable on this machine, the links left and right
+  linkmend corruptd --config corruptd.toml  as configured; SIGHUP reloads the file
   linkmend corruptd --source linux --cable eth0=spine1/eth7 --redis redis://10.0.0.9
-                                            interfaces of this machine, and one of another that shares the Redis
-  linkmend corruptd --dry-run -v            what it would do
-  linkmend corruptd status                  which links corrupt, and what was done
+                                            a cable to another machine that shares the Redis
+  linkmend corruptd --dry-run -v            only log what it would do
+  linkmend corruptd status                  which links corrupt frames, and what was done
   linkmend corruptd --replay counters.csv   what it would have done with recorded counters
-  linkmend corruptd evaluate                how soon it finds which loss rate, and how many false alarms there are
+  linkmend corruptd evaluate                detection times by loss rate, and false alarms
 
-A port is watched at the end that receives, and protection is switched on at the end that sends: --cable says which port
-that is. A link corrupts if more frames are corrupted than chance explains at a loss rate of --activate, in at least two
-polls. It is healthy again after --hold-down without more than --deactivate, and after as many frames as would have shown
-its former loss rate.";
+Corruption is detected at the receiving end of a link, but the sending end has to protect it: --cable says which ports are \
+connected. A link is corrupting if more frames are corrupted than chance explains at a loss rate of --activate, in at least \
+two polls. It is healthy again once no more than --deactivate has been corrupted during --hold-down, and enough frames have \
+arrived to reveal its former loss rate.";
 
 /// Options that are allowed with a configuration file.
 const BESIDE_CONFIG: [&str; 5] = ["config", "check", "replay", "json", "verbose"];
@@ -36,13 +36,13 @@ pub struct CorruptdArgs {
     /// Configuration file, instead of the options below
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Check the configuration, print it, and end
+    /// Check the configuration, print it, and exit
     #[arg(long)]
     check: bool,
-    /// Evaluate recorded counters, and exit: CSV with time_s,port,good_frames,corrupted_frames
+    /// Evaluate recorded counters and exit: CSV with time_s,port,good_frames,corrupted_frames
     #[arg(long, value_name = "FILE")]
     replay: Option<PathBuf>,
-    /// With --replay: decisions as JSON, one per line
+    /// With --replay, print decisions as JSON, one per line
     #[arg(long, requires = "replay")]
     json: bool,
     #[command(flatten)]
@@ -54,10 +54,10 @@ pub struct CorruptdArgs {
 /// What else can be asked of it.
 #[derive(Debug, Subcommand)]
 enum CorruptdCommand {
-    /// Show which links corrupt, and what was done about it
+    /// Show which links corrupt frames, and what was done about it
     #[command(after_help = "\
 Examples:
-  linkmend corruptd status                   ports that are not healthy, and how many are
+  linkmend corruptd status                   ports that are not healthy, and the number of healthy ones
   linkmend corruptd status --all             all ports
   linkmend corruptd status --json | jq '.ports[] | select(.state == \"corrupting\")'")]
     Status(StatusArgs),
@@ -66,10 +66,10 @@ Examples:
 /// Arguments of `linkmend corruptd status`.
 #[derive(Debug, Args)]
 struct StatusArgs {
-    /// Socket of the corruptd
+    /// Control socket of corruptd
     #[arg(long, value_name = "PATH", default_value = CONTROL_DEFAULT)]
     control: PathBuf,
-    /// Show healthy ports, too
+    /// Also show healthy ports
     #[arg(long)]
     all: bool,
     /// Print one JSON object with all ports
@@ -83,7 +83,7 @@ pub fn execute(arguments: &CorruptdArgs, matches: &ArgMatches, command: &Command
     if let Some((option, path)) = refused.zip(arguments.config.as_ref()) {
         let file = path.display();
         return Err(
-            UsageError::new(format!("--{option} cannot stand beside --config; write it in {file}")).into()
+            UsageError::new(format!("--{option} cannot be used with --config; set it in {file}")).into()
         );
     }
     match &arguments.command {
@@ -109,7 +109,7 @@ impl CorruptdArgs {
         let host =
             nix::unistd::gethostname().map_err(std::io::Error::from).context("this machine has no name")?;
         let host = host.into_string().map_err(|name| {
-            UsageError::new(format!("host name {} is not UTF-8; name it with --agent", name.display()))
+            UsageError::new(format!("host name {} is not UTF-8; set a name with --agent", name.display()))
         })?;
         let resolved = config.resolve(&host);
         let resolved = match &self.config {

@@ -32,11 +32,11 @@ pub(super) fn execute(arguments: &CorruptdArgs) -> Result<()> {
         match stopped_by {
             Some("SIGHUP") => match arguments.configuration() {
                 Ok((_, resolved)) => daemon.reconfigure(resolved),
-                Err(error) => tracing::error!("SIGHUP: the configuration stays as it was: {error:#}"),
+                Err(error) => tracing::error!("SIGHUP: keeping the previous configuration: {error:#}"),
             },
             signal => {
                 let signal = signal.unwrap_or("stopped");
-                tracing::info!("{signal}: stopping; what is protected stays so");
+                tracing::info!("{signal}: stopping; protected links stay protected");
                 service_manager::stopping();
                 return Ok(());
             }

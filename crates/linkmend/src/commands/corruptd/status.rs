@@ -34,7 +34,7 @@ pub(super) fn table(status: &AgentStatus, all: bool) -> String {
     for name in ["loss rate", "corrupted", "of frames"] {
         table = table.column(Column::text(name).align(Alignment::Right));
     }
-    for name in ["asked for", "done", ""] {
+    for name in ["requested", "done", ""] {
         table = table.column(Column::text(name));
     }
     let shown: Vec<&PortStatus> = status.ports.iter().filter(|port| all || has_news(port)).collect();
@@ -49,7 +49,7 @@ pub(super) fn table(status: &AgentStatus, all: bool) -> String {
 }
 
 fn title(status: &AgentStatus) -> String {
-    let dry_run = if status.dry_run { " (dry run: nothing is done)" } else { "" };
+    let dry_run = if status.dry_run { "  (dry run: no changes are made)" } else { "" };
     format!("corruptd at {}{dry_run}", status.agent)
 }
 
@@ -61,14 +61,14 @@ fn alarms(status: &AgentStatus) -> Vec<String> {
     alarms.extend(plan.disabled.iter().map(|link| {
         let what = match (status.dry_run, link.failing) {
             (true, _) => "WOULD BE DISABLED",
-            (false, true) => "COULD NOT BE DISABLED, and is tried again,",
+            (false, true) => "COULD NOT BE DISABLED, retrying,",
             (false, false) => "DISABLED",
         };
         let [one, other] = &link.ports;
         let since = link.since_s.map_or_else(String::new, |since| format!(" for {}", ago(now_s, since)));
         let next = match link.trial_at_s {
             _ if link.on_trial => "; on trial now".to_owned(),
-            Some(at) => format!("; tried again in {}", ago(at, now_s)),
+            Some(at) => format!("; next trial in {}", ago(at, now_s)),
             None => String::new(),
         };
         let failed = match link.failed_trials {
@@ -116,22 +116,26 @@ fn note(status: &AgentStatus) -> String {
     }
     let down = status.ports.iter().filter(|port| port.down).count();
     let failed = status.ports.iter().filter(is_unsettled).count();
-    for (count, what) in [(down, "down"), (failed, "healthy with a request that failed")] {
+    for (count, what) in [(down, "down"), (failed, "healthy with a failed request")] {
         if count > 0 {
             note.push_str(&format!(", {count} {what}"));
         }
     }
     if !status.synchronised {
-        note.push_str("; the bus cannot be reached, so nothing new is asked for");
+        note.push_str("; the bus is unreachable, so no new protection is requested");
     }
     let corrupt = status.ports.iter().any(|port| port.state.is_some_and(State::corrupts));
     if corrupt && !status.knows_topology {
         note.push_str(
-            "; corrupted frames may come from further up their paths, which only a network file (--cables-from) can tell",
+            "; corrupted frames may come from further up their paths; a network file (--cables-from) is \
+             needed to find out",
         );
     }
     if status.refused_ports > 0 {
-        note.push_str(&format!("; {} cannot be watched; the log names them", status.refused_ports));
+        note.push_str(&format!(
+            "; {} cannot be monitored; see the log for their names",
+            status.refused_ports
+        ));
     }
     note
 }
@@ -162,7 +166,7 @@ fn cells(port: &PortStatus) -> [Cell; 9] {
     let done = match (&port.request, &port.acknowledgement) {
         (Some(request), Some(done)) if done.generation == request.generation => done.effect.name(),
         (Some(_), _) if port.recorded => "once confirmed",
-        (Some(_), _) if port.sender.is_none() => "its sender is not known",
+        (Some(_), _) if port.sender.is_none() => "its sender is unknown",
         (Some(_), _) => "not yet",
         (None, _) => "-",
     };
@@ -185,7 +189,7 @@ fn remark(port: &PortStatus) -> String {
         port.request.as_ref().filter(|request| request.disable).map(|_| "should be disabled".to_owned());
     let ends = port.hold_down_s.map(|time| match time > 0.0 {
         true => format!("may end in {}", duration(time)),
-        false => "waits for frames".to_owned(),
+        false => "waiting for frames".to_owned(),
     });
     let expected =
         port.forecast.filter(|_| port.expected_loss_rate.is_some()).map(|forecast| forecast.to_string());
@@ -233,7 +237,7 @@ mod tests {
             assert!(text.contains(name), "{name}: {text}");
         }
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let note = "4 ports, 1 healthy, 1 corrupting, 1 down, 1 healthy with a request that failed";
+        let note = "4 ports, 1 healthy, 1 corrupting, 1 down, 1 healthy with a failed request";
         assert!(text.contains(note), "{text}");
     }
 
@@ -253,7 +257,7 @@ mod tests {
             alarms[1].starts_with("DISABLED for ")
                 && alarms[1].contains("on trial now, after 2 failed trials")
         );
-        assert!(alarms[2].starts_with("COULD NOT BE DISABLED, and is tried again, for "), "{alarms:?}");
+        assert!(alarms[2].starts_with("COULD NOT BE DISABLED, retrying, for "), "{alarms:?}");
         assert_eq!(alarms[3], "SHOULD BE DISABLED: tor1/Ethernet0 - agg1/Ethernet0: it waits");
     }
 }

@@ -74,7 +74,7 @@ pub fn describe(report: &LinkReport) -> String {
     line("sending", &sending(report));
     if report.set_at_run_time {
         let restart = if report.restart_forgets { "forgets" } else { "keeps" };
-        line("", &format!("set at run time, otherwise than configured; a restart {restart} it"));
+        line("", &format!("set at run time, differs from the configuration; a restart {restart} it"));
     }
     line("receiving", &receiving(report));
     line("peer", &peer(report));
@@ -101,7 +101,7 @@ pub fn describe(report: &LinkReport) -> String {
         line("recovery", &format!("within {p50} (half), {p99} (99 %), {max} (all)"));
     }
     if parameters.recovery_timeout_ns > 0 {
-        line("timeout", &format!("gives a frame up after {}", time(parameters.recovery_timeout_ns)));
+        line("timeout", &format!("gives up on a frame after {}", time(parameters.recovery_timeout_ns)));
     }
     for (label, buffer, bound) in [
         ("Tx buffer", report.tx_buffer, Some(parameters.tx_buffer_bytes)),
@@ -150,32 +150,32 @@ const LOSS_OF_A_READY_LINK: f64 = 0.025;
 /// Of a link end with two links: which of them is in use, how the other one is, and what the last change has cost.
 pub fn failover_lines(failover: &FailoverReport) -> Vec<(&'static str, String)> {
     let FailoverReport { active, preferred, heard, .. } = failover;
-    let wish = if active == preferred { "preferred" } else { "while the preferred one is not" };
+    let wish = if active == preferred { "preferred" } else { "the preferred one is not" };
     let (other, index) = (active.other(), active.other().index());
     let state = match (failover.peer_watches, heard[index], failover.peer_is_deaf[index]) {
-        _ if failover.crossed => "is NOT READY: its probes arrive on the other".to_owned(),
+        _ if failover.crossed => "is NOT READY: its probes arrive on the other link".to_owned(),
         _ if let Some(stranger) = &failover.strangers[index] => {
-            format!("is NOT READY: another end, {stranger}, answers there")
+            format!("is NOT READY: a different end, {stranger}, answers there")
         }
-        (false, ..) => "is not watched by the peer".to_owned(),
+        (false, ..) => "is not monitored by the peer".to_owned(),
         (true, false, _) => "is NOT READY: the peer is not heard there".to_owned(),
         (true, true, true) => "is NOT READY: the peer does not hear this end there".to_owned(),
-        _ if failover.loses_full_size[index] => "is NOT READY: frames of full size are lost there".to_owned(),
+        _ if failover.loses_full_size[index] => "is NOT READY: full-size frames are lost there".to_owned(),
         _ if failover.loss[index] > LOSS_OF_A_READY_LINK => {
-            format!("is NOT CLEAN: it loses {} of the frames", percent(failover.loss[index]))
+            format!("is NOT CLEAN: it loses {} of its frames", percent(failover.loss[index]))
         }
         _ => "is ready".to_owned(),
     };
-    let mut lines = vec![("links", format!("the {active} is in use, {wish}; the {other} {state}"))];
+    let mut lines = vec![("links", format!("the {active} is in use ({wish}); the {other} {state}"))];
     if failover.loses_full_size[active.index()] {
         let text = match failover.loses_full_size[index] {
-            false => format!("frames of full size are LOST on the {active}"),
-            true => "NEITHER LINK takes frames of full size: raise the MTU between the ends".to_owned(),
+            false => format!("full-size frames are LOST on the {active}"),
+            true => "NEITHER LINK passes full-size frames: raise the MTU between the ends".to_owned(),
         };
         lines.push(("", text));
     }
     if failover.crossed {
-        lines.push(("", "the CABLES ARE EXCHANGED at one end, or --link and --backup are".to_owned()));
+        lines.push(("", "the CABLES ARE SWAPPED at one end, or --link and --backup are".to_owned()));
     }
     if let Some(last) = &failover.last {
         let gap = last.gap_ns.map_or("not over yet".to_owned(), |gap| format!("gap {}", time(gap)));
@@ -192,8 +192,8 @@ pub fn failover_lines(failover: &FailoverReport) -> Vec<(&'static str, String)> 
 
 fn steering_text(steering: Steering) -> &'static str {
     match steering {
-        Steering::Linkmend => "each flow keeps to one processor (steering set with the bypass)",
-        Steering::Operator => "receive packet steering left as it was set",
+        Steering::Linkmend => "each flow is pinned to one processor (steering set with the bypass)",
+        Steering::Operator => "receive packet steering left as configured",
     }
 }
 
@@ -228,28 +228,28 @@ fn receiving(report: &LinkReport) -> String {
 fn peer(report: &LinkReport) -> String {
     if let Some(peer) = report.mismatched_format {
         let own = report.parameters.format;
-        return format!("it uses format {peer}, this end {own}; set the same one");
+        return format!("uses format {peer}, but this end uses {own}; set the same format");
     }
     if let Some(trouble) = report.key_trouble {
         return match trouble {
-            KeyTrouble::OtherHasNone => "has no key, and this end has one; set the same one, or none",
-            KeyTrouble::KeysDiffer => "has another key than this end; set the same one",
-            KeyTrouble::OnlyOtherHas => "has a key, and this end has none; set the same one, or none",
+            KeyTrouble::OtherHasNone => "has no key, but this end has one; set the same key, or none",
+            KeyTrouble::KeysDiffer => "has a different key; set the same key at both ends",
+            KeyTrouble::OnlyOtherHas => "has a key, but this end has none; set the same key, or none",
         }
         .to_owned();
     }
     if report.parameters.format == Format::Linkguardian {
         // The authors' protocol has no hello.
         let answers = match report.transmit_state {
-            TransmitState::Active => "answers",
-            _ => "has not answered",
+            TransmitState::Active => "it answers",
+            _ => "it has not answered",
         };
-        return format!("runs the published program, says the configuration; {answers}");
+        return format!("runs the published program according to the configuration; {answers}");
     }
     match (report.peer_known, report.parameters.link_rtt_ns) {
         (false, _) => "not heard: no Linkmend at the other end, or it is dormant".to_owned(),
-        (true, None) => "speaks Linkmend".to_owned(),
-        (true, Some(rtt)) => format!("speaks Linkmend, round trip {}", time(rtt)),
+        (true, None) => "runs Linkmend".to_owned(),
+        (true, Some(rtt)) => format!("runs Linkmend, round trip {}", time(rtt)),
     }
 }
 
@@ -295,16 +295,16 @@ fn port(port: &PortReport) -> String {
         let _ = write!(text, "; {} bypassed", count(port.bypassed_frames as f64));
     }
     if port.bypass_drops > 0 {
-        let _ = write!(text, "; {} without use dropped by the bypass", count(port.bypass_drops as f64));
+        let _ = write!(text, "; {} unusable frames dropped by the bypass", count(port.bypass_drops as f64));
     }
     if port.drops > 0 {
         let _ = write!(text, "; {} LOST at the socket", count(port.drops as f64));
     }
     for (drops, place) in [
-        (port.kernel_rx_drops, "by the kernel, arriving"),
+        (port.kernel_rx_drops, "in the kernel on arrival"),
         (port.kernel_queue_drops, "in the port's queue"),
-        (port.kernel_tx_drops, "by the driver, leaving"),
-        (port.bypass_failed_redirects, "between the ports, too long for the other"),
+        (port.kernel_tx_drops, "in the driver on departure"),
+        (port.bypass_failed_redirects, "between the ports (too long for the other port)"),
     ] {
         if drops > 0 {
             let _ = write!(text, "; {} LOST {place}", count(drops as f64));
@@ -317,22 +317,25 @@ fn port(port: &PortReport) -> String {
 fn troubles(counters: &CountersReport) -> Vec<String> {
     [
         (counters.queue_drops, "frames dropped because the queue was full"),
-        (counters.inner_port_drops, "frames the inner port did not take"),
+        (counters.inner_port_drops, "frames that the inner port did not accept"),
         (counters.oversize_dropped_frames, "frames too long for the link"),
         (
             counters.ambiguous_frames,
-            "frames of a host dropped because the other end could take them for Linkmend's",
+            "frames of a host dropped because the other end could mistake them for Linkmend's",
         ),
-        (counters.oversize_unprotected_frames, "frames sent unprotected, too long with a header"),
-        (counters.rx_buffer_overflows, "frames found the Rx buffer full"),
-        (counters.recovery_timeouts, "frames given up by the clock"),
+        (
+            counters.oversize_unprotected_frames,
+            "frames sent unprotected because they are too long with a header",
+        ),
+        (counters.rx_buffer_overflows, "frames dropped because the Rx buffer was full"),
+        (counters.recovery_timeouts, "frames given up after a timeout"),
         (counters.withdrawn_frames, "frames given up after the peer's last copy was lost"),
         (counters.unrecovered_frames, "frames given up because a session ended"),
         (counters.peers_lost, "times the peer fell silent"),
         (counters.malformed_frames, "malformed frames"),
         (counters.control_rejected, "control frames rejected"),
-        (counters.forged_frames, "frames without the peer's seal, dropped"),
-        (counters.strange_frames, "control frames that are not the peer's, ignored"),
+        (counters.forged_frames, "frames without the peer's tag, dropped"),
+        (counters.strange_frames, "control frames that are not from the peer, ignored"),
         (counters.stalls, "stalls of the daemon"),
     ]
     .into_iter()
@@ -346,7 +349,7 @@ fn daemon_troubles(daemon: &DaemonReport) -> Vec<String> {
     let mut troubles = daemon.troubles.clone();
     if daemon.log_lines_lost > 0 {
         let lines = count(daemon.log_lines_lost as f64);
-        troubles.push(format!("{lines} lines of the log could not be written"));
+        troubles.push(format!("{lines} log lines could not be written"));
     }
     if daemon.backlog_drops > 0 {
         let frames = count(daemon.backlog_drops as f64);
@@ -354,7 +357,7 @@ fn daemon_troubles(daemon: &DaemonReport) -> Vec<String> {
     }
     if let Some(share) = daemon.stolen_share.filter(|share| *share >= STOLEN_SHARE_TOLD) {
         let percent = (share * 100.0).round();
-        troubles.push(format!("the host takes {percent} % of the processor time wanted here (steal)"));
+        troubles.push(format!("the host takes {percent} % of the processor time needed here (steal)"));
     }
     troubles
 }

@@ -60,12 +60,13 @@ impl Access {
     /// What is wrong with it without keys, for people.
     pub fn trouble(self) -> Option<String> {
         let why = match self {
-            Access::Anyone => "it asks for no password",
+            Access::Anyone => "it requires no password",
             Access::Shared | Access::Own | Access::Unknown => return None,
         };
         Some(format!(
-            "the bus is not authenticated: anyone who can connect to this Redis can ask for protection, end it, and have links disabled \
-             within the limits, because {why} and there are no keys; set redis-keys in [bus]"
+            "the bus is not authenticated: anyone who can connect to this Redis can request protection, end it, \
+             and have links disabled within the limits, because {why} and there are no keys; set redis-keys in \
+             [bus]"
         ))
     }
 
@@ -75,22 +76,22 @@ impl Access {
             (Access::Anyone, false) => tracing::warn!("{}", self.trouble().unwrap_or_default()),
             (Access::Anyone, true) => {
                 tracing::info!(
-                    "anyone who can connect to this Redis can delete what agents say, because it asks for no password"
+                    "anyone who can connect to this Redis can delete agents' records, because it requires no password"
                 )
             }
             (Access::Shared, false) => {
                 tracing::info!(
-                    "anyone who has a password of this Redis can speak for every agent; set redis-keys in [bus]"
+                    "anyone who has a password for this Redis can impersonate any agent; set redis-keys in [bus]"
                 )
             }
             (Access::Own, false) => {
                 tracing::info!(
-                    "this Redis lets no agent write what another one finds; anyone who has a password can still ask for protection in its \
-                     name"
+                    "this Redis prevents agents from writing each other's findings, but anyone who has a \
+                     password can still request protection in another agent's name"
                 )
             }
             (Access::Unknown, false) => {
-                tracing::warn!("it cannot be found out who may write to this Redis; set redis-keys in [bus]")
+                tracing::warn!("cannot find out who can write to this Redis; set redis-keys in [bus]")
             }
             (_, true) => {}
         }

@@ -186,8 +186,9 @@ impl RedisBus {
 
     /// Another process has the name of this agent. Each would answer for the ports of the other.
     fn refuse(&mut self, other: &str) -> BusError {
-        let what = format!("another corruptd is the agent {} already: {}", self.group, Holder::told(other));
-        let hint = "give every machine a name of its own with --agent, or end the other one";
+        let what =
+            format!("another corruptd already uses the agent name {}: {}", self.group, Holder::told(other));
+        let hint = "give every machine a unique name with --agent, or stop the other process";
         self.remember(BusError { what, hint: Some(hint.to_owned()) })
     }
 
@@ -197,8 +198,8 @@ impl RedisBus {
         }
         if self.complaints.len() < COMPLAINTS_MOST {
             tracing::warn!(
-                "{key} in Redis is passed over, and what it is about stays as it is: {why}; agents write over it within a \
-                 minute if they can, or delete the key"
+                "ignoring {key} in Redis and keeping the previous state: {why}; agents overwrite the key within \
+                 a minute if they can, otherwise delete it"
             );
             self.complaints.insert(key, why);
         }
@@ -218,7 +219,7 @@ impl Bus for RedisBus {
         let sealed = if self.trust.has_keys() {
             ", sealed"
         } else {
-            ", unsealed: anyone who may write there is believed"
+            ", unsealed: anyone who can write there is trusted"
         };
         format!("{}{sealed}", self.description)
     }
@@ -272,7 +273,7 @@ impl Bus for RedisBus {
         let mut events = if heard.all { vec![BusEvent::Rereading] } else { Vec::new() };
         for name in heard.strange {
             let keys = format!("{} or {}", self.keys.index, self.keys.events);
-            self.complain(keys, format!("`{}` in it is no port", excerpt(&name, NAME_SHOWN_MOST)));
+            self.complain(keys, format!("`{}` in it is not a port", excerpt(&name, NAME_SHOWN_MOST)));
         }
         for (port, state) in heard.states {
             match state {

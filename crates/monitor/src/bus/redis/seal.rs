@@ -87,11 +87,11 @@ impl Keys {
         let wrong = |rule: String| ParameterError::new("redis-keys", path.display(), rule);
         let metadata = std::fs::metadata(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
         if metadata.permissions().mode() & 0o077 != 0 {
-            return Err(wrong("must be readable by its owner alone; chmod 600".to_owned()));
+            return Err(wrong("must be readable only by its owner; run chmod 600".to_owned()));
         }
         if metadata.len() > FILE_BYTES_MOST {
             return Err(wrong(format!(
-                "has {} bytes, and at most {FILE_BYTES_MOST} are read",
+                "has {} bytes, but at most {FILE_BYTES_MOST} are read",
                 metadata.len()
             )));
         }
@@ -99,7 +99,7 @@ impl Keys {
             std::fs::read_to_string(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
         let keys = Keys::parse(&text).map_err(|(line, rule)| wrong(format!("line {line} {rule}")))?;
         if keys.of(agent).is_none() {
-            return Err(wrong(format!("has no key of {agent}, which is this agent, and none of `{ALL}`")));
+            return Err(wrong(format!("has no key for {agent}, which is this agent, and none for `{ALL}`")));
         }
         Ok(keys)
     }
@@ -176,13 +176,13 @@ impl Keys {
             return Err(Doubt::Forged("it has no seal"));
         };
         let (Ok(number), Some(tag)) = (number.parse(), bytes(digits)) else {
-            return Err(Doubt::Forged("its seal makes no sense"));
+            return Err(Doubt::Forged("its seal is malformed"));
         };
         let Some(key) = self.of(agent) else { return Err(Doubt::NoKey(agent.chars().take(80).collect())) };
         let by = Sealed { agent: agent.to_owned(), number, reader: reader.to_owned() };
         match hmac::verify(key, &message(version, &by, kind, place, text), &tag) {
             Ok(()) => Ok(by),
-            Err(_) => Err(Doubt::Forged("its seal is of another key")),
+            Err(_) => Err(Doubt::Forged("its seal was made with another key")),
         }
     }
 }
@@ -202,7 +202,8 @@ pub(super) fn number() -> u64 {
 pub(super) fn run() -> Result<String, ParameterError> {
     let mut bytes = [0; RUN_BYTES];
     let filled = SystemRandom::new().fill(&mut bytes);
-    filled.map_err(|_| ParameterError::new("redis", "this run", "needs random numbers of the system"))?;
+    filled
+        .map_err(|_| ParameterError::new("redis", "this run", "requires random numbers from the system"))?;
     Ok(bytes.iter().fold(String::new(), |mut name, byte| {
         // Writing to a string does not fail.
         let _ = write!(name, "{byte:02x}");

@@ -213,7 +213,7 @@ impl Session {
         for (agent, written) in agents.iter().zip(written) {
             let written = String::from_utf8_lossy(&written);
             if trust.hear_claim(&self.keys.agent(agent), agent, &written) {
-                tracing::debug!("{agent} has been started anew");
+                tracing::debug!("{agent} has been restarted");
             }
         }
         Ok(())
@@ -341,7 +341,7 @@ impl Session {
             cursor = next;
         }
         Err(RedisError::from(std::io::Error::other(format!(
-            "{} has no end after {INDEX_STEPS_MOST} steps",
+            "{} does not end after {INDEX_STEPS_MOST} steps",
             self.keys.index
         ))))
     }
@@ -381,7 +381,7 @@ impl Session {
             let parts = match answer {
                 Value::Array(fields) => stored::parts(&fields),
                 // A key that is something else is nobody's fault but that key's.
-                _ => Err("it is no hash".to_owned()),
+                _ => Err("it is not a hash".to_owned()),
             };
             let place = self.keys.direction(&port);
             let usable = parts.as_ref().map_err(String::clone).and_then(|parts| match parts {

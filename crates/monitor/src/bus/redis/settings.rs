@@ -73,7 +73,7 @@ impl RedisSettings {
                 return wrong(
                     "redis-sentinel",
                     master,
-                    "a cluster has no Sentinels; leave out redis-cluster or this",
+                    "a cluster has no Sentinels; remove redis-cluster or this",
                 );
             }
             Some(master) if master.is_empty() => {

@@ -73,7 +73,7 @@ impl Parts {
             return Ok(());
         }
         let version = excerpt(&self.version, VERSION_SHOWN_MOST);
-        Err(format!("its version is {version}, this program knows {VERSION}"))
+        Err(format!("its version is {version}, but this program supports version {VERSION}"))
     }
 
     /// What they say.
@@ -105,7 +105,7 @@ pub(super) fn written(
         return Ok([String::new(), String::new()]);
     };
     let json =
-        serde_json::to_string(part).map_err(|error| format!("its {name} has no form in JSON: {error}"))?;
+        serde_json::to_string(part).map_err(|error| format!("cannot serialise its {name}: {error}"))?;
     if json.len() > FIELD_BYTES_MOST {
         return Err(too_long(name, json.len()));
     }
@@ -113,7 +113,7 @@ pub(super) fn written(
 }
 
 fn too_long(name: &str, bytes: usize) -> String {
-    format!("its {name} has {bytes} bytes, and at most {FIELD_BYTES_MOST} are read")
+    format!("its {name} has {bytes} bytes, but at most {FIELD_BYTES_MOST} are read")
 }
 
 fn text(name: &str, value: &Value) -> Result<Option<String>, String> {
@@ -122,7 +122,7 @@ fn text(name: &str, value: &Value) -> Result<Option<String>, String> {
         // What is too long is not even read.
         Value::Int(bytes) => Err(too_long(name, usize::try_from(*bytes).unwrap_or(usize::MAX))),
         value => Option::<String>::from_redis_value_ref(value)
-            .map_err(|error| format!("its {name} is no text: {error}")),
+            .map_err(|error| format!("its {name} is not text: {error}")),
     }
 }
 
@@ -134,7 +134,7 @@ fn part<T: DeserializeOwned>(name: &str, part: &Part) -> Result<Option<T>, Strin
 fn agree(name: &str, generation: Option<u64>, part: &Part) -> Result<(), String> {
     if part.generation != generation.map(|generation| generation.to_string()) {
         let written = part.generation.as_deref().unwrap_or("missing");
-        return Err(format!("its {name} is {written}, and not that of the JSON beside it"));
+        return Err(format!("its {name} is {written}, which differs from the JSON beside it"));
     }
     Ok(())
 }

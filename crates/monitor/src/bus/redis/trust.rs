@@ -22,7 +22,7 @@ const FINDINGS_AGE_MOST: Duration = Duration::from_mins(10);
 /// seconds, and what was recorded of one that is gone would otherwise keep this one from the bus for ever.
 const CLAIM_AGE_MOST: Duration = Duration::from_mins(10);
 /// Why something is passed over that an agent has sealed, but not last.
-const REPEATED: &str = "it was replaced by its agent before";
+const REPEATED: &str = "its agent has since replaced it";
 
 /// Whether the agent that asks for something is known to mean it now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,14 +90,14 @@ impl Trust {
         let first = self.first.as_ref()?;
         let others =
             if self.refused > 1 { format!(", and {} more", self.refused - 1) } else { String::new() };
-        Some(format!("somebody who is no agent writes to the Redis, which is ignored: {first}{others}"))
+        Some(format!("ignoring records in Redis that no agent has written: {first}{others}"))
     }
 
     fn refuse(&mut self, place: &str, what: &str, why: &str) {
         self.refused += 1;
         if self.first.is_none() {
             tracing::error!(
-                "{place} in Redis: its {what} is ignored, because {why}; somebody who is no agent may write there"
+                "{place} in Redis: ignoring its {what}, because {why}; somebody other than an agent can write there"
             );
             self.first = Some(format!("{place}, {why}"));
         }
@@ -298,7 +298,7 @@ impl Trust {
         };
         *part = Part::default();
         match doubt {
-            Doubt::NoKey(agent) => tracing::debug!("{place}: there is no key of {agent} here"),
+            Doubt::NoKey(agent) => tracing::debug!("{place}: there is no key for {agent} here"),
             Doubt::Forged(why) => {
                 self.refuse(place, kind.name(), why);
                 forged.push((kind, text));

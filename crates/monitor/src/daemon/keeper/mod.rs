@@ -169,14 +169,14 @@ impl Keeper {
     fn note_time(&mut self, took: Duration) {
         let stalled = (took.as_secs() >= BREAK_S && !matches!(self.hands, Hands::None)).then(|| {
             format!(
-                "a plan takes {} s here, and nothing is disabled by what was known {BREAK_S} s ago or earlier; plan for a smaller \
-                 network, or on a faster machine",
+                "planning takes {} s here, and findings older than {BREAK_S} s are not used to disable links; \
+                 plan for a smaller network, or on a faster machine",
                 took.as_secs()
             )
         });
         match &stalled {
             Some(text) if self.stalled.is_none() => tracing::warn!("{text}"),
-            None if self.stalled.is_some() => tracing::info!("plans are made in time again"),
+            None if self.stalled.is_some() => tracing::info!("planning is fast enough again"),
             _ => {}
         }
         self.stalled = stalled;
@@ -218,8 +218,8 @@ impl Keeper {
             if !self.unheard.contains(&ports) {
                 let memory = self.memory.display();
                 tracing::warn!(
-                    "the link between {one} and {other} was disabled, and no agent says how it is; if it is repaired, stop \
-                     corruptd and take the link out of {memory}"
+                    "the link between {one} and {other} was disabled, but no agent reports on it; if it has been \
+                     repaired, stop corruptd and remove the link from {memory}"
                 );
                 self.unheard.insert(ports);
             }
@@ -271,7 +271,7 @@ impl Keeper {
         }
     }
 
-    /// Has a disabled link put into operation, to see whether it still corrupts.
+    /// Has a disabled link put into operation, to see whether it still corrupts frames.
     fn try_again(&mut self, verdict: Verdict, directions: &Directions) {
         self.guard.begin_trial(now_s(), &verdict.ports, directions);
         self.remember();
@@ -310,7 +310,7 @@ impl Keeper {
                 self.guard.returned(&ports);
                 self.remember();
                 let link = verdict.map(|verdict| verdict.link).unwrap_or_default();
-                let reason = "neither of its directions corrupts any more".to_owned();
+                let reason = "neither direction corrupts frames any more".to_owned();
                 self.tell(ports, PlanVerdict::Returned, link, reason);
             }
         }
@@ -352,7 +352,9 @@ impl Keeper {
         let memory = Memory::new(disabled, self.disabling.clone(), self.guard.memory().clone());
         if let Err(error) = memory::write(&self.memory, &memory) {
             let path = self.memory.display();
-            tracing::warn!("{path}: a restart would forget which links were disabled: {error}");
+            tracing::warn!(
+                "{path}: cannot save which links are disabled; a restart would forget them: {error}"
+            );
         }
     }
 
@@ -380,7 +382,8 @@ impl Keeper {
         let held = wanted.iter().filter(|ports| !self.planner.all_disabled().contains(*ports)).map(|ports| {
             let hold = self.guard.hold(now, ports).filter(|_| !is_advice);
             let until_s = hold.as_ref().and_then(|hold| hold.left_s()).map(|left_s| now + left_s);
-            let reason = hold.map_or_else(|| "nothing here disables it".to_owned(), |hold| hold.to_string());
+            let reason =
+                hold.map_or_else(|| "no disable-hook is configured".to_owned(), |hold| hold.to_string());
             HeldStatus { ports: ports.clone(), reason, until_s, unsure: false }
         });
         let unsure = unsure.into_iter().map(|(ports, reason)| HeldStatus {

@@ -38,24 +38,24 @@ impl Hold {
 impl fmt::Display for Hold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Hold::Unconfirmed { .. } => f.write_str("it waits for its confirmation (disable-after)"),
+            Hold::Unconfirmed { .. } => f.write_str("it is waiting for confirmation (disable-after)"),
             Hold::NoNewFrames => f.write_str(
-                "it has counted no corrupted frame since every other possible source was ruled out",
+                "no corrupted frames have been counted since every other possible source was ruled out",
             ),
             Hold::TooFew(Counted { frames, corrupted, .. }) => write!(
                 f,
-                "it has corrupted {corrupted} of {frames} frames since every other possible source was ruled out, which does not \
-                 confirm the rate that it was found with"
+                "{corrupted} of {frames} frames have been corrupted since every other possible source was ruled \
+                 out, which does not confirm the loss rate that was found"
             ),
-            Hold::Unheard => f.write_str("it waits until all agents have said once more what they find"),
+            Hold::Unheard => f.write_str("it is waiting for all agents to report their findings again"),
             Hold::PerHour { limit, .. } => {
                 write!(
                     f,
-                    "{limit} links were disabled within an hour, and no more may be (disables-per-hour)"
+                    "{limit} links have been disabled within an hour, which is the limit (disables-per-hour)"
                 )
             }
             Hold::PerSwitch { limit, switch } => {
-                write!(f, "{limit} links of {switch} are disabled, and no more may be (disables-per-switch)")
+                write!(f, "{limit} links of {switch} are disabled, which is the limit (disables-per-switch)")
             }
         }
     }

@@ -71,7 +71,7 @@ pub struct DisabledLink {
     pub trial: Option<Trial>,
 }
 
-/// A disabled link that is in operation to see whether it still corrupts.
+/// A disabled link that is in operation to see whether it still corrupts frames.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trial {
@@ -221,13 +221,13 @@ impl Guard {
                 let request = known.directions.get(port).and_then(|state| state.request.as_ref());
                 let is_asked_anew =
                     |request: &Request| request.protection.is_some() && Some(request.generation) > before;
-                // If disabling it never took the port down, nothing is asked for anew.
+                // If disabling it never took the port down, no protection is needed anew.
                 let corrupts = known.corrupted_at_s(port).is_some_and(|at_s| at_s > trial.since_s);
                 corrupts || request.is_some_and(is_asked_anew)
             });
             let is_late = now_s.saturating_sub(trial.since_s) >= self.settings.trial_time.as_secs();
             match (anew, is_late) {
-                (true, _) => Some((link.verdict.clone(), "it still corrupts")),
+                (true, _) => Some((link.verdict.clone(), "it still corrupts frames")),
                 (false, true) => Some((link.verdict.clone(), "it was not found healthy in time")),
                 (false, false) => None,
             }

@@ -149,7 +149,7 @@ fn a_trial_fails_while_its_link_corrupts_as_before() {
         Known { at_s, heard_at_s: at_s, findings, directions: corrupting.clone() }
     };
     assert_eq!(guard.failed_trials(13_620, &found(13_620, 20)), [], "it has not corrupted since");
-    assert_eq!(guard.failed_trials(13_620, &found(13_620, 19)), [(link.clone(), "it still corrupts")]);
+    assert_eq!(guard.failed_trials(13_620, &found(13_620, 19)), [(link.clone(), "it still corrupts frames")]);
 }
 
 #[test]
@@ -173,7 +173,10 @@ fn a_disabled_link_is_tried_at_growing_intervals_until_it_is_healthy() {
         let mut anew = corrupting.clone();
         anew.values_mut()
             .for_each(|state| state.request.iter_mut().for_each(|request| request.generation += 1));
-        assert_eq!(guard.failed_trials(now + 60, &known(&anew)), [(link.clone(), "it still corrupts")]);
+        assert_eq!(
+            guard.failed_trials(now + 60, &known(&anew)),
+            [(link.clone(), "it still corrupts frames")]
+        );
         assert_eq!(guard.next_timeout(now), Some(now + 3 * 3_600));
         assert_eq!(guard.failed_trials(now + 3 * 3_600, &known(&corrupting)).len(), 1);
         guard.end_trial(now, &link.ports);

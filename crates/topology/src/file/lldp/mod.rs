@@ -101,6 +101,6 @@ fn parse_dump(text: &str, file: &str) -> Result<Dump, TopologyFileError> {
     if dump.is_dump() {
         return Ok(dump);
     }
-    let reason = "this is not what `lldpctl -f json` prints: it has neither `lldp` nor `local-chassis`";
+    let reason = "this is not output of `lldpctl -f json`: it has neither `lldp` nor `local-chassis`";
     Err(TopologyFault::form(reason).at(file, None))
 }

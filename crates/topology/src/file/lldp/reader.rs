@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
         let Some(of) = system.and_then(|system| self.ports.get_mut(&system)) else {
             let name = hostname.unwrap_or_default();
             let reason =
-                format!("this is the CONFIG_DB of `{name}`, of which there is no dump of `lldpctl -f json`");
+                format!("this is the CONFIG_DB of `{name}`, for which there is no dump of `lldpctl -f json`");
             return Err(TopologyFault::form(reason).at(file, None));
         };
         of.known.extend(ports);
@@ -245,8 +245,8 @@ impl<'a> Reader<'a> {
         let [one, other] = systems.map(|system| self.systems.name(system));
         let what = match found.known {
             Known::Ports => None,
-            Known::Order => Some("are taken in the order of the aliases that they announce"),
-            Known::Number => Some("are not known, only their number is"),
+            Known::Order => Some("are assigned in the order of the aliases that they announce"),
+            Known::Number => Some("are unknown; only their number is known"),
         };
         let warning = what.map(|what| format!("the ports of the links between {one} and {other} {what}"));
         self.warnings.extend(warning);
@@ -391,7 +391,7 @@ impl<'a> Reader<'a> {
         if !self.silent.is_empty() {
             let switches = counted(self.silent.len(), "switch", "switches");
             let silent = list(&self.silent);
-            warnings.push(format!("{switches} without a dump, known from neighbours only: {silent}"));
+            warnings.push(format!("{switches} without a dump, known only from neighbours: {silent}"));
         }
     }
 }

@@ -35,7 +35,7 @@ impl Netlab {
             return if depth == 0 {
                 self.links_in(members, 1)
             } else {
-                Err(self.form(line, "a group of links is in another"))
+                Err(self.form(line, "a group of links is nested in another"))
             };
         }
         let kind = link.value.text_of("type");
@@ -56,9 +56,8 @@ impl Netlab {
         for (name, port) in ends {
             let unknown = || match self.makes_nodes {
                 Some(line) => self.made_by_plugin(line),
-                None => {
-                    self.form(line, format!("this link ends at `{}`, which is no node", excerpt(&name, 40)))
-                }
+                None => self
+                    .form(line, format!("this link ends at `{}`, which is not a node", excerpt(&name, 40))),
             };
             found.push(End { node: self.gathering.find(&name).ok_or_else(unknown)?, port });
         }
@@ -81,8 +80,10 @@ impl Netlab {
             0 | 1 => Ok(()),
             _ => {
                 let names: Vec<&str> = ends.iter().map(|end| self.gathering.name(end.node)).collect();
-                let text =
-                    format!("a link between {} is left out: it is no cable between two", names.join(", "));
+                let text = format!(
+                    "a link between {} is left out: it is not a cable between two nodes",
+                    names.join(", ")
+                );
                 self.gathering.doubt(self.at(line), text);
                 Ok(())
             }

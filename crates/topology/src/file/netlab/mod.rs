@@ -76,8 +76,7 @@ impl Netlab {
     }
 
     fn made_by_plugin(&self, line: u32) -> TopologyFileError {
-        let reason =
-            "a plugin makes the nodes of this topology; give what `netlab create -o yaml:nodes,links` writes";
+        let reason = "a plugin creates the nodes of this topology; use the output of `netlab create -o yaml:nodes,links`";
         self.form(line, reason)
     }
 

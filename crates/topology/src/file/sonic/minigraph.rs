@@ -16,7 +16,7 @@ pub fn parse(text: &str, file: &str) -> Result<Facts, TopologyFileError> {
     let root = xml.document.root_element();
     let mut facts = Facts { own: xml::text(root, "Hostname").map(str::to_owned), ..Facts::default() };
     let Some(png) = xml::child(root, "PngDec") else {
-        let reason = "this minigraph has no `PngDec`, which names the cables";
+        let reason = "this minigraph has no `PngDec`, which lists the cables";
         return Err(TopologyFault::form(reason).at(file, xml.line(root)));
     };
     for device in xml::child(png, "Devices").iter().flat_map(|devices| xml::children(*devices, "Device")) {
@@ -55,10 +55,9 @@ pub fn parse(text: &str, file: &str) -> Result<Facts, TopologyFileError> {
         facts.cables.push(Cable { ends: [start, far], speed, line });
     }
     if inside > 0 {
-        facts.doubts.push((
-            0,
-            format!("left out {} to ASICs inside of the chassis", counted(inside, "link", "links")),
-        ));
+        facts
+            .doubts
+            .push((0, format!("left out {} to ASICs inside the chassis", counted(inside, "link", "links"))));
     }
     let interfaces = root.descendants().filter(|node| node.tag_name().name() == "EthernetInterface");
     facts.speeds.extend(interfaces.filter_map(speed_of));

@@ -37,8 +37,8 @@ pub fn read(
     }
     let has_cables = all.iter().any(|(_, facts)| !facts.cables.is_empty());
     if let Some((file, _)) = all.first().filter(|_| !has_cables) {
-        let reason = "nothing names a neighbour: no `DEVICE_NEIGHBOR` of a CONFIG_DB, no `DeviceInterfaceLinks` of a minigraph, \
-                      and there is no dump of `lldpctl -f json`";
+        let reason = "no neighbours are listed: there is no `DEVICE_NEIGHBOR` of a CONFIG_DB, no \
+                      `DeviceInterfaceLinks` of a minigraph, and no dump of `lldpctl -f json`";
         return Err(gathering.form(Location { file: *file, line: 0 }, reason));
     }
     let mut names = Names::default();
@@ -170,7 +170,7 @@ fn one_sided(gathering: &mut Gathering, names: &Names, seen: &Seen) {
         })
         .collect();
     if !lone.is_empty() {
-        let text = format!("the file of only one of the two switches has these cables: {}", some_of(&lone));
+        let text = format!("only one of the two switches' files contains these cables: {}", some_of(&lone));
         gathering.doubt(Location::default(), text);
     }
 }

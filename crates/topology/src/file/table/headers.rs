@@ -17,7 +17,7 @@ pub(super) enum Column {
 /// How headers are named, for messages.
 pub(super) const KNOWN: &str = "known are a device at each end (`a` and `b`, `source` and `target`, `from` and `to`, `local` and \
     `remote`, `Device A` and `Device B`, `side_a_device`), its port (`Interface A`, `source_port`), its role (`a_role`), and \
-    `speed`; `switch:port` may stand in one column";
+    `speed`; `switch:port` may be in one column";
 
 const SIDES: [&[&str]; 2] = [
     &["a", "source", "src", "local", "from", "near", "left", "start", "lower"],

@@ -96,7 +96,7 @@ fn columns(headers: &csv::StringRecord) -> Result<Columns, String> {
     let names: Vec<&str> = headers.iter().collect();
     let set = |slot: &mut Option<usize>, number: usize| match slot.replace(number) {
         Some(first) => Err(format!(
-            "the columns `{}` and `{}` say the same; rename or remove one",
+            "the columns `{}` and `{}` have the same meaning; rename or remove one",
             excerpt(names[first], 40),
             excerpt(names[number], 40)
         )),
@@ -133,7 +133,7 @@ fn columns(headers: &csv::StringRecord) -> Result<Columns, String> {
         let have: Vec<String> =
             names.iter().take(12).map(|name| format!("`{}`", excerpt(name, 40))).collect();
         return Err(format!(
-            "the columns {} name no device at each end; {}",
+            "the columns {} do not name a device at each end; {}",
             have.join(", "),
             headers::KNOWN
         ));
@@ -172,7 +172,7 @@ impl Table<'_> {
             if device.is_empty() {
                 // Such as a circuit, whose termination is no port of a device.
                 self.gathering
-                    .doubt(at, format!("a cable is left out: it ends at no device at its end {name}"));
+                    .doubt(at, format!("a cable is left out: there is no device at its end {name}"));
                 return Ok(());
             }
             let node = self.gathering.node(device, at)?;
@@ -201,7 +201,7 @@ impl Table<'_> {
             let Some(cell) = record.get(*column).filter(|cell| !cell.is_empty()) else { continue };
             let scaled = || speed::scaled(cell, (*unit)? as f64);
             let speed = speed::parse(cell).or_else(scaled).ok_or_else(|| {
-                let reason = format!("speed `{}` is no number with a unit, like 100G", excerpt(cell, 40));
+                let reason = format!("speed `{}` is not a number with a unit, like 100G", excerpt(cell, 40));
                 self.gathering.form(at, reason)
             })?;
             lowest = Some(lowest.map_or(speed, |lowest| lowest.min(speed)));
@@ -212,7 +212,7 @@ impl Table<'_> {
     fn finish(mut self) -> Result<Sketch, TopologyFileError> {
         if self.not_interfaces > 0 {
             let cables = counted(self.not_interfaces, "cable", "cables");
-            self.gathering.warnings.push(format!("left out {cables} between other ports than interfaces"));
+            self.gathering.warnings.push(format!("left out {cables} between ports other than interfaces"));
         }
         self.gathering.learn_roles(self.roles, self.file);
         self.gathering.finish(Order::Undirected, "a column `speed`, with values like `100G`")

@@ -12,9 +12,9 @@ use linkmend_report::{
     Alignment, Axis, Cell, Column, Panel, Report, Section, Series, Table, Timeline, Tone, Unit,
 };
 
-const ABOUT: &str = "corruptd reads the link's counters every second. Nobody else switches anything: protection begins \
-    when more frames were corrupted in two polls than chance explains, and ends when the link has been healthy for the \
-    hold-down.";
+const ABOUT: &str = "corruptd reads the link's counters every second. There is no other intervention: protection \
+    begins when more frames were corrupted in two polls than chance explains, and ends when the link has been \
+    healthy for the hold-down.";
 
 /// Runs it and shows what came of it.
 pub(super) fn execute(
@@ -40,7 +40,7 @@ pub(super) fn execute(
 
 fn table(result: &UnattendedResult) -> Table {
     let UnattendedResult { transfer, frames, .. } = result;
-    let mut table = Table::new("A link that begins to corrupt, with nobody there but corruptd")
+    let mut table = Table::new("A link starts to corrupt frames, and only corruptd intervenes")
         .column(Column::text(""))
         .column(Column::text("CUBIC").align(Alignment::Right))
         .column(Column::text("numbered frames").align(Alignment::Right));
@@ -51,7 +51,7 @@ fn table(result: &UnattendedResult) -> Table {
         table.push_row([Cell::text(name), cell(&transfer.moments), cell(&frames.moments)]);
     };
     let loss = loss_rate(result.options.loss);
-    moments(&format!("corruption of {loss} begins"), &|moments| Some(moments.corruption_s));
+    moments(&format!("corruption at {loss} begins"), &|moments| Some(moments.corruption_s));
     moments("protected, after that", &Moments::detection_s);
     moments("repaired", &|moments| Some(moments.repair_s));
     moments("no longer protected, after that", &Moments::release_s);
@@ -70,7 +70,7 @@ fn table(result: &UnattendedResult) -> Table {
     for (name, cell) in [
         ("frames sent", Cell::text(count(frames.sent as f64))),
         ("lost before protection", Cell::text(count(frames.lost.min(frames.corrupted_unprotected) as f64))),
-        ("lost by switching, or while protected", good(frames.lost_by_switching())),
+        ("lost during switching or while protected", good(frames.lost_by_switching())),
         ("duplicated", good(frames.duplicated)),
         ("reordered", good(frames.reordered)),
         ("times the kernel took over from a stalled daemon", Cell::text(count(frames.stalls as f64))),
@@ -115,7 +115,7 @@ fn page(result: &UnattendedResult) -> Result<String> {
         .iter()
         .fold(Section::new("What corruptd decided"), |section, line| section.prose(line.clone()));
     Ok(Report::new("linkmend demo --corruptd")
-        .subtitle("A link that begins to corrupt, with nobody there but corruptd")
+        .subtitle("A link starts to corrupt frames, and only corruptd intervenes")
         .fact("Version", result.version.clone())
         .fact("Kernel", result.kernel.clone())
         .fact("Path", result.options.impairments.to_string())

@@ -15,11 +15,11 @@ use linkmend_report::{
     Alignment, Axis, Cell, Column, Hue, Panel, Report, Section, Series, Table, Timeline, Tone, Unit,
 };
 
-const ABOUT: &str = "The first link is cut several times, under one transfer of kernel TCP (CUBIC), above, and then under \
-    numbered UDP datagrams, below. A gap is the longest time without delivery from a cut to the next. Retransmitted segments \
-    and retransmission timeouts are those of the sending host's kernel, for all cuts of a column; its rto_min is the usual \
-    200 ms. The last rows are what Linkmend says of its changes: why, how many frames it retransmitted, and how long the other end \
-    heard nothing.";
+const ABOUT: &str = "The first link is cut several times, first during a kernel TCP transfer (CUBIC, above), and \
+    then while numbered UDP datagrams are sent (below). A gap is the longest time without delivery from a cut to the next. Retransmitted segments \
+    and retransmission timeouts are those of the sending host's kernel, for all cuts of a column; its rto_min is \
+    the default of 200 ms. The last rows are Linkmend's own report of each switch: the reason, the number of \
+    retransmitted frames, and how long the other end heard nothing.";
 
 /// Runs it and shows what came of it.
 pub(super) fn execute(
@@ -46,7 +46,7 @@ pub(super) fn execute(
 
 /// What the kernel did, and why.
 fn beside(result: &FailoverResult) -> String {
-    format!("Beside Linkmend: {}, because {}.", result.usual, result.usual_reason)
+    format!("Compared with Linkmend: {}, because {}.", result.usual, result.usual_reason)
 }
 
 fn name(survivor: Survivor, usual: Usual) -> &'static str {
@@ -73,10 +73,10 @@ fn table(result: &FailoverResult) -> Table {
         let cells = result.columns.iter().map(cell);
         table.push_row([Cell::text(label)].into_iter().chain(cells));
     };
-    row("goodput while whole", &|column| Cell::text(rate(column.transfer.whole_bps)));
-    row("goodput, cuts and all", &|column| Cell::text(rate(column.transfer.goodput_bps)));
+    row("goodput, without cuts", &|column| Cell::text(rate(column.transfer.whole_bps)));
+    row("goodput, with cuts", &|column| Cell::text(rate(column.transfer.goodput_bps)));
     row("gap, median", &|column| median(&gaps(&column.transfer.cuts), Unit::Second));
-    row("gap, least to most", &|column| extremes(&gaps(&column.transfer.cuts), Unit::Second));
+    row("gap, min - max", &|column| extremes(&gaps(&column.transfer.cuts), Unit::Second));
     row("retransmitted", &|column| none_is_good(column.transfer.retransmitted_segments));
     row("timeouts", &|column| none_is_good(column.transfer.timeouts));
     row("datagrams sent", &|column| Cell::text(count(column.datagrams.sent as f64)));
@@ -84,8 +84,8 @@ fn table(result: &FailoverResult) -> Table {
     row("duplicated", &|column| none_is_good(column.datagrams.duplicated));
     row("reordered", &|column| none_is_good(column.datagrams.reordered));
     row("gap, median", &|column| median(&gaps(&column.datagrams.cuts), Unit::Second));
-    row("gap, least to most", &|column| extremes(&gaps(&column.datagrams.cuts), Unit::Second));
-    row("reason of change", &|column| {
+    row("gap, min - max", &|column| extremes(&gaps(&column.datagrams.cuts), Unit::Second));
+    row("reason for switching", &|column| {
         let mut reasons: Vec<&str> = reported(column).map(|change| change.reason.as_str()).collect();
         reasons.sort_unstable();
         reasons.dedup();
@@ -171,7 +171,7 @@ fn page(result: &FailoverResult) -> Result<String> {
         datagrams.lost + datagrams.duplicated + datagrams.reordered
     };
     let mut report = Report::new("linkmend demo --failover")
-        .subtitle("One of two links is cut under traffic, and comes back")
+        .subtitle("One of two links is cut during traffic, and comes back")
         .fact("Version", result.version.clone())
         .fact("Kernel", result.kernel.clone())
         .fact("Path", result.options.impairments.to_string())

@@ -10,11 +10,11 @@ use linkmend_report::{
 use super::{noise, tables};
 
 const TIMELINE: &str = "One transfer over a link that is healthy, then corrupts frames, then is protected, as in Figure 9 of the paper.";
-const FLOWS: &str =
-    "Short flows feel a lost frame most: a lost first or last segment costs a retransmission timeout.";
-const GOODPUT: &str = "One transfer at a time; the conditions take turns.";
-const STRESS: &str = "Numbered frames at the rate of the link, or as fast as the path takes them. Actual loss is what \
-    the receiving link end found missing; effective loss is what never reached the other host.";
+const FLOWS: &str = "Short flows suffer most from a lost frame: if the first or last segment is lost, the flow waits for a \
+     retransmission timeout.";
+const GOODPUT: &str = "One transfer at a time; the conditions alternate.";
+const STRESS: &str = "Numbered frames at the rate of the link, or as fast as the path accepts them. Actual loss: \
+    frames that the receiving link end found missing. Effective loss: frames that never reached the other host.";
 
 /// Renders the page.
 pub fn page(result: &DemoResult) -> Result<String> {
@@ -49,13 +49,14 @@ fn section(title: &str, prose: &str, calm: NoiseSummary, fill: impl FnOnce(Secti
     let section = Section::new(title);
     if calm.too_disturbed {
         return section.prose(
-            "The machine was too disturbed to tell. The raw results below have what was measured all the same.",
+            "The machine was too disturbed for meaningful results. The raw results below contain the \
+             measurements anyway.",
         );
     }
     let section = section.prose(prose);
     let section = match calm.disturbed {
         0 => section,
-        count => section.prose(format!("{count} of {} slots were disturbed and are left out.", calm.slots)),
+        count => section.prose(format!("{count} of {} slots were disturbed and are excluded.", calm.slots)),
     };
     fill(section)
 }
@@ -161,7 +162,7 @@ fn timeline_plot(course: &Course) -> Timeline {
     Timeline::new("Healthy, corrupting, protected")
         .time(Axis::new("time", Unit::Second))
         .panel(panel("goodput", Unit::BitPerSecond, |sample| sample.goodput_bps))
-        .panel(panel("Rx buffer, most", Unit::Byte, |sample| sample.rx_buffer_bytes as f64))
+        .panel(panel("maximum Rx buffer", Unit::Byte, |sample| sample.rx_buffer_bytes as f64))
         .panel(panel("retransmissions by the host", Unit::Count, |sample| {
             sample.retransmitted_segments as f64
         }))

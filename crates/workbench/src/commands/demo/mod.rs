@@ -31,25 +31,27 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  sudo linkmend demo                     a link people have: 300 Mbit/s, 4 ms; 1 to 2 minutes
+  sudo linkmend demo                     a typical link: 300 Mbit/s, 4 ms; 1 to 2 minutes
   sudo linkmend demo --part fast         a link as fast as this machine can, without delay
-  sudo linkmend demo --quick             less of everything: under a minute
-  sudo linkmend demo --corruptd          a link that nobody attends to, found and protected
-  sudo linkmend demo --failover          one of two links is cut, without a lost frame
+  sudo linkmend demo --quick             shorter measurements, under a minute
+  sudo linkmend demo --corruptd          corruptd finds a corrupting link and protects it
+  sudo linkmend demo --failover          one of two links is cut without losing a frame
   sudo linkmend demo --rate 200M --delay 5ms --loss 1e-3
   linkmend demo                          as an ordinary user: AF_PACKET in a user namespace
   sudo linkmend demo --json > demo.json  all results as one object")]
 pub struct DemoArgs {
-    /// Which link
+    /// Kind of link
     #[arg(long, value_enum, value_name = "PART", default_value_t = LinkPart::Link)]
     part: LinkPart,
-    /// Show corruptd instead: a link begins to corrupt, is found and protected, is repaired, and is given back; 45 seconds
+    /// Show corruptd instead: a link starts to corrupt frames, is found, protected and repaired, and protection ends;
+    /// 45 seconds
     #[arg(long, conflicts_with_all = ["part", "quick"])]
     corruptd: bool,
-    /// Show two links instead: one is cut under traffic, with Linkmend over both and with what the kernel has for that; 2 minutes
+    /// Show two links instead: one is cut during traffic, first with Linkmend, then with the kernel's own failover; 2
+    /// minutes
     #[arg(long, conflicts_with_all = ["part", "quick", "corruptd", "loss"])]
     failover: bool,
-    /// Measure less of everything, in under a minute
+    /// Take shorter measurements, in under a minute
     #[arg(long)]
     quick: bool,
     /// Rate of the link [default of the part `link`: 300M]
@@ -61,25 +63,25 @@ pub struct DemoArgs {
     /// One-way delay of the link itself [default: none]
     #[arg(long, value_name = "TIME")]
     link_delay: Option<Span>,
-    /// Loss rate of the corrupting link, above 0 and up to 0.1 [default: 1e-2, of the part `fast` 1e-3]
+    /// Loss rate of the corrupting link, above 0 and up to 0.1 [default: 1e-2, or 1e-3 with `--part fast`]
     #[arg(long, value_name = "RATE", value_parser = loss_rate)]
     loss: Option<f64>,
     /// Seed of the injected corruption
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Use AF_PACKET ports even where AF_XDP is available
+    /// Use AF_PACKET ports even if AF_XDP is available
     #[arg(long)]
     packet: bool,
     /// Print all results as one JSON object instead of tables
     #[arg(long)]
     json: bool,
-    /// Where the HTML report goes
+    /// Path of the HTML report
     #[arg(long, value_name = "FILE", default_value = "linkmend-demo.html")]
     report: PathBuf,
     /// Write no HTML report
     #[arg(long, conflicts_with = "report")]
     no_report: bool,
-    /// Write the plots as SVG and their data as CSV as well
+    /// Also write the plots as SVG and their data as CSV
     #[arg(long, value_name = "DIR")]
     plots: Option<PathBuf>,
 }
@@ -87,9 +89,9 @@ pub struct DemoArgs {
 /// The two parts of the demo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum LinkPart {
-    /// A link people have: slower than this machine, on a path with a round-trip time
+    /// A typical link: slower than this machine, on a path with a round-trip time
     Link,
-    /// As fast as this machine can, with no delay but its own
+    /// A link as fast as this machine, without additional delay
     Fast,
 }
 
@@ -124,18 +126,19 @@ impl DemoArgs {
 }
 
 fn loss_rate(text: &str) -> Result<f64, String> {
-    let rate: f64 = text.parse().map_err(|_| format!("`{text}` is no number; write it as 0.001 or 1e-3"))?;
+    let rate: f64 =
+        text.parse().map_err(|_| format!("`{text}` is not a number; write it as 0.001 or 1e-3"))?;
     if rate > 0.0 && rate <= 0.1 { Ok(rate) } else { Err(format!("{rate} is not above 0 and up to 0.1")) }
 }
 
 /// Moves an ordinary user into a user namespace by starting this program again in it. [`execute`] then runs inside.
 pub fn enter_namespace() -> Result<()> {
-    ensure_privileges().map(drop).context("the demo needs network namespaces")
+    ensure_privileges().map(drop).context("the demo requires network namespaces")
 }
 
 /// Executes the command. After Ctrl-C the laboratory is taken down, too.
 pub fn execute(arguments: &DemoArgs) -> Result<()> {
-    let privileges = ensure_privileges().context("the demo needs network namespaces")?;
+    let privileges = ensure_privileges().context("the demo requires network namespaces")?;
     let raised = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&raised)).context("cannot catch signals")?;

@@ -25,8 +25,8 @@ pub fn complaints(result: &DemoResult) -> Vec<String> {
     let said = |(name, calm): (&str, NoiseSummary)| {
         calm.too_disturbed.then(|| {
             format!(
-                "{name}: this machine was too disturbed to tell: {} of {} slots, after {} repeats ({}). Try again when it \
-                 is calmer.",
+                "{name}: this machine was too disturbed for meaningful results: {} of {} slots, after {} repeats \
+                 ({}). Try again when it is less busy.",
                 calm.disturbed,
                 calm.slots,
                 calm.repeated,
@@ -92,7 +92,10 @@ pub(super) mod tests {
         };
         let result = result(Noise { stress: disturbed, ..Noise::default() });
         let [complaint] = &complaints(&result)[..] else { panic!("one") };
-        assert!(complaint.starts_with("Stress test: this machine was too disturbed to tell: 14 of 20 slots"));
+        assert!(complaint.starts_with(
+            "Stress test: this machine was too disturbed for meaningful results: \
+         14 of 20 slots"
+        ));
         let tables = tables::all(&result);
         assert_eq!(tables.len(), 2);
         assert!(tables.iter().all(|table| !table.to_text(110, false).contains("Stress test")));

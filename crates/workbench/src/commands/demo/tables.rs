@@ -85,7 +85,7 @@ pub fn stress(result: &DemoResult) -> Table {
     table.push_row(cells("effective link speed", |c| {
         c.effective_speed.map_or(Cell::text("dormant"), |share| Cell::quantity(share, Unit::Share))
     }));
-    table.push_row(cells("copies of each loss", |c| {
+    table.push_row(cells("copies per lost frame", |c| {
         if c.copies > 0 { Cell::text(c.copies.to_string()) } else { Cell::missing() }
     }));
     let recovery = |c: &StressColumn| match c.recovery_ns {
@@ -107,12 +107,12 @@ pub fn stress(result: &DemoResult) -> Table {
     table.push_row(std::iter::once(Cell::text("Rx buffer, min - max")).chain(rx));
     let disturbed: u64 = columns.iter().filter(|c| protected(c)).map(|c| c.frames_lost_disturbed).sum();
     let mut note =
-        "Effective link speed: share of the same daemons forwarding unprotected frames. The healthy link is \
+        "Effective link speed: relative to the same daemons forwarding unprotected frames. The healthy link is \
          dormant: with AF_XDP ports the kernel forwards, and no daemon is involved."
             .to_owned();
     if disturbed > 0 {
         note.push_str(&format!(
-            " Slots that the machine disturbed, left out here, lost {disturbed} protected frames."
+            "  Slots that the machine disturbed are excluded here; {disturbed} protected frames were lost in them."
         ));
     }
     table.note(note)
@@ -172,8 +172,8 @@ pub fn fct(result: &DemoResult) -> Table {
     }
     let handshake = match result.options.connections {
         Connections::FreshWithHandshake => {
-            "Each flow is a new connection, and its time includes the handshake, as a user waits for both: a lost SYN costs \
-             a second. Without handshake: from the first byte, as the paper measures."
+            "Each flow is a new connection, and its time includes the handshake, because users wait for both; a \
+             lost SYN costs a second. Without handshake: from the first byte, as in the paper."
         }
         Connections::FreshAfterHandshake => {
             "Each flow is a new connection; the clock starts after its handshake."
@@ -181,7 +181,8 @@ pub fn fct(result: &DemoResult) -> Table {
         Connections::Persistent => "All flows of a client share one connection.",
     };
     table.note(format!(
-        "{handshake} Retransmissions are the hosts' own, as the kernel counts them: what the link ends did not mask."
+        "{handshake} Retransmissions are those of the hosts, counted by the kernel: losses that the link \
+         ends did not mask."
     ))
 }
 
@@ -208,9 +209,7 @@ pub fn goodput(result: &DemoResult) -> Table {
             table.push_row(head(loss).into_iter().chain(cells));
         }
     }
-    table.note(
-        "Medians of the slots, and the interval in which the true median lies. Loss 0: the healthy link.",
-    )
+    table.note("Medians of the slots, with confidence intervals of the median. Loss 0: the healthy link.")
 }
 
 /// Describes the path in a few words.
@@ -308,7 +307,7 @@ pub(super) mod tests {
             column.speed = Some(MedianInterval { low: 720e6, ..interval(1.02e9).expect("one") });
         });
         let text = stress(&result).to_text(100, false);
-        for row in ["speed, interval", "copies of each loss", "Tx buffer, min - max"] {
+        for row in ["speed, interval", "copies per lost frame", "Tx buffer, min - max"] {
             assert!(text.contains(row), "{text}");
         }
     }

@@ -31,43 +31,44 @@ const STEPS_PCT: [usize; 8] = [5, 10, 25, 50, 75, 90, 95, 100];
 Examples:
   linkmend fleet deploy                                           the paper's fabric: 10 years, 75 % of paths kept
   linkmend fleet deploy --topology net.yaml --trace history.csv   your own network and its history
-  linkmend fleet deploy --budget 30% --write upgraded.txt         the best 30 % of the pods ...
-  linkmend fleet simulate --upgraded @upgraded.txt                ... and a year with them
+  linkmend fleet deploy --budget 30% --write upgraded.txt         write the best 30 % of the pods ...
+  linkmend fleet simulate --upgraded @upgraded.txt                ... and simulate a year with them
 
-A pod is worth what protection would take off the loss rates of its links while they corrupt in operation, because \
-disabling them would leave a ToR short of paths. Pods add up, so the order is the best for any number of them. Links \
-between a pod and the top layer need both upgraded; what they add is shown separately. Where all pods are built alike and \
-traces are drawn, they differ only by chance, and the output says so. Time counts from the first event of a trace to the last.")]
+The value of a pod is the amount by which protection would lower the loss rates of its links while they corrupt \
+frames but have to stay in operation, because disabling them would leave a ToR short of paths. The values of pods add up, so the order is optimal for any number of pods. Links \
+between a pod and the top layer require both to be upgraded; their contribution is shown separately. If all pods \
+are built alike and traces are randomly generated, pods differ only by chance, and the output says so. Time \
+counts from the first event of a trace to the last.")]
 pub struct DeployArgs {
     #[command(flatten)]
     network: NetworkArgs,
-    /// Read the trace from a file instead of drawing it: CSV, or JSON of the authors' simulator
+    /// Read the trace from a file instead of generating it: CSV, or JSON of the authors' simulator
     #[arg(long, value_name = "FILE", conflicts_with_all = DRAWING)]
     trace: Option<PathBuf>,
     #[command(flatten)]
     draw: DrawArgs,
-    /// Traces that are drawn, with one seed after the other
+    /// Number of traces to generate, with consecutive seeds
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=10_000), conflicts_with = "trace")]
     seeds: u64,
     /// Share of its paths to the top layer that every ToR must keep
     #[arg(long, value_name = "SHARE", default_value = "75%", value_parser = share)]
     constraint: f64,
-    /// Times that repairs take, each with its share of repairs
+    /// Repair times, each with its share of repairs
     #[arg(long, value_name = "TIME:SHARE,...", default_value = "2d:0.8,4d:0.2")]
     repair: String,
-    /// What protection leaves of a loss rate: `authors`, `25G`, `100G`, `400G` or a JSON file, as in `fleet simulate`
+    /// Loss rates that remain with protection: `authors`, `25G`, `100G`, `400G` or a JSON file, as in `fleet simulate`
     #[arg(long, value_name = "authors|25G|100G|400G|FILE", default_value = "authors")]
     protection: String,
-    /// Order the pods for the time when the top layer is upgraded as well
+    /// Rank the pods as if the top layer were upgraded as well
     #[arg(long)]
     with_top: bool,
-    /// Share of the pods that can be upgraded, rounded up; for --write
+    /// Share of the pods to upgrade, rounded up; for --write
     #[arg(long, value_name = "SHARE", value_parser = share, requires = "write")]
     budget: Option<f64>,
     /// Write the names of the best pods to this file, for --upgraded @FILE of the other commands
     #[arg(long, value_name = "FILE", requires = "budget")]
     write: Option<PathBuf>,
-    /// Rows of the table of pods
+    /// Number of rows in the table of pods
     #[arg(long, value_name = "N", default_value_t = 15)]
     rows: usize,
     /// Threads [default: all cores]
@@ -121,8 +122,8 @@ impl DeployArgs {
         let runs = spared_by_seed(&topology, settings, first..last, draw, &[ALWAYS], watch);
         bar.finish_and_clear();
         let runs = runs.ok_or_else(|| Hinted {
-            message: "interrupted: nothing was decided".to_owned(),
-            hint: "fewer --seeds or --days take less time".to_owned(),
+            message: "interrupted before there was a result".to_owned(),
+            hint: "use fewer --seeds or --days to save time".to_owned(),
         })?;
         Ok((topology, runs.into_iter().flatten().collect()))
     }
@@ -182,8 +183,8 @@ impl Shown<'_> {
         let left = self.upgrades.pods().len().saturating_sub(self.arguments.rows);
         let more = if left > 0 { format!(" {left} more pods: --rows or --json.") } else { String::new() };
         table.note(format!(
-            "{}. Spared is by how much the total penalty, the loss rates of all links in operation added up, falls in the mean \
-             over time, with 95 % confidence over the traces. {}{more}",
+            "{}. Spared: mean reduction over time of the total penalty (the sum of the loss rates of all links \
+             in operation), with its 95 % confidence interval over the traces. {}{more}",
             self.topology,
             self.chance()
         ))
@@ -193,23 +194,24 @@ impl Shown<'_> {
     fn chance(&self) -> &'static str {
         let (with_top, pods) = (self.arguments.with_top, self.upgrades.pods().len());
         if !with_top && self.upgrades.all() > 0.0 && self.upgrades.spared(pods, false) == 0.0 {
-            return "All that can be spared is on links to the top layer: --with-top orders by it.";
+            return "All loss that can be spared is on links to the top layer; use --with-top to rank by it.";
         }
         match self.upgrades.pods_differ(with_top) {
-            None => "From so few pods and traces it cannot be told what of the order is chance.",
+            None => "There are too few pods and traces to tell whether the ranking is due to chance.",
             Some(true) => "Pods differ by more than chance.",
-            Some(false) => "Pods differ by no more than chance between traces: any order does as well.",
+            Some(false) => "Pods differ by no more than chance between traces, so any order is as good.",
         }
     }
 
     fn steps(&self) -> Table {
-        let mut table = Table::new("What upgrades spare, as a share of what protection everywhere would")
-            .column(Column::number("Pods", Unit::Count))
-            .column(Column::number("Of all pods", Unit::Share))
-            .column(Column::number("Best pods", Unit::Share))
-            .column(Column::number("Any pods", Unit::Share))
-            .column(Column::number("Best, and the top", Unit::Share))
-            .column(Column::number("Any, and the top", Unit::Share));
+        let mut table =
+            Table::new("Loss spared by upgrades, as a share of the loss spared by protection everywhere")
+                .column(Column::number("Pods", Unit::Count))
+                .column(Column::number("Of all pods", Unit::Share))
+                .column(Column::number("Best pods", Unit::Share))
+                .column(Column::number("Any pods", Unit::Share))
+                .column(Column::number("Best, and the top", Unit::Share))
+                .column(Column::number("Any, and the top", Unit::Share));
         for step in self.upgrades.steps(&STEPS_PCT) {
             let shares = [step.best, step.any, step.best_with_top, step.any_with_top];
             let head = [Cell::number(step.pods as f64), Cell::number(step.share)];
@@ -218,8 +220,8 @@ impl Shown<'_> {
         let top = self.upgrades.top_switches();
         table.note(match self.upgrades.pods_before_top() {
             Some(pods) => format!(
-                "The top layer (switches: {top}) is worth upgrading once {pods} of {} pods are: until then as many switches of \
-                 further pods spare as much.",
+                "The top layer (switches: {top}) is worth upgrading once {pods} of {} pods have been upgraded; \
+                 until then, upgrading as many switches in further pods spares as much.",
                 self.upgrades.pods().len()
             ),
             None => format!("The top layer (switches: {top}) is never worth upgrading."),

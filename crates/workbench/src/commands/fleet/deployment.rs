@@ -12,7 +12,8 @@ use linkmend_topology::Topology;
 pub struct UpgradedArgs {
     /// Pods and switches that can protect links, and `top` for the top layer; @FILE has one a line [default: all]
     ///
-    /// A link is protected by both its ends: one between a pod and the top layer needs the pod (or its switch) and `top`.
+    /// A link is protected by both its ends, so a link between a pod and the top layer requires the pod (or its switch)
+    /// and `top`.
     #[arg(long, value_name = "POD,...|@FILE")]
     upgraded: Option<String>,
 }
@@ -22,7 +23,7 @@ pub struct UpgradedArgs {
 pub struct DeploymentArgs {
     #[command(flatten)]
     upgraded: UpgradedArgs,
-    /// Share of the pods, drawn by seed, whose switches can protect links; the top layer's only can at 100%
+    /// Share of the pods, chosen at random, whose switches can protect links; the top layer can only do so at 100%
     #[arg(long, value_name = "SHARE", default_value = "100%", value_parser = share, conflicts_with = "upgraded")]
     deploy: f64,
 }

@@ -27,10 +27,10 @@ use linkmend_quantity::{QuantityError, Share};
 Examples:
   linkmend fleet simulate --strategy corropt                       a year of the paper's fabric, 100,224 links
   linkmend fleet simulate --strategy protect+corropt --json        the same with protection, as JSON
-  linkmend fleet plan --links corrupting.csv --html plan.html      what to do today about these links
-  linkmend fleet show network.clab.yml                             what is understood of a network
+  linkmend fleet plan --links corrupting.csv --html plan.html      which of these links to disable, protect and repair today
+  linkmend fleet show network.clab.yml                             how a network file is understood
   linkmend fleet deploy                                            which pods to upgrade first
-  linkmend fleet trace --days 30 --out month.csv                   when which link begins to corrupt
+  linkmend fleet trace --days 30 --out month.csv                   when each link starts to corrupt frames
   linkmend fleet simulate --trace month.csv --series month-series.csv
 
 The paper's section 4.8 and appendix D; `linkmend reproduce fig15 fig16` compares with its figures. The same seed gives \
@@ -46,11 +46,11 @@ enum FleetCommand {
     Deploy(Box<deploy::DeployArgs>),
     /// Decide what to do about corrupting links now: which to disable, protect and repair first, and why
     Plan(Box<plan::PlanArgs>),
-    /// Show how a network file is understood: switches, layers and their evidence, links, paths, hosts and every doubt
+    /// Show how a network file is understood: switches, layers and their evidence, links, paths, hosts and ambiguities
     Show(show::ShowArgs),
     /// Simulate a network over a trace of corrupting links, and evaluate a strategy
     Simulate(Box<simulate::SimulateArgs>),
-    /// Write a trace: which link begins to corrupt when, and how much (appendix D)
+    /// Write a trace: when each link starts to corrupt frames, and at what rate (appendix D)
     Trace(trace::TraceArgs),
 }
 

@@ -21,9 +21,9 @@ pub struct NetworkArgs {
     /// Network: a kind with parameters, or a file of your own
     ///
     /// facebook-fabric[:pods=261,tors=48,fabric-switches=4,spines=48,speed=100G] (the paper's, 100,224 links);
-    /// fat-tree[:k=48,speed=100G]; leaf-spine[:leaves=64,spines=16,speed=100G]; or a file or
-    /// folder of your own: Linkmend's YAML, containerlab, netlab, LLDP dumps, SONiC, GraphML,
-    /// GML, DOT, NetBox, or a table of cables; `fleet show --help` lists the formats.
+    /// fat-tree[:k=48,speed=100G]; leaf-spine[:leaves=64,spines=16,speed=100G]; or a file or directory: Linkmend's
+    /// YAML, containerlab, netlab, LLDP dumps, SONiC, GraphML, GML, DOT, NetBox, or a table of cables; `fleet show
+    /// --help` lists the formats.
     #[arg(long, value_name = "KIND[:NAME=VALUE,...]|FILE", verbatim_doc_comment)]
     topology: Option<String>,
     #[command(flatten)]
@@ -36,8 +36,8 @@ pub struct ReadingArgs {
     /// Speed of links without a speed in the file [default: 100G]
     #[arg(long, value_name = "RATE")]
     default_speed: Option<BitRate>,
-    /// Layer of each switch (0: the ToRs), overriding the file: patterns, like `leaf*=0,spine*=1`,
-    /// or a file of rules [default: what the file says; layers.yaml beside LLDP dumps]
+    /// Layer of each switch (0: the ToRs), overriding the file: patterns, like `leaf*=0,spine*=1`, or a file of rules
+    /// [default: from the network file; for LLDP dumps, from layers.yaml beside them]
     #[arg(long, value_name = "PATTERN=LAYER,...|FILE")]
     layers: Option<LayersOption>,
 }
@@ -59,7 +59,7 @@ impl NetworkArgs {
             }
             (None, written) => {
                 if self.reading.layers.is_some() {
-                    let text = "--layers says the layers of a network in a file, and --topology names none";
+                    let text = "--layers requires a network file in --topology";
                     return Err(UsageError::new(text.to_owned()).into());
                 }
                 match written {
@@ -92,7 +92,8 @@ impl ReadingArgs {
         let options = TopologyFileOptions { default_speed, layers: self.layers.clone() };
         let mut loaded = read_topology(path, &options).map_err(|error| match FileKind::detect(path) {
             FileKind::List => {
-                let hint = "this is a list of links or events, and --topology takes a network; `linkmend fleet show --help` lists the formats";
+                let hint = "this is a list of links or events, but --topology takes a network; `linkmend \
+                 fleet show --help` lists the formats";
                 UsageError::hinted(error.to_string(), hint.to_owned()).into()
             }
             _ => Error::from(error),
@@ -100,7 +101,7 @@ impl ReadingArgs {
         let assumed = loaded.understood.assumed_speeds as u64;
         if assumed > 0 && self.default_speed.is_none() {
             let text = format!(
-                "{} no speed and {} taken for {DEFAULT_SPEED}; --default-speed says another",
+                "{} no speed, and {} assumed to run at {DEFAULT_SPEED}; --default-speed changes this",
                 counted(assumed, "link has", "links have"),
                 if assumed == 1 { "is" } else { "are" }
             );

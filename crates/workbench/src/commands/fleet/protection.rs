@@ -5,8 +5,8 @@ use linkmend::failure::{Result, UsageError};
 use linkmend_fleet::protection::ProtectionTable;
 
 /// What may be written instead.
-const HINT: &str = "write `authors`, `25G`, `100G` or `400G`, or name a JSON file with rows of loss_rate, effective_loss_rate and \
-                    capacity";
+const HINT: &str = "use `authors`, `25G`, `100G` or `400G`, or a JSON file with rows of loss_rate, \
+                    effective_loss_rate and capacity";
 
 /// The mode whose rows of a table apply.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -22,7 +22,7 @@ pub fn read_for(written: &str, mode: ModeName) -> Result<ProtectionTable> {
         ModeName::Ordered => Ok(table),
         ModeName::NonBlocking => table.into_non_blocking().ok_or_else(|| {
             let message = format!("the protection table `{written}` was not measured in non-blocking mode");
-            let hint = "take --protection 25G, 100G or 400G, or a file with `non_blocking_rows`";
+            let hint = "use --protection 25G, 100G or 400G, or a file with `non_blocking_rows`";
             UsageError::hinted(message, hint.to_owned()).into()
         }),
     }

@@ -8,17 +8,17 @@ use linkmend_fleet::repair::{Crew, RepairDelays, RepairError, RepairOrder, TakeD
 /// Arguments about repairs.
 #[derive(Debug, Args)]
 pub struct RepairArgs {
-    /// Times that repairs take, each with its share of repairs
+    /// Repair times, each with its share of repairs
     #[arg(long, value_name = "TIME:SHARE,...", default_value = "2d:0.8,4d:0.2")]
     repair: String,
-    /// Most repairs in progress at a time [default: no limit, every repair begins at once]
+    /// Maximum number of concurrent repairs [default: no limit, every repair begins immediately]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     crew: Option<u32>,
-    /// Which of the disabled links is repaired next: the first that was disabled, the one that lost most, or the one whose
-    /// return buys most (what can be disabled in its place, then paths)
+    /// Which disabled link is repaired next: the one that was disabled first, the one with the highest loss rate, or
+    /// the one whose return is worth most (other links that can then be disabled, then paths)
     #[arg(long, value_enum, default_value_t = OrderName::FirstCome, requires = "crew")]
     repair_order: OrderName,
-    /// When a protected link that may be disabled is taken down: at once, or when somebody is free to repair it
+    /// When a protected link that may be disabled is taken down: immediately, or when a crew is free to repair it
     #[arg(long, value_enum, default_value_t = TakeDownName::AtOnce, requires = "crew")]
     take_down: TakeDownName,
 }

@@ -37,56 +37,56 @@ Examples:
   linkmend fleet simulate --crew 500 --repair-order most-worth --take-down for-repair
 
 The total penalty is the sum of the loss rates of all active links, the effective one that after protection (section 4.8). \
-A link that does not corrupt counts with 1e-18, as in the authors' simulator, which keeps ratios defined. Every ToR keeps \
-at least the given share of its paths to the top layer, and no two lose each other (--constraint paper=75% allows that, as \
-the paper does). The series has a row before and one after every event.")]
+A link that does not corrupt frames counts as 1e-18, as in the authors' simulator, so that ratios are defined. Every \
+ToR keeps at least the given share of its paths to the top layer, and no two ToRs lose contact with each other \
+(which --constraint paper=75% allows, as in the paper). The series has a row before and one after every event.")]
 pub struct SimulateArgs {
     #[command(flatten)]
     network: NetworkArgs,
-    /// Read the trace from a file instead of drawing it: CSV, or JSON of the authors' simulator
+    /// Read the trace from a file instead of generating it: CSV, or JSON of the authors' simulator
     #[arg(long, value_name = "FILE", conflicts_with_all = DRAWING)]
     trace: Option<PathBuf>,
     #[command(flatten)]
     draw: DrawArgs,
-    /// What is done about corrupting links
+    /// Strategy against corrupting links
     #[arg(long, value_enum, default_value_t = StrategyName::ProtectCorropt)]
     strategy: StrategyName,
-    /// Share of its paths and of its capacity to the top layer that every ToR must keep, while ToRs that can reach each other
-    /// stay so; a share for each, paths=75%,capacity=50%; or the paper's constraint, paper=75%, which counts only paths and lets
-    /// ToRs lose each other
+    /// Share of its paths and capacity to the top layer that every ToR must keep, while ToRs that can reach each other
+    /// stay connected: one share for both, like 75%; one for each, like paths=75%,capacity=50%; or the paper's
+    /// constraint, like paper=75%, which counts only paths and lets ToRs lose each other
     #[arg(long, value_name = "SHARE", default_value = "75%")]
     constraint: Constraint,
     #[command(flatten)]
     repair: RepairArgs,
-    /// What protection leaves of a loss rate: `authors` (published, 100G), what Linkmend's simulator measures (`25G`,
-    /// `100G`, `400G`), or a JSON file with rows of loss_rate, effective_loss_rate and capacity and, for non-blocking mode,
-    /// non_blocking_rows
+    /// Loss rates and capacities that remain with protection: `authors` (published, 100G), measurements of Linkmend's
+    /// simulator (`25G`, `100G`, `400G`), or a JSON file with rows of loss_rate, effective_loss_rate and capacity and,
+    /// for non-blocking mode, non_blocking_rows
     #[arg(long, value_name = "authors|25G|100G|400G|FILE", default_value = "authors")]
     protection: String,
-    /// Mode of protection; the authors measured ordered mode only
+    /// Mode of protection; the authors measured only ordered mode
     #[arg(long, value_enum, default_value_t = ModeName::Ordered)]
     mode: ModeName,
     #[command(flatten)]
     deployment: DeploymentArgs,
-    /// Most protected links on a forwarding pipe [default: no limit]
+    /// Maximum number of protected links per forwarding pipe [default: no limit]
     #[arg(long, value_name = "N")]
     max_protected_per_pipe: Option<u32>,
-    /// Most protected links on a switch [default: no limit]
+    /// Maximum number of protected links per switch [default: no limit]
     #[arg(long, value_name = "N")]
     max_protected_per_switch: Option<u32>,
-    /// What the optimizer minimises: the penalty, or what protection leaves of loss and takes of capacity
+    /// Objective to minimise: CorrOpt's penalty, or the loss and the capacity cost that remain with protection
     #[arg(long, value_enum, default_value_t = ObjectiveName::Penalty)]
     objective: ObjectiveName,
     /// Loss rate that is as bad as losing a whole link's capacity; for --objective effective
     #[arg(long, value_name = "LOSS", default_value = "1e-3")]
     capacity_weight: LossRate,
-    /// Exact, or greedy: the worst link first
+    /// Optimizer: exact, or greedy (the worst link first)
     #[arg(long, value_enum, default_value_t = OptimizerName::Exact)]
     optimizer: OptimizerName,
-    /// Loss rate of a link that does not corrupt
+    /// Loss rate of a link that does not corrupt frames
     #[arg(long, value_name = "LOSS", default_value = "1e-18")]
     clean_loss_rate: LossRate,
-    /// Write all metrics before and after every event to this file (CSV); until it is whole, its name ends in .part
+    /// Write all metrics before and after every event to this file (CSV); until it is complete, its name ends in .part
     #[arg(long, value_name = "FILE")]
     series: Option<PathBuf>,
     /// Print JSON instead of a table
@@ -262,7 +262,7 @@ impl SimulateArgs {
         table.note(format!(
             "Total penalty: the loss rates of all links in operation, added up; effective: with what protection leaves of \
              them. {loss_events} loss events, {skipped_events} of them on disabled links and skipped; {repairs} repairs{waits}; \
-             {fast_checker_rejections} links could not be disabled at once. {wall_s:.2} s."
+             {fast_checker_rejections} links could not be disabled immediately. {wall_s:.2} s."
         ))
     }
 }

@@ -27,16 +27,16 @@ pub struct DrawArgs {
     /// Shape of the Weibull distribution of times to failure: 1 has no memory, above 1 links wear out
     #[arg(long, value_name = "SHAPE", default_value_t = 1.0, value_parser = shape)]
     weibull_shape: f64,
-    /// How loss rates spread inside the buckets of the paper's Table 1
+    /// Distribution of loss rates within the buckets of the paper's Table 1
     #[arg(long, value_enum, default_value_t = Within::LogUniform)]
     within_bucket: Within,
-    /// Share of failures that take several links of a switch at once (10 to 26 % were measured)
+    /// Share of failures that affect several links of a switch simultaneously (measured: 10 to 26 %)
     #[arg(long, value_name = "SHARE", default_value = "0%", value_parser = share)]
     shared: f64,
-    /// Links that a shared failure takes
+    /// Number of links affected by such a failure
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=1024))]
     shared_links: u32,
-    /// Seed of everything that is drawn
+    /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 }

@@ -12,12 +12,12 @@ use linkmend::output::print;
 #[command(after_help = "\
 Examples:
   sudo linkmend lab up --backup                               two links between lm-g1 and lm-g2
-  sudo linkmend lab cut primary                               as if its cable were pulled: both ends lose the carrier
+  sudo linkmend lab cut primary                               as if the cable were pulled: both ends lose the carrier
   sudo linkmend lab mend primary
-  sudo linkmend lab cut primary --silent                      the carrier stays, and frames vanish
-  sudo linkmend lab cut backup --silent --direction left-right    only those from lm-g1 to lm-g2
+  sudo linkmend lab cut primary --silent                      the carrier stays up, but frames are lost
+  sudo linkmend lab cut backup --silent --direction left-right    only frames from lm-g1 to lm-g2
 
-A link that is cut already is then cut as said here. `linkmend lab status` shows what is cut, and what the link ends do.")]
+If a link is already cut, the new kind of cut replaces the old one. `linkmend lab status` shows which links are cut, and the state of the link ends.")]
 pub struct CutArgs {
     /// Which of the two links
     #[arg(value_enum, value_name = "primary|backup")]
@@ -25,7 +25,7 @@ pub struct CutArgs {
     /// Keep the carrier at both ends, so that only silence reveals the cut
     #[arg(long)]
     silent: bool,
-    /// In one direction only, left being lm-g1 [default: in both]
+    /// Cut only one direction; left is lm-g1 [default: both directions]
     #[arg(long, value_enum, value_name = "left-right|right-left", requires = "silent")]
     direction: Option<OneDirection>,
 }

@@ -29,7 +29,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 #[command(after_help = "\
 Examples:
   sudo linkmend lab up                                   hosts lm-h1 and lm-h2, link ends lm-g1 and lm-g2
-  sudo linkmend lab corrupt 1e-3                         frames from lm-h1 to lm-h2 get lost
+  sudo linkmend lab corrupt 1e-3                         drop frames from lm-h1 to lm-h2
   sudo ip netns exec lm-h2 iperf3 -s -D
   sudo ip netns exec lm-h1 iperf3 -c 10.77.0.2           is slow
   sudo linkmend lab protect --mode ordered
@@ -42,7 +42,7 @@ Examples:
   lm-h1 -- lm-g1 ==== corrupting link ==== lm-g2 -- lm-h2
   10.77.0.1, fd77::1                       10.77.0.2, fd77::2")]
 pub struct LabArgs {
-    /// First part of the namespaces' names
+    /// Prefix of the namespaces' names
     #[arg(long, global = true, value_name = "NAME", default_value = "lm")]
     prefix: String,
     #[command(subcommand)]
@@ -56,7 +56,7 @@ enum LabCommand {
         /// MTU of the hosts, in bytes
         #[arg(long, value_name = "BYTES", default_value_t = 1500)]
         mtu: u32,
-        /// AF_PACKET ports even where AF_XDP is available
+        /// Use AF_PACKET ports even if AF_XDP is available
         #[arg(long)]
         packet: bool,
         /// Rate and delays.
@@ -66,20 +66,20 @@ enum LabCommand {
         #[command(flatten)]
         backup: BackupArgs,
     },
-    /// The delay lines of a laboratory that is up; `up` starts this
+    /// Delay lines of a running laboratory; started by `up`
     #[command(hide = true)]
     Wires,
-    /// End everything that runs in the laboratory and remove it; also what a crash left
+    /// Terminate all processes in the laboratory and remove it, including the remains of a crash
     Down,
     /// Corrupt frames from lm-h1 to lm-h2
     Corrupt {
-        /// Loss rate of every frame independently, like 1e-3 or 0.1%; or `off`
+        /// Independent loss rate of each frame, like 1e-3 or 0.1%; or `off`
         #[arg(value_name = "RATE|off", required_unless_present = "bursts", conflicts_with = "bursts")]
         rate: Option<RateOrOff>,
         /// Bursty loss: its long-term rate, and the mean length of a burst in frames
         #[arg(long = "gilbert-elliott", id = "bursts", value_name = "RATE,BURST")]
         gilbert_elliott: Option<Bursts>,
-        /// The other direction, from lm-h2 to lm-h1
+        /// Corrupt the other direction, from lm-h2 to lm-h1
         #[arg(long)]
         reverse: bool,
     },
@@ -87,7 +87,7 @@ enum LabCommand {
     Protect {
         #[command(flatten)]
         protect: ProtectConfig,
-        /// The other direction as well
+        /// Protect the other direction as well
         #[arg(long)]
         both: bool,
     },
@@ -99,7 +99,7 @@ enum LabCommand {
     Mend(MendArgs),
     /// Show the state of both ends
     Status {
-        /// As a JSON list
+        /// Print a JSON list
         #[arg(long)]
         json: bool,
     },
@@ -111,7 +111,7 @@ pub fn execute(arguments: &LabArgs) -> Result<()> {
     // Namespaces and sockets need root. Without it, other errors would follow that do not name the cause.
     if !linkmend_lab::unprivileged::has_capabilities() {
         return Err(Hinted {
-            message: "a laboratory that stays up needs root, whatever is done with it".to_owned(),
+            message: "commands for a persistent laboratory require root".to_owned(),
             hint: "use sudo; `linkmend demo` works for ordinary users".to_owned(),
         }
         .into());
@@ -182,8 +182,8 @@ fn again(prefix: &str) -> String {
 fn attach(prefix: &str) -> Result<Lab> {
     Lab::attach(prefix).map_err(|error| match error {
         LabError::NotUp { .. } => Hinted {
-            message: format!("the laboratory `{prefix}` is not up"),
-            hint: format!("`linkmend lab up{}` makes one", again(prefix)),
+            message: format!("laboratory `{prefix}` is not running"),
+            hint: format!("create it with `linkmend lab up{}`", again(prefix)),
         }
         .into(),
         other => other.into(),
@@ -198,8 +198,8 @@ fn silent(prefix: &str, role: Role, error: ClientError) -> Error {
     let again = again(prefix);
     let (name, log) = (name(prefix, role), log(prefix, role));
     Hinted {
-        message: format!("the daemon of link end {name} does not answer: {error}"),
-        hint: format!("{} says why; `linkmend lab up{again}` starts it again", log.display()),
+        message: format!("the daemon of link end {name} is not responding: {error}"),
+        hint: format!("see {}; `linkmend lab up{again}` restarts it", log.display()),
     }
     .into()
 }
@@ -242,7 +242,7 @@ fn up(prefix: &str, mtu: u32, packet: bool, impairments: &ImpairmentArgs, backup
 
 fn start(lab: &Lab, role: Role, packet: bool) -> Result<()> {
     let prefix = &lab.options().prefix;
-    std::fs::create_dir_all(CONTROL_FOLDER).with_context(|| format!("cannot make {CONTROL_FOLDER}"))?;
+    std::fs::create_dir_all(CONTROL_FOLDER).with_context(|| format!("cannot create {CONTROL_FOLDER}"))?;
     let path = log(prefix, role);
     let log = written_file::create_private(&path)?;
     let program = std::env::current_exe().context("cannot find this program")?;
@@ -273,7 +273,7 @@ fn start(lab: &Lab, role: Role, packet: bool) -> Result<()> {
     let mut child = lab.spawn(role, command)?;
     let deadline = Instant::now() + START_TIMEOUT;
     while client(prefix, role).is_err() {
-        let ended = child.try_wait().context("cannot watch the daemon")?;
+        let ended = child.try_wait().context("cannot monitor the daemon")?;
         if ended.is_some() || Instant::now() > deadline {
             let said = std::fs::read_to_string(&path).unwrap_or_default();
             return Err(Plain(format!(
@@ -301,11 +301,11 @@ fn down(prefix: &str) -> Result<()> {
     }
     Ok(print(&match found {
         DownOutcome::NothingThere => format!("there is no laboratory `{prefix}`"),
-        DownOutcome::Removed { ended } if ended.is_empty() => "the laboratory is gone".to_owned(),
+        DownOutcome::Removed { ended } if ended.is_empty() => "the laboratory has been removed".to_owned(),
         DownOutcome::Removed { ended } => {
             let ended: Vec<String> =
                 ended.into_iter().map(|(pid, program)| format!("{program} (pid {pid})")).collect();
-            format!("the laboratory is gone; ended what ran inside: {}", ended.join(", "))
+            format!("the laboratory has been removed; terminated processes inside it: {}", ended.join(", "))
         }
     })?)
 }

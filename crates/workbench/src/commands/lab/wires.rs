@@ -29,10 +29,10 @@ pub struct ImpairmentArgs {
     /// One-way delay between lm-h1 and its link end, in each direction: the network around the link
     #[arg(long, value_name = "TIME")]
     delay: Option<Span>,
-    /// One-way delay of the link itself, in each direction: 100us are 20 km of fibre
+    /// One-way delay of the link itself, in each direction; 100us correspond to 20 km of fibre
     #[arg(long, value_name = "TIME")]
     link_delay: Option<Span>,
-    /// Queue limit in front of the rate limiter [default: what is in flight in one round trip]
+    /// Queue limit in front of the rate limiter [default: one bandwidth-delay product]
     #[arg(long, value_name = "SIZE", requires = "rate")]
     queue: Option<ByteSize>,
 }
@@ -58,7 +58,7 @@ impl ImpairmentArgs {
 /// The second link, as arguments of `linkmend lab up`.
 #[derive(Debug, Args)]
 pub struct BackupArgs {
-    /// A second link between the link ends; `linkmend lab cut` cuts either
+    /// Add a second link between the link ends; `linkmend lab cut` cuts either
     #[arg(long)]
     backup: bool,
     /// Rate of the second link in each direction [default: as fast as the machine]
@@ -104,13 +104,15 @@ pub fn describe(report: &WiresReport) -> String {
         text.push_str(&format!("second link: {}\n", backup.impairments()));
     }
     if !report.process.is_running() {
-        text.push_str("  the process of the delay lines has ended, and nothing passes; `linkmend lab down`, then `up`\n");
+        text.push_str(
+            "  the delay-line process has exited, so no frames pass; run `linkmend lab down`, then `up`\n",
+        );
     }
     for line in &report.lines {
         text.push_str(&format!("  {:<15} {} frames", line.name, line.forwarded_frames));
         for (count, what) in [
             (line.queue_drops, "dropped by the full queue in front of the rate"),
-            (line.overflow_drops, "dropped because the delay line was held up"),
+            (line.overflow_drops, "dropped because the delay line was stalled"),
             (line.refused_frames, "refused by the interface"),
         ] {
             if count > 0 {
@@ -135,7 +137,7 @@ pub fn start(lab: &Lab) -> Result<()> {
         return Ok(());
     }
     let path = log_path(prefix);
-    std::fs::create_dir_all(CONTROL_FOLDER).with_context(|| format!("cannot make {CONTROL_FOLDER}"))?;
+    std::fs::create_dir_all(CONTROL_FOLDER).with_context(|| format!("cannot create {CONTROL_FOLDER}"))?;
     let log = written_file::create_private(&path)?;
     let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
     command.args(["lab", "--prefix", prefix, "wires"]);
@@ -143,7 +145,7 @@ pub fn start(lab: &Lab) -> Result<()> {
     let mut child = lab.spawn_in(wires, command)?;
     let deadline = Instant::now() + START_TIMEOUT;
     while !runs() {
-        let ended = child.try_wait().context("cannot watch the delay lines")?.is_some();
+        let ended = child.try_wait().context("cannot monitor the delay lines")?.is_some();
         if ended || Instant::now() > deadline {
             let said = std::fs::read_to_string(&path).unwrap_or_default();
             return Err(

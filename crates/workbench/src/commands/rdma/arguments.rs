@@ -17,20 +17,20 @@ pub(super) struct PathArgs {
     /// Links that a packet crosses, 1 to 64
     #[arg(long, value_name = "N", default_value_t = 4)]
     links: u32,
-    /// Share of links that corrupt
+    /// Share of links that corrupt frames
     #[arg(long, value_name = "SHARE", default_value = "1")]
     corrupting: Share,
-    /// Share of full packets that a corrupting link loses
+    /// Share of full-size packets that a corrupting link loses
     #[arg(long, value_name = "RATE", default_value = "1e-3", conflicts_with = "bit_error_rate")]
     loss: LossRate,
-    /// Instead of that: share of bits that it corrupts
+    /// Alternatively, share of bits that a corrupting link corrupts
     #[arg(long, value_name = "RATE")]
     bit_error_rate: Option<LossRate>,
     /// Size of each flow, or a published workload: web-search, facebook-hadoop, alibaba-storage, google-all-rpc,
     /// google-search-rpc, facebook-key-value, data-mining
     #[arg(long, value_name = "SIZE|WORKLOAD", default_value = "web-search")]
     size: FlowSizes,
-    /// Payload of full packets, bytes
+    /// Payload of full-size packets, bytes
     #[arg(long, value_name = "BYTES", default_value_t = Sizes::default().mtu)]
     mtu: u32,
     /// Headers of a packet with its frame check sequence, bytes
@@ -91,10 +91,10 @@ pub(super) struct MechanismArgs {
     /// Copies of each NAK
     #[arg(long, value_name = "N")]
     nak_replicas: Option<u8>,
-    /// Copies of each packet that a NAK asks for
+    /// Copies of each packet that a NAK requests
     #[arg(long, value_name = "N")]
     packet_replicas: Option<u8>,
-    /// Messages without bytes behind each flow
+    /// Empty messages after each flow
     #[arg(long, value_name = "N")]
     dummies: Option<u8>,
     /// Copies of each flow's last packet

@@ -1,4 +1,4 @@
-//! `linkmend rdma check`: the model against the simulated transport.
+//! `linkmend rdma check`: compare the model with the simulated transport.
 
 use super::arguments::TABLE_WIDTH;
 use clap::Args;
@@ -19,14 +19,15 @@ const SEEN_MIN: u64 = 5;
 #[command(after_help = "\
 Examples:
   linkmend rdma check                   every kind of timeout, without mechanisms and with each of them
-  linkmend rdma check --trials 1M       the same with intervals a third as wide
+  linkmend rdma check --trials 1M       the same, with intervals a third as wide
   linkmend rdma check --json
 
-Flows of RDMA cross links that lose one full packet in 10,000, by bits, in both directions. Timeouts that are rarer than any run could \
-count are found by importance sampling: the simulated links lose a tenth of all frames, and what happens is weighed. The \
-model must be inside the interval of 99.9 %. Exit code 1 if it is not.")]
+RDMA flows cross links that lose one full-size packet in 10,000 through bit errors, in both directions. Timeouts \
+that are too rare to be counted are estimated by importance sampling: the simulated links lose a tenth of all \
+frames, and the outcomes are weighted. The model must be inside the 99.9 % interval; otherwise the exit code is \
+1.")]
 pub struct CheckArgs {
-    /// Flows of each case
+    /// Flows per case
     #[arg(long, value_name = "N", default_value = "100k")]
     trials: Count,
     /// Seed of everything random
@@ -55,22 +56,24 @@ pub fn execute(arguments: &CheckArgs) -> Result<()> {
         let checks = checks.map_err(|error| -> Error { UsageError::new(error.to_string()).into() })?;
         let interrupted = || Hinted {
             message: "interrupted before all cases were run".to_owned(),
-            hint: "fewer --trials take less time".to_owned(),
+            hint: "use fewer --trials to save time".to_owned(),
         };
         rows.extend(checks.ok_or_else(interrupted)?.iter().map(row));
     }
     bar.finish_and_clear();
     if arguments.json {
-        output::print(&serde_json::to_string_pretty(&Judged::all(&rows)).context("the rows are no JSON")?)?;
+        output::print(
+            &serde_json::to_string_pretty(&Judged::all(&rows)).context("cannot serialise the rows")?,
+        )?;
     } else {
         let (width, colour) = output::terminal(TABLE_WIDTH);
-        let title = "timeouts in a flow: the model (as published) and the simulated transport (as measured)";
+        let title = "timeouts per flow: the model (as published) and the simulated transport (as measured)";
         output::print(&Comparison::table(title, &rows).to_text(width, colour))?;
     }
     let outside = rows.iter().filter(|row| row.verdict() == Verdict::Outside).count();
     if outside > 0 {
         let message = format!("{outside} of {} expectations are outside the interval", rows.len());
-        let hint = "with 99.9 %, one in a thousand is by chance; another --seed tells".to_owned();
+        let hint = "at 99.9 %, one in a thousand is outside by chance; try another --seed".to_owned();
         return Err(Hinted { message, hint }.into());
     }
     Ok(())

@@ -3,7 +3,7 @@
 //! - [`arguments`]: the path, its corruption, the flows, and the mechanisms;
 //! - [`model`]: the probabilities;
 //! - [`plan`]: the cheapest mechanisms;
-//! - [`check`]: the model against the simulated transport.
+//! - [`check`]: compare the model with the simulated transport.
 
 mod arguments;
 mod check;
@@ -17,10 +17,10 @@ use linkmend::failure::Result;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend rdma model                                   a web search over four links that lose a packet in a thousand
-  linkmend rdma model --mechanisms all --json           the same with what the paper adds, as JSON
-  linkmend rdma plan --wanted 1e-6                      the cheapest way to one timeout in a million flows
-  linkmend rdma check                                   the model against the simulated transport
+  linkmend rdma model                                   a web search over four links that each lose one packet in a thousand
+  linkmend rdma model --mechanisms all --json           the same with the paper's mechanisms, as JSON
+  linkmend rdma plan --wanted 1e-6                      the cheapest way to at most one timeout in a million flows
+  linkmend rdma check                                   compare the model with the simulated transport
 
 After Gao et al., Analyzing and Optimizing Packet Corruption in RDMA Network, JCST 37(4), 2022. The same flows in a \
 simulated network: linkmend sim flows --transport rdma --rdma-mechanisms all")]
@@ -35,7 +35,7 @@ enum RdmaCommand {
     Model(model::ModelArgs),
     /// Find the cheapest mechanisms for a wanted rate of timeouts
     Plan(plan::PlanArgs),
-    /// Compare the model with the simulated transport, also where timeouts are too rare to be counted
+    /// Compare the model with the simulated transport, even if timeouts are too rare to be counted
     Check(check::CheckArgs),
 }
 

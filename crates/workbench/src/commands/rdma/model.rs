@@ -12,13 +12,13 @@ use serde::Serialize;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend rdma model --links 1 --loss 0.78125% --size 1024B       the paper's ping-pong: 1/128 on its way there
+  linkmend rdma model --links 1 --loss 0.78125% --size 1024B       the paper's ping-pong, which loses 1/128 in one direction
   linkmend rdma model --links 4 --loss 1e-3 --mechanisms all       a web search in its fat tree, with all mechanisms
   linkmend rdma model --mtu 4096 --dummies 1 --json                longer packets and one dummy, as JSON
 
-\"Paper\" is for each packet by Theorems 4 to 12, of tails as a mean over flows. \"Exact\" is without approximations, for each \
-packet of the network; \"per flow\" is that times the packets of a flow of the workload, by the lengths that its last packets have. \
-Both count the timeouts that follow others.")]
+\"Paper\" is per packet by Theorems 4 to 12; for tails, it is the mean over flows. \"Exact\" is per packet of \
+the network, without approximations. \"Per flow\" multiplies it by the number of packets in a flow of the \
+workload, with the actual lengths of last packets. Both count timeouts that follow others.")]
 pub struct ModelArgs {
     #[command(flatten)]
     path: PathArgs,
@@ -34,7 +34,7 @@ pub struct ModelArgs {
 struct Report {
     /// Links that a packet crosses.
     links: u32,
-    /// Share of links that corrupt.
+    /// Share of links that corrupt frames.
     corrupting: f64,
     /// Share of bits that a corrupting link corrupts, and of full packets.
     bit_error_rate: f64,
@@ -101,7 +101,7 @@ impl Report {
     }
 
     fn costs(&self) -> Table {
-        let mut table = Table::new("what it costs, of what flows take on the wire")
+        let mut table = Table::new("cost, as a share of the bytes of the flows on the wire")
             .column(Column::text("mechanism"))
             .column(Column::number("copies", Unit::Count))
             .column(Column::number("paper", Unit::Share))
@@ -137,7 +137,9 @@ pub fn execute(arguments: &ModelArgs) -> Result<()> {
 pub(super) fn show(model: &Model, mechanisms: Mechanisms, path: &PathArgs, json: bool) -> Result<()> {
     let report = Report::new(model, mechanisms);
     if json {
-        return Ok(output::print(&serde_json::to_string_pretty(&report).context("the report is no JSON")?)?);
+        return Ok(output::print(
+            &serde_json::to_string_pretty(&report).context("cannot serialise the report")?,
+        )?);
     }
     let (width, colour) = output::terminal(TABLE_WIDTH);
     let mut text = report.timeouts(path.title(model)).to_text(width, colour);

@@ -14,11 +14,11 @@ Examples:
   linkmend rdma plan --wanted 1e-6                       a web search: a timeout in a million flows
   linkmend rdma plan --wanted 1e-4 --size 1024B --loss 1e-2 --json
 
-Costs are bytes on the wire. What is shown is the cheapest of all combinations of up to 15 copies of each kind.")]
+Costs are bytes on the wire. The result is the cheapest of all combinations of up to 15 copies of each kind.")]
 pub struct PlanArgs {
     #[command(flatten)]
     path: PathArgs,
-    /// Timeouts that a flow may have on average
+    /// Maximum mean number of timeouts per flow
     #[arg(long, value_name = "RATE")]
     wanted: LossRate,
     /// Print one JSON object instead of tables
@@ -34,8 +34,9 @@ pub fn execute(arguments: &PlanArgs) -> Result<()> {
     }
     let model = arguments.path.model()?;
     let mechanisms = cheapest(&model, wanted.0).ok_or_else(|| Hinted {
-        message: format!("no 15 copies of each kind bring timeouts down to {wanted} of flows"),
-        hint: "protect the links instead (linkmend sim flows --scheme ordered), or want less".to_owned(),
+        message: format!("even 15 copies of each kind cannot reduce timeouts to {wanted} of flows"),
+        hint: "protect the links instead (linkmend sim flows --scheme ordered), or accept more timeouts"
+            .to_owned(),
     })?;
     show(&model, mechanisms, &arguments.path, arguments.json)
 }

@@ -58,7 +58,7 @@ fn result(
         })
         .collect();
     let reports: Vec<&FlowsReport> = outcome.iter().map(|run: &FlowRun| &run.report).collect();
-    let reports = serde_json::to_value(reports).context("a report is no JSON")?;
+    let reports = serde_json::to_value(reports).context("cannot serialise a report")?;
     Ok(json!({
         "parameters": parameters,
         "runs": point.runs,

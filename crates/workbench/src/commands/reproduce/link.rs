@@ -46,7 +46,7 @@ fn results(sweep: &Sweep<'_>, options: &Options) -> Result<Value> {
     let mut points = Vec::new();
     for (point, outcome) in experiment.points.iter().zip(&sweep.outcomes) {
         let mut result = match outcome {
-            Outcome::Stress(report) => serde_json::to_value(report).context("a report is no JSON")?,
+            Outcome::Stress(report) => serde_json::to_value(report).context("cannot serialise a report")?,
             Outcome::Attenuation { frame_loss_rate, bit_error_rate } => {
                 json!({ "frame_loss_rate": frame_loss_rate, "bit_error_rate": bit_error_rate })
             }

@@ -31,26 +31,27 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   linkmend reproduce --list                    the experiments, and how long each takes
-  linkmend reproduce fig8                      one figure, about as long as its line says
+  linkmend reproduce fig8                      one figure; --list says how long it takes
   linkmend reproduce all --out results         everything
-  linkmend reproduce fig19 fig20 --json        two of them, as JSON
-  linkmend reproduce all --quick               a look at everything; verdicts mean little
-  linkmend reproduce rdma-fig12 --trials 10k   with as many flows as the paper has
+  linkmend reproduce fig19 fig20 --json        two experiments, as JSON
+  linkmend reproduce all --quick               a quick run of everything; verdicts mean little
+  linkmend reproduce rdma-fig12 --trials 10k   with as many flows as in the paper
 
-DIR/report.html is the report; DIR/summary.json has the comparisons, and DIR/ID the plots (SVG, CSV), all points (CSV) \
-and all results (JSON) of each experiment. Files are written as experiments finish, so Ctrl-C leaves what is finished.
-A counted value is within its tolerance if all of its 99.9 % interval is; one that may be either is `too few to tell`, \
-which --quick often is. So is a count of zero where an equation expects some; neither that nor what has an explanation is a \
-failure.
-Exit codes: 0 all values are within their tolerance or explained, 1 some are not, 2 wrong usage.")]
+DIR/report.html is the report, DIR/summary.json contains the comparisons, and DIR/ID contains the plots (SVG, \
+CSV), all points (CSV) and all results (JSON) of each experiment. Files are written as experiments finish, so \
+the finished ones remain after Ctrl-C.
+A counted value is within its tolerance if its whole 99.9 % interval is. If the interval does not decide, the \
+value is `too few to tell`, which is common with --quick; this includes a count of zero where an equation \
+expects some. Neither these values nor values with an explanation are failures.
+Exit codes: 0 if all values are within their tolerance or explained, 1 if some are not, 2 for wrong usage.")]
 pub struct ReproduceArgs {
     /// Experiments to run, or `all`
     #[arg(value_name = "ID|all", required_unless_present = "list")]
     what: Vec<String>,
-    /// List the experiments and how long each takes, and run nothing
+    /// List the experiments and how long each takes, without running them
     #[arg(long)]
     list: bool,
-    /// Take the experiments from the files (*.toml) in this folder instead of the built-in ones
+    /// Use the experiment files (*.toml) in this directory instead of the built-in ones
     #[arg(long, value_name = "DIR")]
     experiments: Option<PathBuf>,
     #[command(flatten)]
@@ -63,7 +64,7 @@ pub struct ReproduceArgs {
 Example:
   linkmend sim experiment mine.toml --out mine
 
-A file sweeps the parameters of `linkmend sim stress`, by the same names: every list is varied, every combination is run.
+A file sweeps the parameters of `linkmend sim stress`, with the same names: each list is varied, and every combination is run.
 
   id = \"mine\"
   title = \"Longer links, with a longer timeout\"
@@ -86,10 +87,10 @@ A file sweeps the parameters of `linkmend sim stress`, by the same names: every 
   series = [\"mode\"]
   log = \"x\"
 
-Names that a plot can show are those of `linkmend sim stress --json`.
+Plots can show the names in `linkmend sim stress --json`.
 
-With `kind = \"flows\"` a file sweeps parameters of `linkmend sim flows` and `linkmend sim throughput` instead, and says \
-what its figure shows:
+With `kind = \"flows\"`, a file sweeps parameters of `linkmend sim flows` and `linkmend sim throughput` instead, \
+and specifies its figure:
 
   id = \"short\"
   title = \"Short flows over a link that corrupts\"
@@ -116,23 +117,24 @@ pub struct ExperimentArgs {
 /// How experiments are run.
 #[derive(Debug, Args)]
 pub struct Options {
-    /// Use so few frames that each experiment takes about a second; verdicts are then not meaningful and do not affect the
-    /// exit code
+    /// Use so few frames that each experiment takes about a second; the verdicts are not meaningful then, and do not
+    /// affect the exit code
     #[arg(long)]
     quick: bool,
-    /// Flows of each run, or rounds of an incast, whatever the experiment says: as many as a paper has, or fewer
+    /// Flows per run, or rounds of an incast, instead of the number in the experiment: as many as in the paper, or
+    /// fewer
     #[arg(long, value_name = "COUNT", conflicts_with = "quick")]
     trials: Option<Count>,
-    /// Folder for the report, plots and data; it is created if necessary
+    /// Directory for the report, plots and data; it is created if necessary
     #[arg(long, value_name = "DIR", default_value = "linkmend-reproduce")]
     out: PathBuf,
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
-    /// Threads to run on; the results do not depend on it [default: one for each core]
+    /// Number of threads; the results do not depend on it [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// Seed from which every run's own seed follows
+    /// Seed from which the seeds of all runs are derived
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
@@ -157,7 +159,7 @@ impl Options {
 pub fn execute(arguments: &ReproduceArgs) -> Result<()> {
     let known = match &arguments.experiments {
         Some(folder) => Planned::read_folder(folder)?,
-        None => Planned::built_in().context("an experiment that is built in is broken")?,
+        None => Planned::built_in().context("a built-in experiment is invalid")?,
     };
     let chosen = arguments.options.resized(choose(known, &arguments.what)?)?;
     if arguments.list {

@@ -8,16 +8,16 @@ use linkmend_report::{Report, Section, Tone};
 pub fn render(finished: &[&Finished], options: &Options, of: usize) -> String {
     let tally = Tally::sum(finished.iter().map(|finished| finished.tally()));
     let mut report = Report::new("linkmend reproduce")
-        .subtitle("Published evaluations of link-local retransmission, repeated in simulation")
+        .subtitle("Published evaluations of link-local retransmission, reproduced in simulation")
         .fact("Version", env!("CARGO_PKG_VERSION"))
         .fact("Seed", options.seed.to_string())
         .fact("Experiments", format!("{} of {of}", finished.len()));
     if options.quick {
-        report = report.fact("Length", "quick: few frames, so that verdicts mean little");
+        report = report.fact("Length", "quick: few frames, so verdicts mean little");
     }
     if let Some(trials) = options.trials {
         report =
-            report.fact("Trials of each run", format!("{trials}, in place of what the experiments have"));
+            report.fact("Trials of each run", format!("{trials}, instead of the number in the experiments"));
     }
     let tone = |bad: usize| if bad == 0 { Tone::Good } else { Tone::Bad };
     report = report
@@ -27,17 +27,17 @@ pub fn render(finished: &[&Finished], options: &Options, of: usize) -> String {
             "published or expected values",
             tone(tally.unexplained),
         )
-        .headline("Outside, explained", tally.explained.to_string(), "the tables below say why", Tone::Plain)
+        .headline("Outside, explained", tally.explained.to_string(), "see the tables below", Tone::Plain)
         .headline(
             "Too few to tell",
             tally.too_few_to_tell.to_string(),
-            "counted so seldom that they may be either",
+            "counted too rarely to decide",
             Tone::Plain,
         )
         .headline(
             "Outside, unexplained",
             tally.unexplained.to_string(),
-            if tally.unexplained == 0 { "as it should be" } else { "to be looked into" },
+            if tally.unexplained == 0 { "as expected" } else { "needs investigation" },
             tone(tally.unexplained),
         );
     finished.iter().map(|finished| section(finished)).fold(report, Report::section).to_html()

@@ -60,7 +60,7 @@ impl Planned {
             Some("flows") => Ok(Planned::Flows(FlowExperiment::read(path)?)),
             Some("fleet") => Ok(Planned::Fleet(FleetExperiment::read(path)?)),
             Some(other) => {
-                let message = format!("{}: there is no kind of experiments `{other}`", path.display());
+                let message = format!("{}: there is no kind of experiment called `{other}`", path.display());
                 Err(UsageError::hinted(message, KINDS.to_owned()).into())
             }
         }
@@ -122,7 +122,7 @@ impl Planned {
     /// If it has no trials, or cannot have so many.
     pub fn with_trials(self, trials: Count) -> Result<Planned> {
         let refused =
-            |message| UsageError::hinted(message, "name other experiments, or leave out --trials".to_owned());
+            |message| UsageError::hinted(message, "choose other experiments, or omit --trials".to_owned());
         let Planned::Flows(experiment) = self else {
             let message = format!("`{}` has no trials: hosts send no flows in it", self.overview().id);
             return Err(refused(message).into());

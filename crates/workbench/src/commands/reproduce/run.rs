@@ -165,19 +165,17 @@ fn conclude(finished: &[&Finished], of: usize, options: &Options) -> Result<()> 
     let report = options.out.join("report.html");
     if tally.unexplained > 0 {
         let message =
-            format!("{} values are outside their tolerance, and nothing explains why", tally.unexplained);
+            format!("{} values are outside their tolerance without an explanation", tally.unexplained);
         return Err(Hinted { message, hint: format!("look for `outside` in {}", report.display()) }.into());
     }
     let comparisons = finished.iter().flat_map(|finished| &finished.comparisons);
     let undecided = comparisons.filter(|comparison| comparison.is_undecided()).count();
     if undecided > 0 {
         let message = format!(
-            "{undecided} values were counted too seldom to tell whether they are within their tolerance"
+            "{undecided} values were counted too rarely to tell whether they are within their tolerance"
         );
-        let hint = format!(
-            "look for `too few` in {}; more `frames`, `trials` or `runs` decide it",
-            report.display()
-        );
+        let hint =
+            format!("look for `too few` in {}; use more `frames`, `trials` or `runs`", report.display());
         return Err(Hinted { message, hint }.into());
     }
     Ok(())

@@ -39,7 +39,7 @@ pub fn pod(plan: &Plan, zone: &ZoneAfterPlan) -> LayeredGraph {
     let share = quantity::percent(zone.share());
     let paths = zone.worst.map_or_else(String::new, |tor| {
         let name = topology.names().switch(tor.tor);
-        format!(" {name} is nearest to its limit: {}, {} to keep.", tor.left(), tor.must_keep())
+        format!(" {name} is closest to its limit: {}, {} to keep.", tor.left(), tor.must_keep())
     });
     let title = pod_name(plan, zone.zone);
     let mut graph = LayeredGraph::new(format!("{title}: {share} of its capacity left"))
@@ -48,7 +48,7 @@ pub fn pod(plan: &Plan, zone: &ZoneAfterPlan) -> LayeredGraph {
             if drawn.has_top {
                 ""
             } else {
-                " Numbers at the top: links in operation, and of how many if not of all."
+                " Numbers at the top: links in operation, with the total if not all of them are."
             }
         ))
         .bundles_to("Links to the top");
@@ -72,10 +72,10 @@ pub fn pod(plan: &Plan, zone: &ZoneAfterPlan) -> LayeredGraph {
     }
     let of_zone = |tor: &TorAfterPlan| topology.switch(tor.tor).zone == Some(zone.zone);
     if plan.tors().filter(of_zone).any(|tor| tor.is_affected() && !tor.is_short) {
-        graph = graph.explain_node(LACKING, "ToR lacks paths");
+        graph = graph.explain_node(LACKING, "ToR has lost paths");
     }
     if zone.worst.is_some_and(|tor| tor.is_short) {
-        graph = graph.explain_node(SHORT, "ToR has less than it must keep");
+        graph = graph.explain_node(SHORT, "ToR is below its constraint");
     }
     graph
 }

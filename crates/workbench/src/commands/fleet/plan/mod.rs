@@ -41,7 +41,7 @@ const PROSE_WIDTH: usize = 100;
 /// Arguments of `linkmend fleet plan`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The file of links begins with a header; a link goes by its number, its name, its two ends or a port:
+The file of links begins with a header; a link is identified by its number, its name, its two ends or a port:
   link,loss_rate,state
   1042,2e-4,active
   pod3-tor7--pod3-fabric1,0.1%,active
@@ -54,36 +54,37 @@ Examples:
   linkmend fleet plan --links corrupting.csv --explain pod3-tor7--pod3-fabric1
   linkmend fleet plan --links corrupting.csv --upgraded pod0,pod3     only these pods can protect links
   linkmend fleet plan --topology fat-tree:k=16 --links corrupting.csv --json
-  linkmend fleet plan --topology network.yaml --corruptd              what corruptd has found by now
+  linkmend fleet plan --topology network.yaml --corruptd              the links that corruptd has found
 
 What the plan says about each link:
-  disable        no ToR falls below the constraint or loses another, and nothing better can be disabled
-  protect        it must stay in operation; copies by Equation 2, so that the loss rate falls below the target
-  leave          it should be protected, but its switches cannot do that
+  disable        no ToR falls below the constraint or loses contact with another, and no better choice exists
+  protect        it must stay in operation; copies by Equation 2 bring the loss rate below the target
+  leave          it should be protected, but its switches do not support this
   keep disabled  it was disabled before
   watch          its loss rate is not above the target
 
-Disabling is exact: no other choice leaves less of the objective. Where limits of protection are met, the links that lose \
-most are protected. ToRs that are short of paths already are reported, and nothing more is taken from them; so are pairs of ToRs that cannot \
-reach each other already. Repairs are \
-ordered by what a link's return buys: first an end to shortages, then what can be disabled in its place, then paths.")]
+The choice of links to disable is exact: no other choice has a lower objective. If limits of protection are \
+reached, the links with the highest loss rates are protected. ToRs that are already short of paths, and pairs of \
+ToRs that already cannot reach each other, are reported, and lose no further paths. Repairs are ordered by the \
+benefit of a link's return: first an end to shortages, then the links that can be disabled in its place, then \
+paths.")]
 pub struct PlanArgs {
     #[command(flatten)]
     network: NetworkArgs,
-    /// Links that corrupt or are disabled (CSV: link,loss_rate and, if wanted, state, and receiver:
-    /// the switch whose port counts the loss)
+    /// Links that corrupt frames or are disabled (CSV: link,loss_rate and, optionally, state, and receiver: the switch
+    /// whose port counts the loss)
     #[arg(long, value_name = "FILE", required_unless_present = "corruptd")]
     links: Option<PathBuf>,
-    /// Ask the corruptd at this socket which links corrupt, of all that share its bus, instead of reading --links. Its agents
-    /// must have the names of the network's switches
+    /// Instead of reading --links, ask the corruptd at this socket which links corrupt frames on all machines that
+    /// share its bus. The agents must have the same names as the network's switches
     #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = CONTROL_DEFAULT, conflicts_with = "links")]
     corruptd: Option<PathBuf>,
-    /// Share of its paths and of its capacity to the top layer that every ToR must keep, while ToRs that can reach each other
-    /// stay so; a share for each, paths=75%,capacity=50%; or the paper's constraint, paper=75%, which counts only paths and lets
-    /// ToRs lose each other
+    /// Share of its paths and capacity to the top layer that every ToR must keep, while ToRs that can reach each other
+    /// stay connected: one share for both, like 75%; one for each, like paths=75%,capacity=50%; or the paper's
+    /// constraint, like paper=75%, which counts only paths and lets ToRs lose each other
     #[arg(long, value_name = "SHARE", default_value = "75%")]
     constraint: Constraint,
-    /// Acceptable loss rate: links at or below it are only watched, others are protected until they meet it
+    /// Acceptable loss rate: links at or below it are only watched, others are protected to reach it
     #[arg(long, value_name = "LOSS", default_value = "1e-8")]
     target: LossRate,
     /// Objective to minimise: the loss and the capacity cost that remain with protection, or CorrOpt's penalty
@@ -92,32 +93,32 @@ pub struct PlanArgs {
     /// Loss rate that is as bad as losing a whole link's capacity; for --objective effective
     #[arg(long, value_name = "LOSS", default_value = "1e-3")]
     capacity_weight: LossRate,
-    /// What protection leaves of a loss rate: `authors` (published, 100G), what Linkmend's simulator measures (`25G`,
-    /// `100G`, `400G`), or a JSON file with rows of loss_rate, effective_loss_rate and capacity and, for non-blocking mode,
-    /// non_blocking_rows; without those the capacity of non-blocking mode is estimated
+    /// Loss rates and capacities that remain with protection: `authors` (published, 100G), measurements of Linkmend's
+    /// simulator (`25G`, `100G`, `400G`), or a JSON file with rows of loss_rate, effective_loss_rate and capacity and,
+    /// for non-blocking mode, non_blocking_rows; without the latter, the capacity of non-blocking mode is estimated
     #[arg(long, value_name = "authors|25G|100G|400G|FILE", default_value = "authors")]
     protection: String,
-    /// Share of its capacity that ordered mode must leave a link; below it, non-blocking mode is chosen
+    /// Minimum share of a link's capacity that must remain in ordered mode; below it, non-blocking mode is used
     #[arg(long, value_name = "SHARE", default_value = "85%", value_parser = share)]
     min_capacity: f64,
     #[command(flatten)]
     upgraded: UpgradedArgs,
-    /// Most protected links on a forwarding pipe [default: no limit]
+    /// Maximum number of protected links per forwarding pipe [default: no limit]
     #[arg(long, value_name = "N")]
     max_protected_per_pipe: Option<u32>,
-    /// Most protected links on a switch [default: no limit]
+    /// Maximum number of protected links per switch [default: no limit]
     #[arg(long, value_name = "N")]
     max_protected_per_switch: Option<u32>,
-    /// Repairs in progress at a time
+    /// Number of concurrent repairs
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     crew: u32,
-    /// No switch is cut-through, so that every link that counts corrupted frames corrupts them itself
+    /// Assume that no switch is cut-through, so that every link with corrupted frames corrupts them itself
     #[arg(long)]
     store_and_forward: bool,
-    /// Explain what the plan does about this link, instead of printing the tables
+    /// Explain the plan's decision about this link, instead of printing the tables
     #[arg(long, value_name = "LINK")]
     explain: Option<String>,
-    /// Write the plan to this file as a page with the network drawn pod by pod
+    /// Write the plan to this file as an HTML page that draws the network pod by pod
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Print JSON instead of tables
@@ -186,7 +187,7 @@ fn check_files(network: Option<&Path>, links: &Path) -> Result<()> {
     let (message, hint) = match (is_list, FileKind::detect(links)) {
         (Some(list), FileKind::Network) => (
             format!(
-                "--topology and --links are swapped: {} is a list of links, and {} a network",
+                "--topology and --links are swapped: {} is a list of links, and {} is a network",
                 list.display(),
                 links.display()
             ),
@@ -210,8 +211,9 @@ impl PlanArgs {
     /// Where the links come from, for messages.
     fn source(&self) -> String {
         let path = self.links.as_ref().map(|path| path.display().to_string());
-        let asked =
-            || self.corruptd.as_ref().map(|socket| format!("what corruptd at {} knows", socket.display()));
+        let asked = || {
+            self.corruptd.as_ref().map(|socket| format!("the findings of corruptd at {}", socket.display()))
+        };
         path.or_else(asked).unwrap_or_default()
     }
 }
@@ -225,7 +227,7 @@ fn found_by_corruptd(socket: &Path, network: &Network) -> Result<(Vec<ReportedLi
     for placed in found.links.iter().filter(|placed| placed.is_interchangeable).take(MAX_NAMED) {
         let (link, [one, other]) = (topology.label(placed.link), &placed.ports);
         output::remark(&format!(
-            "{link} stands for {one} - {other}: the network file does not say which of its parallel links that is \
+            "using {link} for {one} - {other}: the network file does not say which of the parallel links this is \
              (from_port, to_port)\n"
         ));
     }
@@ -241,8 +243,8 @@ fn found_by_corruptd(socket: &Path, network: &Network) -> Result<(Vec<ReportedLi
     let unjudged = findings.map(|findings| unjudged(network, &found, &findings, |_| false));
     if unjudged.is_none() {
         output::remark(
-            "this corruptd keeps no plan, so it does not know which ports are judged: a link may be called a source that only \
-             passes on what one of the others corrupts; ask the one that has [plan]\n",
+            "this corruptd has no plan, so it does not know which ports are judged, and a link that only \
+             forwards corrupted frames may be reported as their source; ask the corruptd with [plan]\n",
         );
     }
     Ok((reported, Surroundings { entering: found.entering, unjudged: unjudged.unwrap_or_default() }))
@@ -257,7 +259,7 @@ fn links(path: &Path, topology: &Topology) -> Result<Vec<ReportedLink>> {
             // If the file belongs to another network, its first link is already wrong.
             let hint = message
                 .contains("there is no link")
-                .then(|| format!("the network is {topology}; --topology chooses another"));
+                .then(|| format!("the network is {topology}; choose another with --topology"));
             UsageError::hinted(message, hint).into()
         }
         _ => Error::from(error),
@@ -278,15 +280,15 @@ fn explain(plan: &Plan, written: &str, source: &str) -> Result<Explanation> {
                 Some(format!("write one of those in {source}: {}", of_these.join(", ")))
             }
             (FindError::NotALink { .. }, true) => {
-                Some(format!("none of them is in {source}, so nothing is done about them"))
+                Some(format!("none of them is in {source}, so they are not planned for"))
             }
             _ => None,
         };
         UsageError::hinted(format!("--explain {written}: {error}"), hint)
     })?;
     let explained = plan.explain(link).ok_or_else(|| Hinted {
-        message: format!("--explain {written}: this link is not in {source}, so nothing is done about it"),
-        hint: "leave --explain out to see the links of the plan".to_owned(),
+        message: format!("--explain {written}: this link is not in {source}, so it is not planned for"),
+        hint: "omit --explain to see the links of the plan".to_owned(),
     })?;
     Ok(explained)
 }

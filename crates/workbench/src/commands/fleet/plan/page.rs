@@ -13,7 +13,7 @@ const MAX_EXPLAINED: usize = 20;
 /// Renders the page.
 pub fn page(plan: &Plan, arguments: &PlanArgs) -> Report {
     let mut report = Report::new("linkmend fleet plan")
-        .subtitle("What to do today about links that corrupt, and what that leaves.");
+        .subtitle("Which links to disable, protect and repair today, and the resulting network.");
     for (name, value) in facts(plan, arguments) {
         report = report.fact(name, value);
     }
@@ -25,7 +25,7 @@ pub fn page(plan: &Plan, arguments: &PlanArgs) -> Report {
     let left = [tables::pods(plan, usize::MAX), tables::tors(plan, usize::MAX)];
     if left.iter().any(|table| !table.is_empty()) {
         let tables = left.into_iter().filter(|table| !table.is_empty());
-        report = report.section(tables.fold(Section::new("What is left"), Section::table));
+        report = report.section(tables.fold(Section::new("Resulting network"), Section::table));
     }
     let pods: Vec<ZoneAfterPlan> =
         plan.affected_zones().into_iter().filter(|zone| zone.reported > 0).collect();
@@ -34,7 +34,8 @@ pub fn page(plan: &Plan, arguments: &PlanArgs) -> Report {
     }
     if let Some(more) = pods.len().checked_sub(MAX_PODS).filter(|&more| more > 0) {
         let text = format!(
-            "{} more pods have links that corrupt or are disabled. They are less severe and not drawn; the tables have them.",
+            "{} more pods have links that corrupt frames or are disabled. They are less severe and not \
+             drawn; see the tables.",
             quantity::count(more as f64)
         );
         report = report.section(Section::new("More pods").prose(text));
@@ -105,7 +106,7 @@ fn pod(plan: &Plan, zone: &ZoneAfterPlan) -> Section {
         .map(|explanation| format!("- {} {}", explanation.verdict, explanation.reasons.join(" ")))
         .collect();
     if let Some(more) = links.len().checked_sub(MAX_EXPLAINED).filter(|&more| more > 0) {
-        explanations.push(format!("\n{} more: `--explain LINK` says why.", quantity::count(more as f64)));
+        explanations.push(format!("\n{} more: use `--explain LINK`.", quantity::count(more as f64)));
     }
     Section::new(drawing::pod_name(plan, zone.zone))
         .plot(drawing::pod(plan, zone))

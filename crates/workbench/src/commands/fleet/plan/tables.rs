@@ -143,7 +143,7 @@ pub fn summary(plan: &Plan) -> String {
     );
     if before.short_tors > 0 {
         text += &format!(
-            "{} short of paths or capacity already, before anything is done. ",
+            "{} already short of paths or capacity before any change. ",
             counted(before.short_tors, "ToR is", "ToRs are")
         );
     }
@@ -156,7 +156,7 @@ pub fn summary(plan: &Plan) -> String {
     }
     if lost > 0 {
         text += &format!(
-            "{} each other by this plan. ",
+            "{} each other with this plan. ",
             counted(lost, "pair of ToRs loses", "pairs of ToRs lose")
         );
     }
@@ -164,8 +164,8 @@ pub fn summary(plan: &Plan) -> String {
         plan.links().filter(|planned| matches!(planned.action, Action::Downstream(_))).count() as u64;
     if victims > 0 {
         text += &format!(
-            "{} only what others corrupt, and {} left alone. ",
-            counted(victims, "link passes on", "links pass on"),
+            "{} only frames corrupted elsewhere, and {} left alone. ",
+            counted(victims, "link forwards", "links forward"),
             if victims == 1 { "is" } else { "are" }
         );
     }
@@ -181,7 +181,7 @@ fn how_good(plan: &Plan) -> String {
             // Rounded up, so that it stays true.
             let at_most = quantity::percent((share * 1000.0).ceil() / 1000.0);
             format!(
-                "{but}, because the search for the best one was cut short; it would lower the objective by {at_most} at most."
+                "{but}, because the search was cut short; it would lower the objective by at most {at_most}."
             )
         }
         None => format!("{but}, because a limit of protection was met."),
@@ -221,10 +221,10 @@ pub fn repairs(plan: &Plan) -> Table {
         table.push_row(rank.into_iter().chain(round).chain(repair_row(plan, repair, &freed_by)));
     }
     table.note(
-        "Each is chosen as if those before it were back. Disabled \"after 1\": in operation until number 1 is back, which \
-         makes room to disable it. Gain: what the objective falls by, because others can be disabled then; of a link never \
-         disabled, what it counts itself. Paths go back to the ToR with the smallest share of its paths, of those below the \
-         link.",
+        "Each link is ranked as if those before it had been repaired. Disabled \"after 1\": in operation until \
+         number 1 has been repaired, which makes it possible to disable this link. Gain: reduction of the \
+         objective, because other links can then be disabled; for a link that is never disabled, its own \
+         contribution. Paths back: paths that the worst-off ToR below the link regains.",
     )
 }
 
@@ -283,7 +283,7 @@ pub fn pods(plan: &Plan, most: usize) -> Table {
     let pods = plan.zones().iter().filter(|zone| zone.is_pod()).count();
     let unaffected = (pods - affected.len()) as u64;
     table.note(format!(
-        "{}{} The worst ToR is the one nearest to what it must keep. ToRs affected have fewer paths than are installed.",
+        "{}{} The worst ToR is the one closest to its constraint. Affected ToRs have fewer paths than are installed.",
         cut(affected.len(), most, "pods"),
         match unaffected {
             0 => "No pod is untouched.".to_owned(),

@@ -1,4 +1,4 @@
-//! `linkmend fleet show`: what is understood of a network in a file.
+//! `linkmend fleet show`: how a network file is understood in a file.
 //!
 //! - [`tables`] and [`json`] write what is printed, [`drawing`] the picture of the HTML file.
 
@@ -26,7 +26,7 @@ pub struct ShowArgs {
     file: PathBuf,
     #[command(flatten)]
     reading: ReadingArgs,
-    /// Write this file as a page with the network drawn
+    /// Write an HTML page with a drawing of the network to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Print JSON instead of tables
@@ -38,15 +38,15 @@ fn after_help() -> String {
     format!(
         "\
 Examples:
-  linkmend fleet show lab.clab.yml                         what a plan would be made for, and what is in doubt
-  linkmend fleet show dumps/ --html network.html           the same as a page with a drawing
-  linkmend fleet show cables.csv --layers 'l*=0,s*=1'      with layers that the file does not say
+  linkmend fleet show lab.clab.yml                         show the network that a plan would see, and ambiguities
+  linkmend fleet show dumps/ --html network.html           write a page with a drawing
+  linkmend fleet show cables.csv --layers 'l*=0,s*=1'      specify the layers
 
-Formats, told apart by their content (docs/network-formats.md has an example of each):
+Formats, recognised by their content (docs/network-formats.md has an example of each):
 {}
 
-Layers come from --layers, labels, groups, roles or names; the table says which. Where the top layer is a guess, `fleet \
-plan` refuses the network and shows the option that says it.",
+Layers come from --layers, labels, groups, roles or names; the table says which. If the top layer is a guess, \
+`fleet plan` refuses the network and shows the option that confirms it.",
         linkmend_topology::file::known_formats()
     )
 }
