@@ -21,8 +21,10 @@ use linkmend_lab::{
 use linkmend_protocol::Mode;
 use linkmend_random::Random;
 
-const FRAMES_DEFAULT: u64 = 200_000;
-const CUTS_DEFAULT: u32 = 10;
+const FRAMES_DEFAULT: u64 = 160_000;
+/// One of each [`way`].
+const CUTS_DEFAULT: u32 = WAYS;
+const WAYS: u32 = 8;
 /// From one cut to the next: a link that was cut is whole again, in use, and has been for a while.
 const CYCLE: Duration = Duration::from_millis(2_500);
 /// How long a link must be up before it is used again: as short as the tests can be made.
@@ -171,7 +173,7 @@ fn frames(count: u64, per_second: Option<u32>) -> GeneratorOptions {
 
 /// The `index`-th of several ways to cut a link: every other one is silent, and every fourth in one direction only.
 fn way(index: u32) -> Cut {
-    match index % 8 {
+    match index % WAYS {
         1 | 5 => Cut::Silent(Direction::Both),
         3 => Cut::Silent(Direction::LeftRight),
         7 => Cut::Silent(Direction::RightLeft),
