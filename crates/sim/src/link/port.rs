@@ -234,6 +234,38 @@ impl<S: Scheme> Port<S> {
         (self.free_at + self.wire_latency + self.ingress_latency, corrupted)
     }
 
+    /// Lets the wire lose everything from now on: what the peer's port does not have by `now`, and what is sent until it is
+    /// mended. Returns how it corrupts otherwise, and what it loses now. A pause frame is never lost, because PFC does not repeat it.
+    pub(crate) fn cut(&mut self, now: Time) -> (Option<CorruptionProcess>, Vec<OnWire<S>>) {
+        let all = CorruptionProcess::new(&Corruption::Iid { loss: 1.0 }, Random::new(0, "cut"));
+        let uncut = all.ok().map(|all| std::mem::replace(&mut self.corruption, all));
+        let reached = now + self.ingress_latency;
+        let mut lost = Vec::new();
+        self.in_flight.retain(|(arrives_at, on_wire)| {
+            let stays = *arrives_at <= reached || matches!(on_wire, OnWire::Pause { .. });
+            if !stays {
+                lost.push(*on_wire);
+            }
+            stays
+        });
+        (uncut, lost)
+    }
+
+    /// Exchanges the wires that leave two ports, with what is on them.
+    pub(crate) fn swap_wires(&mut self, other: &mut Port<S>) {
+        use std::mem::swap;
+        swap(&mut self.rate, &mut other.rate);
+        swap(&mut self.idle_slot, &mut other.idle_slot);
+        swap(&mut self.wire_latency, &mut other.wire_latency);
+        swap(&mut self.ingress_latency, &mut other.ingress_latency);
+        swap(&mut self.corruption, &mut other.corruption);
+        swap(&mut self.copy_corruption, &mut other.copy_corruption);
+        swap(&mut self.free_at, &mut other.free_at);
+        swap(&mut self.in_flight, &mut other.in_flight);
+        swap(&mut self.transmitted, &mut other.transmitted);
+        swap(&mut self.corrupted, &mut other.corrupted);
+    }
+
     /// Whether the port has more to do after its present frame. What a control frame asks for may have to be repeated,
     /// which the idle port does.
     #[inline]

@@ -21,7 +21,9 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             return;
         }
         for port in &mut self.ports {
-            if port.may_plan_ahead() && matches!(self.nodes[port.node.index()], Node::Switch(_)) {
+            let is_spare = self.second_links.as_ref().is_some_and(|links| links.is_spare(port.id));
+            if port.may_plan_ahead() && !is_spare && matches!(self.nodes[port.node.index()], Node::Switch(_))
+            {
                 port.departures = Some(Box::new(Departures::new(*port.normal.limits(), port.rate)));
             }
         }

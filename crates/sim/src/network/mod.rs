@@ -9,8 +9,8 @@
 //! # What is an event
 //!
 //! The sources of the [`EventQueue`] are, for each port, the arrival of the next frame in flight towards it, its
-//! service, and its clock (timeouts and paced traffic); then the recirculation ports; then the hosts; then failures of links. At
-//! the same time they act in that order.
+//! service, and its clock (timeouts and paced traffic); then the recirculation ports; then the hosts; then failures of links; then
+//! second links. At the same time they act in that order.
 //!
 //! # Self-replenishing queues
 //!
@@ -30,6 +30,7 @@ mod plan;
 mod ports_of_nodes;
 mod receive;
 mod routes;
+mod second_link;
 mod send;
 mod topology;
 
@@ -39,12 +40,12 @@ pub use crate::link::{
     Received, Scheme, Schemes, Sent, Side, Skip, Skipped, Traffic, WIRE_OVERHEAD_BYTES,
 };
 pub use crate::node::{Balance, Flow, NodeId};
-pub(crate) use failover::FailureTimes;
 pub use failover::{FailingLink, FailoverStats, HandOff, Recovery, SqrConfig};
 pub use fast_forward::Moment;
 pub use hosts::{Changed, Hosts, NoHosts};
 pub use pfc::PfcLimits;
 pub use plan::Plan;
+pub use second_link::{Cut, Cuts, Failures, Noticed, SecondLinkConfig, SecondLinkStats};
 
 use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
 use crate::event_queue::EventQueue;
@@ -60,6 +61,7 @@ use failover::Failover;
 use linkmend_protocol::{LinkEnd, Mode, Status};
 use lookahead::{LastRoute, Runner};
 use pfc::Pfc;
+use second_link::SecondLinks;
 
 /// A session that is not open after a second, which is a thousand handshakes, will never open.
 pub(crate) const OPENING_MAX: Time = Time(1_000_000_000_000);
@@ -107,6 +109,8 @@ pub struct Network<O = NoObserver, S: Scheme = Schemes, H = NoHosts> {
     controls: ControlStore<S::Control>,
     /// Links that fail, if any do.
     failover: Option<Failover>,
+    /// Second links, if any link has one.
+    second_links: Option<Box<SecondLinks>>,
     /// What switches hold, if they pause others before they hold too much.
     pfc: Option<Pfc>,
     /// By node: the switches that run ahead.
@@ -152,6 +156,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         corruption: &Corruption,
         random: Random,
     ) -> Result<(), ParameterError> {
+        let port = self.wire_of(port);
         self.ports[port.index()].corruption = CorruptionProcess::new(corruption, random)?;
         Ok(())
     }
@@ -178,6 +183,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             let is_opening =
                 |scheme: &mut S| scheme.control_frames().is_some_and(|frames| frames.is_opening());
             ends.find_map(|(port, scheme)| is_opening(scheme).then_some(port.id))
+                .or_else(|| network.opening_path())
         };
         // On long links a keepalive is always under way.
         let goes_on = self.run_while(OPENING_MAX, |network| opening(network).is_some(), wanted)
@@ -216,6 +222,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         for source in 0..self.hosts.sources() {
             self.note_changes(source);
         }
+        self.begin_cuts();
         for index in 0..self.ports.len() {
             let port = &mut self.ports[index];
             port.generator.start();
@@ -266,7 +273,13 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         match PortId::port_event(source, self.ports.len()) {
             Ok((port, PortEvent::Arrival)) => {
                 let this = &self.ports[port.index()];
-                if H::ANY && this.runs_ahead() { self.run_ahead(this.node, port) } else { self.arrive(port) }
+                if H::ANY && this.runs_ahead() {
+                    self.run_ahead(this.node, port)
+                } else if H::ANY && self.second_links.is_some() {
+                    self.arrive_on_path(port)
+                } else {
+                    self.arrive(port)
+                }
             }
             Ok((port, PortEvent::Service)) => self.serve_port(port),
             Ok((port, PortEvent::Clock)) => self.handle_clock(port),
@@ -298,7 +311,10 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Lets a host act, or begins flows.
     #[inline(never)]
     fn act_on_host(&mut self, source: usize) {
-        if source >= self.hosts.sources() {
+        if source > self.hosts.sources() {
+            return self.act_on_second_link(self.acts);
+        }
+        if source == self.hosts.sources() {
             return self.act_on_failover();
         }
         self.hosts.act(self.now, source, &mut self.flows);
@@ -367,13 +383,14 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
 
     /// Frames of any kind that `port` has put on the wire.
     pub fn transmitted(&self, port: PortId) -> u64 {
-        self.ports[port.index()].transmitted_until(self.now)
+        self.ports[self.wire_of(port).index()].transmitted_until(self.now)
     }
 
     /// Frames of any kind that `port` has put on the wire and that the link corrupted, without those that it lost while it had
     /// failed.
     pub fn corrupted_frames(&self, port: PortId) -> u64 {
-        self.corrupted_before_cut(port).unwrap_or(self.ports[port.index()].corrupted)
+        let before_cut = self.corrupted_before_cut(port).or_else(|| self.corrupted_before_path_cut(port));
+        before_cut.unwrap_or(self.ports[self.wire_of(port).index()].corrupted)
     }
 
     /// Frames that the normal queue of `port` dropped and marked, and the largest number of bytes it held.
@@ -388,7 +405,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
 
     /// The rate of the link of `port`.
     pub fn rate(&self, port: PortId) -> Rate {
-        self.ports[port.index()].rate
+        self.ports[self.wire_of(port).index()].rate
     }
 
     /// The queues in parallel before `port`, if it has any.
@@ -464,7 +481,7 @@ impl<S: Scheme> Port<S> {
     }
 }
 
-impl<O: Observer<Schemes<X>>, X: Scheme> Network<O, Schemes<X>> {
+impl<O: Observer<Schemes<X>>, X: Scheme, H: Hosts> Network<O, Schemes<X>, H> {
     /// LinkGuardian's state machine, if that is how the link recovers.
     pub fn link_end(&self, port: PortId) -> Option<&LinkEnd> {
         self.scheme(port).link_end()

@@ -188,10 +188,10 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
 
     /// A pause frame has arrived.
     #[cold]
-    pub(super) fn obey_pause(&mut self, port: PortId, paused: bool) {
-        let from = &mut self.ports[port.peer().index()];
+    pub(super) fn obey_pause(&mut self, at: PortId, port: PortId, paused: bool) {
+        let from = &mut self.ports[at.peer().index()];
         from.in_flight.pop_front();
-        self.queue.set(port.arrival(), from.next_arrival());
+        self.queue.set(at.arrival(), from.next_arrival());
         let this = &mut self.ports[port.index()];
         this.is_paused = paused;
         if this.departures.is_some() {

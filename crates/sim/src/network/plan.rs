@@ -5,6 +5,7 @@ use super::failover::{FailingLink, Failover, Latencies};
 use super::hosts::{Hosts, NoHosts};
 use super::pfc::{Pfc, PfcLimits};
 use super::ports_of_nodes::by_node;
+use super::second_link::{Planned, SecondLinkConfig, SecondLinks};
 use crate::event_queue::EventQueue;
 use crate::link::control_store::ControlStore;
 use crate::link::generator::Generator;
@@ -34,6 +35,7 @@ pub struct Plan<S: Scheme = Schemes> {
     loops: Vec<(Rate, Time)>,
     pfc: Option<PfcLimits>,
     pub(super) failing: Vec<FailingLink>,
+    pub(super) second_links: Vec<Planned>,
     parallel: Vec<(PortId, ParallelConfig)>,
 }
 
@@ -55,6 +57,7 @@ impl<S: Scheme> Default for Plan<S> {
             loops: Vec::new(),
             pfc: None,
             failing: Vec::new(),
+            second_links: Vec::new(),
             parallel: Vec::new(),
         }
     }
@@ -107,6 +110,23 @@ impl<S: Scheme> Plan<S> {
     /// Lets a link fail. It is for networks with hosts.
     pub fn failing(&mut self, failing: FailingLink) {
         self.failing.push(failing);
+    }
+
+    /// Adds a second link between the ends of `primary`, whose protected session uses both. Frames are routed over `primary`
+    /// alone, and its ends choose. The schemes of `ports` protect nothing. It is for networks with hosts.
+    ///
+    /// # Panics
+    /// If there is no such link.
+    pub fn second_link(
+        &mut self,
+        primary: LinkId,
+        ports: [PortConfig<S>; 2],
+        config: SecondLinkConfig,
+    ) -> LinkId {
+        let nodes = self.links[primary.0 as usize].nodes;
+        let backup = self.link(nodes, ports);
+        self.second_links.push((primary, backup, config));
+        backup
     }
 
     /// Puts queues in parallel before a port. It is for networks with hosts.
@@ -192,14 +212,15 @@ impl<S: Scheme> Plan<S> {
                 schemes.push(scheme);
             }
         }
-        for (port, config) in std::mem::take(&mut self.parallel).into_iter().filter(|_| H::ANY) {
-            let random = Random::new(seed, &format!("queues of port {}", port.index()));
-            let this: &mut Port<S> = &mut ports[port.index()];
-            this.parallel = Some(Box::new(ParallelQueues::new(config, this.rate, random)));
+        if H::ANY {
+            self.put_parallel_queues(&mut ports, seed);
         }
         // Without hosts there is no traffic that would be handed over.
         let failing = if H::ANY { std::mem::take(&mut self.failing) } else { Vec::new() };
         let failover = Failover::new(failing, count, seed, |port| latencies(&ports, port));
+        let sources = PortId::sources(count) + self.loops.len() + hosts.sources() + 1;
+        let planned = if H::ANY { &self.second_links[..] } else { &[] };
+        let second_links = SecondLinks::new(planned, (&mut ports, &mut schemes), seed, sources)?;
         let loop_at =
             |(index, (rate, latency))| RecirculationPort::new(PortId::sources(count) + index, rate, latency);
         let ports_of = by_node(self.nodes.len(), ports.iter().map(|port| (port.node, port.id)));
@@ -207,7 +228,7 @@ impl<S: Scheme> Plan<S> {
             now: Time::ZERO,
             acts: 0,
             events: 0,
-            queue: EventQueue::new(PortId::sources(count) + self.loops.len() + hosts.sources() + 1),
+            queue: EventQueue::new(sources + SecondLinks::sources(planned)),
             pfc: self.pfc.map(|limits| Pfc::new(limits, ports.iter().map(|port| port.node))),
             ports,
             schemes,
@@ -219,6 +240,7 @@ impl<S: Scheme> Plan<S> {
             passed_on,
             controls: ControlStore::new(),
             failover,
+            second_links,
             runners: Vec::new(),
             last_routes: Vec::new(),
             horizon: Time::NEVER,
@@ -229,8 +251,18 @@ impl<S: Scheme> Plan<S> {
         network.choose_ports_ahead();
         network.choose_runners();
         network.begin();
+        network.begin_paths();
         network.schedule_failover();
         Ok(network)
+    }
+
+    /// Puts queues in parallel before the ports that have some.
+    fn put_parallel_queues(&self, ports: &mut [Port<S>], seed: u64) {
+        for (port, config) in &self.parallel {
+            let random = Random::new(seed, &format!("queues of port {}", port.index()));
+            let this = &mut ports[port.index()];
+            this.parallel = Some(Box::new(ParallelQueues::new(*config, this.rate, random)));
+        }
     }
 
     /// Sets the routes to the destinations of all flows, and to all hosts if any of them may be one. Returns how frames go to

@@ -15,7 +15,13 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// reads a header as words that was just copied in pieces.
     #[inline(never)]
     pub(super) fn arrive(&mut self, port: PortId) {
-        let ends = self.ports.get_disjoint_mut([port.index(), port.peer().index()]);
+        self.arrive_over(port, port);
+    }
+
+    /// The same for a frame that arrives `at` one of the ports of an end, of which `port` has the scheme.
+    #[inline(always)]
+    pub(super) fn arrive_over(&mut self, at: PortId, port: PortId) {
+        let ends = self.ports.get_disjoint_mut([port.index(), at.peer().index()]);
         let Ok([this, from]) = ends else { unreachable!("a link has two ports") };
         let scheme = &mut self.schemes[port.index()];
         let Some((_, on_wire)) = from.in_flight.front() else { return };
@@ -40,23 +46,23 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             }
             OnWire::Pause { paused } => {
                 let paused = *paused;
-                return self.obey_pause(port, paused);
+                return self.obey_pause(at, port, paused);
             }
             OnWire::Control { place } => {
                 let place = *place;
-                return self.arrive_control(port, place);
+                return self.arrive_control(at, port, place);
             }
             OnWire::Ack { ack } => {
                 if let Some(frames) = scheme.control_frames() {
                     frames.handle_ack(&mut port_context!(self, this), *ack);
                 }
                 from.in_flight.pop_front();
-                self.queue.set(port.arrival(), from.next_arrival());
+                self.queue.set(at.arrival(), from.next_arrival());
                 return this.wake(self.now, &mut self.queue);
             }
         };
         from.in_flight.pop_front();
-        self.queue.set(port.arrival(), from.next_arrival());
+        self.queue.set(at.arrival(), from.next_arrival());
         let wakes = this.exchanges_control;
         if reception == Reception::Deliver {
             self.observer.delivered(port, self.now, &frame);
@@ -86,16 +92,16 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Handles a control frame other than an ACK, which is seldom.
     #[cold]
     #[inline(never)]
-    fn arrive_control(&mut self, port: PortId, place: ControlPlace) {
+    fn arrive_control(&mut self, at: PortId, port: PortId, place: ControlPlace) {
         let this = &mut self.ports[port.index()];
         let scheme = &mut self.schemes[port.index()];
         if let Some(frames) = scheme.control_frames() {
             frames.handle_control(&mut port_context!(self, this), self.controls.at(place));
         }
         self.controls.free(place);
-        let from = &mut self.ports[port.peer().index()];
+        let from = &mut self.ports[at.peer().index()];
         from.in_flight.pop_front();
-        self.queue.set(port.arrival(), from.next_arrival());
+        self.queue.set(at.arrival(), from.next_arrival());
         self.handle_withdrawals(port);
         self.wake(port);
     }

@@ -54,10 +54,12 @@ impl<S: Scheme> Plan<S> {
         next == destination || passes
     }
 
-    /// By node: its ports, but for those of backup links, which no route uses.
+    /// By node: its ports, but for those of backup and second links, which no route uses.
     fn routed_ports(&self) -> Vec<Vec<PortId>> {
-        let is_backup =
-            |port: &PortId| self.failing.iter().any(|failing| failing.backup == Some(port.link()));
+        let is_backup = |port: &PortId| {
+            self.failing.iter().any(|failing| failing.backup == Some(port.link()))
+                || self.second_links.iter().any(|(_, backup, _)| *backup == port.link())
+        };
         let routed = (0..self.port_count()).map(PortId::at).filter(|port| !is_backup(port));
         by_node(self.nodes.len(), routed.map(|port| (self.node_of(port), port)))
     }

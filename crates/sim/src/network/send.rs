@@ -161,6 +161,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             this.propagate(&mut self.queue, arrives_at, OnWire::Protected { header, frame });
         } else if H::ANY {
             self.hosts.corrupted(&frame);
+            self.note_lost(port, &frame, false);
         }
         arrives_at
     }
@@ -193,6 +194,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             this.propagate(&mut self.queue, arrives_at, on_wire);
         } else if H::ANY {
             self.hosts.corrupted(&frame);
+            self.note_lost(port, &frame, false);
             self.hosts.dropped(&frame);
         }
         arrives_at
@@ -232,6 +234,11 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
         let control_sent = control.is_some();
         if corrupted {
+            if H::ANY
+                && let OnWire::Protected { frame, .. } = &on_wire
+            {
+                self.note_lost(port, frame, true);
+            }
             self.corrupted(port, on_wire);
         } else if overtakes {
             self.overtake(port, on_wire);

@@ -11,6 +11,8 @@ use linkmend_protocol::{Config, FallbackConfig, Format, Ticks, copies_for};
 const NEVER: Ticks = TICK.secs(86_400);
 /// How often what is missing is repeated when feedbacks can be lost.
 pub(crate) const REPEAT: Ticks = TICK.micros(10);
+/// Rounds of retransmission where there is a second link, as the daemon has them: a frame is not given up because a link fails.
+const ROUNDS_OF_TWO: u8 = 32;
 /// Buffer of a switch that can reach its frames directly, bytes.
 pub(super) const DIRECT_BUFFER_BYTES: u64 = 16 << 20;
 
@@ -97,6 +99,24 @@ impl LinkConfig {
             Profile::Tofino => Some(self.tofino_config(&protection)),
             Profile::Daemon(overrides) => Some(self.daemon_config(overrides)),
         }
+    }
+
+    /// The same for ends that have a second link: in the format that may change its path, and without giving up by the clock.
+    /// The daemon's are so already.
+    pub(crate) fn protocol_config_of_two(&self) -> Option<Config> {
+        let config = self.protocol_config()?;
+        if matches!(self.profile, Profile::Daemon(_)) {
+            return Some(config);
+        }
+        Some(Config {
+            format: Format::Transparent,
+            max_rounds: ROUNDS_OF_TWO,
+            give_up_by_clock: false,
+            // Whatever the link corrupts, what it had is lost when it fails.
+            ack_interval: REPEAT,
+            keepalive: REPEAT * 10,
+            ..config
+        })
     }
 
     fn tofino_config(&self, protection: &Protection) -> Config {

@@ -57,8 +57,8 @@ pub use wharf::{Wharf, WharfConfig};
 pub use super::control_store::ControlPlace;
 use super::frame::Frame;
 use crate::time::Time;
-use linkmend_protocol::ConfigError;
 pub use linkmend_protocol::{Admission, Mode};
+use linkmend_protocol::{ConfigError, LinkEnd};
 use std::convert::Infallible;
 use std::fmt::Debug;
 
@@ -171,6 +171,12 @@ pub trait Scheme: Sized + Debug {
     /// Its steady state. Without one, every event is simulated.
     fn fast_forward(&mut self) -> Option<&mut impl FastForward<Self::Header, Self::Ack>> {
         None::<&mut Absent>
+    }
+
+    /// The protocol's link end, if that is what it is: it can use a second link
+    /// ([`Plan::second_link`](crate::network::Plan::second_link)).
+    fn link_end_mut(&mut self) -> Option<&mut LinkEnd> {
+        None
     }
 
     /// What it knows of lost frames, for measurements.

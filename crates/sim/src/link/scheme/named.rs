@@ -174,6 +174,10 @@ macro_rules! schemes {
                     if has { Some(self) } else { None }
                 }
 
+                fn link_end_mut(&mut self) -> Option<&mut linkmend_protocol::LinkEnd> {
+                    match self { $($name::$scheme(scheme) => scheme.link_end_mut()),+ }
+                }
+
                 fn account(&self) -> Option<&impl Account<Self::Header>> {
                     let has = match self { $($name::$scheme(scheme) => scheme.account().is_some()),+ };
                     if has { Some(self) } else { None }
@@ -433,6 +437,14 @@ macro_rules! schemes {
                 #[inline(always)]
                 fn announces(&self) -> bool {
                     match self { $($control::$scheme(control) => control.announces()),+ }
+                }
+
+                fn probe(&self) -> Option<&linkmend_protocol::paths::Probe> {
+                    match self { $($control::$scheme(control) => control.probe()),+ }
+                }
+
+                fn of_probe(probe: linkmend_protocol::paths::Probe) -> Option<Self> {
+                    None$(.or_else(|| <$of_control>::of_probe(probe).map($control::$scheme)))+
                 }
 
                 fn show(&self, source: [u8; 6]) -> Shown {

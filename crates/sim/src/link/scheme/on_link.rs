@@ -1,6 +1,7 @@
 //! What a scheme puts on the wire: headers before frames of the traffic, acknowledgements, and other control frames.
 
 use crate::link::frame::Frame;
+use linkmend_protocol::paths::Probe;
 use std::convert::Infallible;
 use std::fmt::Debug;
 
@@ -47,6 +48,20 @@ pub trait ControlFrame: Debug {
     /// Whether it tells the receiver which frames were sent before it.
     fn announces(&self) -> bool {
         false
+    }
+
+    /// The probe of one of two links that it is.
+    fn probe(&self) -> Option<&Probe> {
+        None
+    }
+
+    /// A probe as a control frame, if the scheme can use two links.
+    fn of_probe(probe: Probe) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        let _ = probe;
+        None
     }
 
     /// It as captures show it, sent from this MAC address.

@@ -3,12 +3,10 @@
 use super::guard::State;
 use super::ring::Kept;
 use super::{Change, Failing, RETURN_CHECK};
-use crate::corruption::{Corruption, CorruptionProcess};
 use crate::link::port::{Admits, Ready};
 use crate::link::{Observer, OnWire, Scheme};
 use crate::network::Network;
 use crate::network::hosts::Hosts;
-use crate::random::Random;
 use crate::time::Time;
 use linkmend_protocol::schedule::Next;
 
@@ -61,19 +59,11 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         guard.cut(self.now);
         let port = guard.port;
         let this = &mut self.ports[port.index()];
-        let all = CorruptionProcess::new(&Corruption::Iid { loss: 1.0 }, Random::new(0, "cut"));
-        if let Ok(all) = all {
-            guard.uncut = Some(std::mem::replace(&mut this.corruption, all));
-            guard.corrupted_before = this.corrupted;
-        }
-        let reached = self.now + this.ingress_latency;
-        let in_flight = std::mem::take(&mut this.in_flight);
-        for (arrives_at, on_wire) in in_flight {
-            if arrives_at <= reached {
-                self.ports[port.index()].in_flight.push_back((arrives_at, on_wire));
-            } else {
-                self.lose(index, on_wire);
-            }
+        guard.corrupted_before = this.corrupted;
+        let (uncut, lost) = this.cut(self.now);
+        guard.uncut = uncut;
+        for on_wire in lost {
+            self.lose(index, on_wire);
         }
         self.queue.set(port.peer().arrival(), self.ports[port.index()].next_arrival());
     }

@@ -1,6 +1,7 @@
 //! What a run with flows is.
 
 use super::schemes::{Recovery, SchemeKind};
+use super::second_link::SecondLink;
 use super::spreading::Spreading;
 use super::traffic::{self, TrafficConfig};
 use crate::link::LinkConfig;
@@ -30,6 +31,8 @@ pub struct FlowsConfig {
     pub pfc: Option<PfcLimits>,
     /// Links that fail. Their backups are links beyond those of the graph, numbered in this order.
     pub failing: Vec<FailingLink>,
+    /// Second links beside those that corrupt, numbered after all others, if there are any.
+    pub second_link: Option<SecondLink>,
     /// Queues in parallel before the middle link.
     pub spreading: Spreading,
     /// What hosts send each other: one kind of traffic or several at once, each between hosts of its own. Hosts that take
@@ -53,6 +56,9 @@ impl FlowsConfig {
         }
         traffic::validate(&self.traffic, &self.graph)?;
         self.failing.iter().try_for_each(FailingLink::validate)?;
+        if let Some(second) = &self.second_link {
+            second.validate(&self.link, self.recovery, !self.failing.is_empty())?;
+        }
         self.link.validate()
     }
 

@@ -2,6 +2,7 @@
 
 use super::config::FlowsConfig;
 use super::schemes::{FlowSchemeConfig, FlowSchemes, Recovery};
+use super::second_link::SecondLink;
 use crate::host::TransportHosts;
 use crate::link::LinkConfig;
 use crate::link::config::ParameterError;
@@ -55,10 +56,15 @@ impl FlowsConfig {
             (link.queue, clean.queue) = (queue, queue);
         }
         let balanced = FlowsConfig::middle_links(&self.graph, 1).first().copied();
+        let mut first_links = Vec::new();
         for id in self.graph.links() {
             let edge = self.graph.link(id);
             let is_corrupting = self.corrupting.contains(&id);
-            let link = if is_corrupting { &link } else { &clean }.clone().over(edge.cable)?;
+            let mut link = if is_corrupting { &link } else { &clean }.clone().over(edge.cable)?;
+            let has_second = is_corrupting && self.second_link.is_some();
+            if has_second {
+                link = SecondLink::first(&link);
+            }
             link.validate()?;
             let recovery = if is_corrupting { self.recovery } else { Recovery::Described };
             let mut ports = match other {
@@ -68,6 +74,10 @@ impl FlowsConfig {
             if self.both_directions {
                 let [sender, receiver] = &mut ports;
                 receiver.scheme.protect_like(&sender.scheme);
+            }
+            if has_second {
+                SecondLink::prepare(&link, &mut ports);
+                first_links.push((id, link));
             }
             ports.iter_mut().for_each(|port| change(&mut port.scheme));
             if balanced == Some(id) {
@@ -88,6 +98,11 @@ impl FlowsConfig {
                 debug_assert_eq!(added, backup, "backups follow the links of the graph");
             }
             plan.failing(failing.clone());
+        }
+        for (first, link) in &first_links {
+            if let Some(second) = &self.second_link {
+                second.add(&mut plan, *first, link);
+            }
         }
         Ok(plan)
     }

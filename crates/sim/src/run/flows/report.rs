@@ -3,12 +3,13 @@
 use super::config::FlowsConfig;
 use super::failover::FailoverReport;
 use super::network::{FlowNetwork, FlowObserver};
+use super::second_link::SecondLinkReport;
 use super::spreading::SpreadingReport;
 use super::statistics::Summary;
 use crate::host::{FlowRecord, Group, HostTraffic, TimeoutCounts};
 use crate::link::scheme::{Account, Scheme};
 use crate::measure::Histogram;
-use crate::network::{FailoverStats, PortId};
+use crate::network::{FailoverStats, PortId, SecondLinkStats};
 use crate::time::Time;
 use serde::Serialize;
 use std::ops::Range;
@@ -26,6 +27,7 @@ pub(super) struct Totals {
     pub(super) given_up: u64,
     pub(super) pauses: u64,
     pub(super) failover: FailoverStats,
+    pub(super) second_link: Option<SecondLinkStats>,
     pub(super) delays_ns: Histogram,
     pub(super) spread_s: f64,
     /// Of each traffic.
@@ -77,6 +79,7 @@ impl Totals {
             pauses: network.pauses(),
             host_bytes: network.hosts.bytes_sent(),
             failover: network.failover_stats(),
+            second_link: network.all_second_link_stats(),
             traffic: network.hosts.traffic().iter().enumerate().map(of_traffic).collect(),
             ..Totals::default()
         };
@@ -120,6 +123,9 @@ impl Totals {
         self.given_up += other.given_up;
         self.pauses += other.pauses;
         self.failover.add(&other.failover);
+        if let Some(other) = &other.second_link {
+            self.second_link.get_or_insert_default().add(other);
+        }
         self.delays_ns.merge(&other.delays_ns);
         self.spread_s += other.spread_s;
         self.traffic.resize(other.traffic.len(), TrafficTotals::default());
@@ -197,6 +203,9 @@ pub struct FlowsReport {
     /// What failures of links cost, if any failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failover: Option<FailoverReport>,
+    /// What second links did, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second_link: Option<SecondLinkReport>,
     /// What frames met in queues in parallel, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spreading: Option<SpreadingReport>,
@@ -306,6 +315,7 @@ impl FlowsReport {
             rdma_timeouts: all.rdma_timeouts,
             affected_flows: all.affected_flows,
             failover: FailoverReport::new(config, records, &totals.failover),
+            second_link: totals.second_link.as_ref().map(|stats| SecondLinkReport::new(records, stats)),
             spreading: totals.spreading(),
             goodput_gbps: all.goodput_gbps,
             frame_hops: totals.frames,

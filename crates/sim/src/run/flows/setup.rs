@@ -169,6 +169,7 @@ impl FlowSetup {
         let mut config = FlowsConfig {
             seed: self.seed,
             failing: self.failures.failing(&graph)?,
+            second_link: None,
             graph,
             balance: self.spreading.balance,
             spreading: self.spreading.spreading(link.queue.ecn_bytes)?,

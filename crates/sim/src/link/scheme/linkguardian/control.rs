@@ -7,6 +7,7 @@ use crate::link::scheme::{
     Acknowledgement, ControlFrame, ControlFrames, ControlPlace, Header, Idle, SchemeContext, Shown, Urgent,
 };
 use crate::time::Time;
+use linkmend_protocol::paths::Probe;
 use linkmend_protocol::wire::{CONTROL_FRAME_MAX, emit_control};
 use linkmend_protocol::{
     Control, DataHeader, FrameHandle, Instant, Mode, PiggybackAck, Priority, SequenceNumber, Ticks, Transmit,
@@ -135,6 +136,17 @@ impl ControlFrame for Control {
     #[inline(always)]
     fn announces(&self) -> bool {
         matches!(self, Control::Dummy { .. } | Control::CompactDummy { .. })
+    }
+
+    fn probe(&self) -> Option<&Probe> {
+        match self {
+            Control::Probe(probe) => Some(probe),
+            _ => None,
+        }
+    }
+
+    fn of_probe(probe: Probe) -> Option<Control> {
+        Some(Control::Probe(probe))
     }
 
     fn show(&self, source: [u8; 6]) -> Shown {

@@ -281,6 +281,10 @@ impl Scheme for LinkGuardian {
         Some(self)
     }
 
+    fn link_end_mut(&mut self) -> Option<&mut LinkEnd> {
+        Some(&mut self.end)
+    }
+
     #[inline(always)]
     fn account(&self) -> Option<&impl Account<DataHeader>> {
         Some(self)

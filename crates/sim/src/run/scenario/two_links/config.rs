@@ -1,38 +1,18 @@
 //! What may be chosen, and the failures that follow.
 
 use crate::flows::Detection;
-use crate::link::config::{Buffering, Profile, of_protocol};
-use crate::link::{LinkConfig, LinkId};
-use crate::network::{FailingLink, FailureTimes, HandOff, SqrConfig};
+use crate::link::LinkConfig;
+use crate::link::config::{Buffering, of_protocol};
+use crate::network::{Cut, Cuts, Noticed, SecondLinkConfig};
 use crate::scenario::{ParameterError, check, check_lasts, check_link, link};
-use crate::time::{TICK, Time};
-use linkmend_protocol::paths::PathsConfig;
-use linkmend_protocol::{Config, Format};
+use crate::time::Time;
+use linkmend_protocol::Config;
+use linkmend_protocol::wire::HEADER_GROWTH_MAX;
 
 /// Most failures of a run: each has a line in the report.
 const CUTS_MAX: u64 = 100_000;
 /// Most frames of a run. Of each is known whether it has arrived.
 const FRAMES_MAX: u64 = 1_000_000_000;
-/// Rounds of retransmission, as the daemon has them: a frame is not given up because a link fails.
-const ROUNDS: u8 = 32;
-
-/// How the ends learn that a link has failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Noticed {
-    /// Both ports lose their carrier after the detection time.
-    Carrier,
-    /// Nothing is heard on it for the detection time. The carrier stays.
-    Silence,
-}
-
-/// Which link fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cut {
-    /// The one that is used unless it has failed.
-    Primary,
-    /// One of them, by chance each time.
-    Either,
-}
 
 /// Two links between two ends.
 #[derive(Debug, Clone, PartialEq)]
@@ -137,40 +117,31 @@ impl Setting<'_> {
             "off",
             "both links are those of one protected session",
         )?;
-        self.failing(LinkId(0)).validate()?;
+        check(
+            self.config.cut != Cut::Both,
+            "cut",
+            "both",
+            "must be primary or either: nothing is left of both",
+        )?;
+        self.second_link().validate()?;
         let last = self.lasts();
         check_lasts("cuts", self.config.cuts, 1, last.0 as f64)?;
         let requirement = "must be fewer: not more than 1000000000 frames can be followed";
-        check(self.frames() <= FRAMES_MAX, "cuts", self.config.cuts, requirement)?;
-        let named = |parameter| move |error| ParameterError { parameter, ..of_protocol(error) };
-        let silence = PathsConfig { detection: self.config.silence.ticks(), ..self.paths() };
-        silence.validate().map_err(named("silence")).map_err(|error| written(error, self.config.silence))?;
-        let detection = self.detection.time();
-        self.paths().validate().map_err(named("detection")).map_err(|error| written(error, detection))?;
-        self.protocol().validate().map_err(of_protocol)
+        check(self.frames(self.config.load) <= FRAMES_MAX, "cuts", self.config.cuts, requirement)?;
+        self.protocol().map_or(Ok(()), |protocol| protocol.validate()).map_err(of_protocol)
     }
 
-    /// A failing link, for its checks, its moments, and SQR.
-    pub(super) fn failing(&self, link: LinkId) -> FailingLink {
-        let TwoLinksConfig { every, down_for, .. } = *self.config;
-        FailingLink {
-            link,
-            backup: Some(LinkId(link.0 + 1)),
-            first: every,
-            every,
-            failures_max: self.config.cuts,
-            down_for,
-            detection: self.detection.time(),
-            reconfiguration: Time::ZERO,
-            hand_off: HandOff::Sqr(SqrConfig::published()),
-        }
+    /// When links fail.
+    pub(super) fn cuts(&self) -> Cuts {
+        let TwoLinksConfig { every, down_for, cut, noticed, cuts, .. } = *self.config;
+        Cuts { cut, noticed, detection: self.detection.time(), every, down_for, failures_max: cuts }
     }
 
-    /// When links fail, if the traffic begins at `began`.
-    pub(super) fn failures(&self, link: LinkId, began: Time) -> FailureTimes {
-        let failing = self.failing(link);
-        let first = began + failing.first;
-        FailureTimes::new(self.config.seed, link.0, first, failing.every, failing.jitter_max())
+    /// How the ends use two links.
+    pub(super) fn second_link(&self) -> SecondLinkConfig {
+        let TwoLinksConfig { silence, return_after, .. } = *self.config;
+        let full_bytes = self.link.frame_bytes + HEADER_GROWTH_MAX as u32;
+        SecondLinkConfig::new(silence, return_after, Some(self.cuts()), full_bytes)
     }
 
     /// How long the traffic lasts: until a while after the last failure.
@@ -183,47 +154,13 @@ impl Setting<'_> {
         Time((link::frame_time(&self.link).0 as f64 / load).ceil() as u64)
     }
 
-    /// How many frames are sent.
-    pub(super) fn frames(&self) -> u64 {
-        self.lasts().0 / self.interval(self.config.load).0.max(1)
+    /// How many frames are sent at this load.
+    pub(super) fn frames(&self, load: f64) -> u64 {
+        self.lasts().0 / self.interval(load).0.max(1)
     }
 
-    /// Parameters of the paths.
-    pub(super) fn paths(&self) -> PathsConfig {
-        let TwoLinksConfig { noticed, silence, return_after, .. } = *self.config;
-        let detection = match noticed {
-            Noticed::Carrier => silence,
-            Noticed::Silence => self.detection.time(),
-        };
-        PathsConfig {
-            detection: detection.ticks(),
-            return_after: return_after.ticks(),
-            ..PathsConfig::new(TICK)
-        }
+    /// Parameters of the link ends.
+    pub(super) fn protocol(&self) -> Option<Config> {
+        self.link.protocol_config_of_two()
     }
-
-    /// Parameters of the link ends: those of the link, in the format that may change its path, and without giving up by the
-    /// clock. The daemon's are so already.
-    pub(super) fn protocol(&self) -> Config {
-        let config = self.link.protocol_config().unwrap_or(Config::new(TICK));
-        if matches!(self.link.profile, Profile::Daemon(_)) {
-            return config;
-        }
-        let repeat = crate::link::config::REPEAT;
-        Config {
-            format: Format::Transparent,
-            max_rounds: ROUNDS,
-            give_up_by_clock: false,
-            // Whatever the link corrupts, what it had is lost when it fails.
-            ack_interval: repeat,
-            keepalive: repeat * 10,
-            ..config
-        }
-    }
-}
-
-/// The error with its value as people write it.
-fn written(error: ParameterError, time: Time) -> ParameterError {
-    let span = linkmend_quantity::Span(std::time::Duration::from_nanos(time.0 / 1_000));
-    ParameterError { value: span.to_string(), ..error }
 }

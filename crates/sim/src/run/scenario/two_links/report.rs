@@ -3,6 +3,7 @@
 use super::config::Setting;
 use super::tally::Tally;
 use crate::flows::Summary;
+use crate::time::Time;
 use linkmend_protocol::paths::Path;
 use serde::Serialize;
 
@@ -138,4 +139,9 @@ impl TwoLinksRow {
             .flatten()
             .all(|way| way.frames_lost + way.frames_twice == 0 && (way.frames_reordered == 0 || !is_ordered))
     }
+}
+
+/// A time in us.
+pub(super) fn micros(time: Time) -> f64 {
+    time.as_nanos() / 1e3
 }

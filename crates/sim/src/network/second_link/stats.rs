@@ -1,0 +1,52 @@
+//! What is counted about two links between the same ends.
+
+use crate::time::Time;
+use linkmend_protocol::paths::Path;
+
+/// Counts of the direction that leaves one end, over both links, or of several.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SecondLinkStats {
+    /// How often a link failed, and how often it was the one in use.
+    pub cuts: u64,
+    pub cuts_in_use: u64,
+    /// How often the end left a failed link, and how often it changed links for another reason.
+    pub failovers: u64,
+    pub returns: u64,
+    /// Frames of the traffic, copies included, that a failed link lost, and that links corrupted.
+    pub cut_frames: u64,
+    pub corrupted_frames: u64,
+    /// Frames that were retransmitted because of a change of links.
+    pub resent_frames: u64,
+    /// Frames that arrived at the other end on a link that this one had left.
+    pub late_frames: u64,
+    /// For each failure that lost frames: from the first loss until the other end delivered something again.
+    pub gaps: Vec<Time>,
+}
+
+impl SecondLinkStats {
+    /// Adds the counts of another.
+    pub fn add(&mut self, other: &SecondLinkStats) {
+        self.cuts += other.cuts;
+        self.cuts_in_use += other.cuts_in_use;
+        self.failovers += other.failovers;
+        self.returns += other.returns;
+        self.cut_frames += other.cut_frames;
+        self.corrupted_frames += other.corrupted_frames;
+        self.resent_frames += other.resent_frames;
+        self.late_frames += other.late_frames;
+        self.gaps.extend_from_slice(&other.gaps);
+    }
+}
+
+/// The state of the failures of two links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failures {
+    /// How often one failed or worked again.
+    pub changes: u64,
+    /// Whether one, or both, is down now.
+    pub is_down: bool,
+    /// When one failed last, which it was, and whether side A sent on it; both are named the primary.
+    pub cut_at: Time,
+    pub path: Path,
+    pub in_use: bool,
+}
