@@ -71,6 +71,16 @@ impl Transceiver {
         Transceiver::FiftyGig,
     ];
 
+    /// Its name, by the standards; `FEC` says that its error correction is on.
+    pub fn name(self) -> &'static str {
+        match self {
+            Transceiver::TenGig => "10GBASE-SR",
+            Transceiver::TwentyFiveGig => "25GBASE-SR",
+            Transceiver::TwentyFiveGigFec => "25GBASE-SR-FEC",
+            Transceiver::FiftyGig => "50GBASE-SR-FEC",
+        }
+    }
+
     /// The receiver that the clause demands.
     ///
     /// 10GBASE-SR: -11.1 dBm at a BER of 1e-12 (clause 52, informative). 25GBASE-SR: clause 112 refers to clause 95,

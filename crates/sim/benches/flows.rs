@@ -6,12 +6,13 @@
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 #![expect(clippy::print_stdout, reason = "it prints its table")]
 
-use linkmend_sim::flows::{
-    Between, Demand, FlowSetup, FlowsConfig, FlowsReport, SchemeKind, TransportKind, run,
-};
+use linkmend_quantity::LossRate;
+use linkmend_sim::flows::{Between, Demand, FlowsConfig, FlowsReport, SchemeKind, TransportKind, run};
 use linkmend_sim::host::{Extent, FlowSizes, Transport};
+use linkmend_sim::parameters::RunParameters;
 use linkmend_sim::time::Time;
 use linkmend_topology::spec;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -61,8 +62,13 @@ fn config(
     demand: Demand,
 ) -> FlowsConfig {
     let graph = spec::graph(topology).unwrap_or_else(|error| panic!("{error}"));
-    let setup = FlowSetup { transport, scheme, loss, ..FlowSetup::default() };
-    setup.config(graph, demand).unwrap_or_else(|error| panic!("{error}"))
+    let parameters = RunParameters {
+        transport: Some(transport),
+        scheme: Some(scheme),
+        loss: Some(LossRate(loss)),
+        ..RunParameters::default()
+    };
+    parameters.flows_in(graph, demand, Path::new("")).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn show(name: &str, config: &FlowsConfig, bench: bool) {

@@ -4,13 +4,16 @@
 mod common;
 
 use common::{Draw, gigabits, swarm};
+use linkmend_quantity::LossRate;
 use linkmend_sim::flows::{
-    Between, Demand, FlowSetup, FlowsConfig, FlowsReport, PortCapture, PortCaptureOptions, RdmaMechanisms,
-    SchemeKind, TransportKind, port_name, run, run_captured,
+    Between, Demand, FlowsConfig, FlowsReport, PortCapture, PortCaptureOptions, RdmaMechanisms, SchemeKind,
+    TransportKind, port_name, run, run_captured,
 };
 use linkmend_sim::host::{Extent, FlowSizes};
 use linkmend_sim::network::{Balance, PfcLimits, PortId};
+use linkmend_sim::parameters::RunParameters;
 use linkmend_topology::spec;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// All that a report says but for the number of events.
@@ -37,29 +40,30 @@ fn drawn(seed: u64) -> (FlowsConfig, String) {
     let is_rdma = matches!(transport, TransportKind::Rdma | TransportKind::RdmaDcqcn);
     let scheme =
         draw.pick(&[SchemeKind::None, SchemeKind::None, SchemeKind::Ordered, SchemeKind::NonBlocking]);
-    let mut setup = FlowSetup {
-        seed,
-        transport,
-        scheme,
-        loss: if draw.one_in(4) { 0.0 } else { draw.log_uniform(1e-4, 3e-2) },
-        bit_errors: draw.one_in(2),
-        corrupting_links: draw.between(1, 2) as u32,
-        both_directions: draw.one_in(2),
-        ..FlowSetup::default()
+    let mut setup = RunParameters {
+        seed: Some(seed),
+        transport: Some(transport),
+        scheme: Some(scheme),
+        loss: Some(LossRate(if draw.one_in(4) { 0.0 } else { draw.log_uniform(1e-4, 3e-2) })),
+        bit_errors: Some(draw.one_in(2)),
+        corrupting_links: Some(draw.between(1, 2) as u32),
+        both_directions: Some(draw.one_in(2)),
+        ..RunParameters::default()
     };
-    setup.spreading.balance = draw.pick(&[Balance::FlowHash, Balance::Static, Balance::Spray]);
+    setup.balance = Some(draw.pick(&[Balance::FlowHash, Balance::Static, Balance::Spray]));
     if is_rdma && draw.one_in(2) {
-        setup.rdma.queue_pairs = Some(draw.between(1, 3) as u32);
+        setup.queue_pairs = Some(draw.between(1, 3) as u32);
         let mechanisms: RdmaMechanisms = draw.pick(&["all", "nak", "none"]).parse().expect("it is one");
-        setup.rdma.mechanisms = mechanisms.0;
+        setup.rdma_mechanisms = Some(mechanisms);
     }
     let sizes =
         FlowSizes::published(draw.pick(&["web-search", "facebook-key-value"])).expect("it is built in");
     let is_short = is_rdma && draw.one_in(3);
     if is_short {
         // Which of the short flows on a connection a corrupted frame counts for is a matter of nanoseconds.
-        setup.rdma.queue_pairs = Some(1);
-        (setup.scheme, setup.loss) = (SchemeKind::None, draw.log_uniform(1e-2, 1e-1));
+        setup.queue_pairs = Some(1);
+        setup.scheme = Some(SchemeKind::None);
+        setup.loss = Some(LossRate(draw.log_uniform(1e-2, 1e-1)));
     }
     let demand = match draw.between(0, 3) {
         _ if is_short => Demand::Load {
@@ -79,7 +83,8 @@ fn drawn(seed: u64) -> (FlowsConfig, String) {
     };
     let described = format!("{topology}, {setup:?}, {demand:?}");
     let graph = spec::graph(topology).expect("it can be built");
-    let mut config = setup.config(graph, demand).unwrap_or_else(|error| panic!("{error}: {described}"));
+    let mut config =
+        setup.flows_in(graph, demand, Path::new("")).unwrap_or_else(|error| panic!("{error}: {described}"));
     draw_pauses(&mut draw, &mut config);
     (config, described)
 }

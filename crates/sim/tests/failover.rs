@@ -1,40 +1,55 @@
 //! Links that fail under flows, and switches that hand over what they lost.
 
-use linkmend_quantity::{BitRate, ByteSize};
+use linkmend_quantity::{BitRate, ByteSize, Count, LossRate, Span};
 use linkmend_sim::flows::{
-    self, Demand, Detection, FailoverReport, FailureSetup, FlowSetup, FlowsReport, HandOffKind, HostSetup,
-    Reroute, SchemeKind, TransportKind,
+    self, Detection, FailoverReport, FlowsReport, HandOffKind, Reroute, SchemeKind, TransportKind,
 };
+use linkmend_sim::parameters::RunParameters;
 use linkmend_sim::time::Time;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 const fn us(us: u64) -> Time {
     Time::from_nanos(us * 1_000)
 }
 
+const fn span(us: u64) -> Option<Span> {
+    Some(Span(Duration::from_micros(us)))
+}
+
 /// SQR's testbed, with a failure each 4 ms.
-fn setup(reroute: Reroute, hand_off: HandOffKind) -> FlowSetup {
-    FlowSetup {
-        transport: TransportKind::Cubic,
-        speed: BitRate(10_000_000_000),
-        hosts: HostSetup { handshake: true, rto_min: Some(us(4_000)), latency: Some(us(40)) },
-        failures: FailureSetup {
-            every: Some(us(4_000)),
-            down_for: (reroute == Reroute::Local).then_some(us(2_000)),
-            reroute: Some(reroute),
-            hand_off: Some(hand_off),
-            ..FailureSetup::default()
-        },
-        ..FlowSetup::default()
+fn setup(reroute: Reroute, hand_off: HandOffKind) -> RunParameters {
+    RunParameters {
+        transport: Some(TransportKind::Cubic),
+        speed: Some(BitRate(10_000_000_000)),
+        handshake: Some(true),
+        rto_min: span(4_000),
+        host_latency: span(40),
+        failure_every: span(4_000),
+        down_for: span(2_000).filter(|_| reroute == Reroute::Local),
+        reroute: Some(reroute),
+        hand_off: Some(hand_off),
+        size: Some("web-search:100kB".parse().expect("a workload")),
+        ..RunParameters::default()
     }
 }
 
-fn trials(count: u64) -> Demand {
-    Demand::Trials { count, sizes: "web-search:100kB".parse().expect("a workload") }
+/// How long a run is.
+#[derive(Clone, Copy)]
+enum Length {
+    /// Flows, one after the other.
+    Trials(u64),
+    /// One flow that does not end, in microseconds.
+    Endless(u64),
 }
 
-fn run(setup: &FlowSetup, demand: Demand) -> (FlowsReport, FailoverReport) {
-    let config = setup.config(setup.testbed().expect("a line"), demand).expect("valid");
+fn run(setup: &RunParameters, length: Length) -> (FlowsReport, FailoverReport) {
+    let parameters = match length {
+        Length::Trials(count) => RunParameters { trials: Some(Count(count)), ..setup.clone() },
+        Length::Endless(us) => RunParameters { duration: span(us), ..setup.clone() },
+    };
+    let config = parameters.flows(Path::new("")).expect("valid");
     let report = flows::run(&config, 2, &AtomicBool::new(false), &|| ()).expect("it runs").expect("it ends");
     let failover = report.failover.clone().expect("links fail");
     (report, failover)
@@ -43,7 +58,7 @@ fn run(setup: &FlowSetup, demand: Demand) -> (FlowsReport, FailoverReport) {
 #[test]
 fn without_hand_off_flows_that_meet_a_failure_wait_for_timers() {
     for reroute in [Reroute::ShareBackup, Reroute::Local] {
-        let (report, failover) = run(&setup(reroute, HandOffKind::None), trials(300));
+        let (report, failover) = run(&setup(reroute, HandOffKind::None), Length::Trials(300));
         let hit = failover.hit_fct_us.expect("some are hit");
         assert!(failover.frames_lost > 10 && failover.frames_recovered == 0, "{failover:?}");
         assert!(report.retransmissions + report.timeouts > 0);
@@ -64,9 +79,9 @@ fn with_hand_off_nothing_is_lost_or_reordered_whatever_the_reroute() {
             Detection::After(us(100)),
         ]) {
             let mut setup = setup(reroute, hand_off);
-            setup.failures.detection = Some(detection);
-            setup.failures.every = Some(us(4_700));
-            let (report, failover) = run(&setup, trials(1_000));
+            setup.detection = Some(detection);
+            setup.failure_every = span(4_700);
+            let (report, failover) = run(&setup, Length::Trials(1_000));
             let what = format!("{reroute} {hand_off:?} {failover:?}");
             assert!(failover.frames_lost + failover.frames_held > 10, "{what}");
             assert_eq!(failover.frames_recovered, failover.frames_lost, "{what}");
@@ -85,8 +100,8 @@ fn with_hand_off_nothing_is_lost_or_reordered_whatever_the_reroute() {
 fn one_long_flow_does_not_notice_a_failure() {
     for hand_off in [HandOffKind::Sqr, HandOffKind::Acknowledged] {
         let mut setup = setup(Reroute::ShareBackup, hand_off);
-        setup.failures.every = Some(us(20_000));
-        let (report, failover) = run(&setup, Demand::Endless { duration: us(110_000) });
+        setup.failure_every = span(20_000);
+        let (report, failover) = run(&setup, Length::Endless(110_000));
         assert_eq!((failover.failures, report.retransmissions, report.timeouts), (5, 0, 0));
         assert_eq!((failover.frames_recovered, report.affected_flows.sacked), (failover.frames_lost, 0));
         assert!(report.goodput_gbps > 8.0, "{} Gbit/s", report.goodput_gbps);
@@ -106,8 +121,8 @@ fn one_long_flow_does_not_notice_a_failure() {
 #[test]
 fn copies_kept_for_the_detection_time_alone_miss_what_was_on_its_way() {
     let mut setup = setup(Reroute::Local, HandOffKind::Sqr);
-    setup.failures.sqr_margin = Some(Time::ZERO);
-    let (report, failover) = run(&setup, trials(2_000));
+    setup.sqr_margin = span(0);
+    let (report, failover) = run(&setup, Length::Trials(2_000));
     assert!(failover.frames_recovered < failover.frames_lost, "{failover:?}");
     assert!(report.retransmissions > 0);
 }
@@ -115,9 +130,9 @@ fn copies_kept_for_the_detection_time_alone_miss_what_was_on_its_way() {
 #[test]
 fn the_backstop_loses_what_it_has_no_room_for_and_nothing_else() {
     let mut setup = setup(Reroute::ShareBackup, HandOffKind::Sqr);
-    setup.failures.every = Some(us(20_000));
-    setup.failures.sqr_buffer = Some(ByteSize(20_000));
-    let (report, failover) = run(&setup, Demand::Endless { duration: us(50_000) });
+    setup.failure_every = span(20_000);
+    setup.sqr_buffer = Some(ByteSize(20_000));
+    let (report, failover) = run(&setup, Length::Endless(50_000));
     assert!(failover.frames_not_kept > 100 && failover.steady_buffer_bytes <= 20_000, "{failover:?}");
     assert!(failover.failed_buffer_bytes <= 20_000 && report.retransmissions > 0, "{failover:?}");
 }
@@ -127,10 +142,10 @@ fn several_links_fail_at_once_and_links_may_corrupt_as_well() {
     for scheme in [SchemeKind::Ordered, SchemeKind::NonBlocking] {
         for reroute in [Reroute::ShareBackup, Reroute::Local] {
             let mut setup = setup(reroute, HandOffKind::Sqr);
-            setup.failures.links = Some(3);
-            setup.scheme = scheme;
-            setup.loss = 1e-3;
-            let (report, failover) = run(&setup, trials(300));
+            setup.failing_links = Some(3);
+            setup.scheme = Some(scheme);
+            setup.loss = Some(LossRate(1e-3));
+            let (report, failover) = run(&setup, Length::Trials(300));
             assert!(failover.frames_lost > 30, "{failover:?}");
             assert_eq!((report.unfinished_flows, report.failed_flows), (0, 0), "{scheme:?} {reroute}");
         }
@@ -139,7 +154,7 @@ fn several_links_fail_at_once_and_links_may_corrupt_as_well() {
 
 #[test]
 fn what_failed_links_lose_is_not_counted_as_corrupted() {
-    let (report, failover) = run(&setup(Reroute::ShareBackup, HandOffKind::Sqr), trials(300));
+    let (report, failover) = run(&setup(Reroute::ShareBackup, HandOffKind::Sqr), Length::Trials(300));
     assert!(failover.frames_lost > 10, "{failover:?}");
     assert_eq!(report.frames_corrupted, 0);
 }
@@ -147,62 +162,69 @@ fn what_failed_links_lose_is_not_counted_as_corrupted() {
 #[test]
 fn the_same_seed_has_the_same_report() {
     let setup = setup(Reroute::ShareBackup, HandOffKind::Sqr);
-    let [one, other] = [(); 2].map(|()| run(&setup, trials(100)).0);
+    let [one, other] = [(); 2].map(|()| run(&setup, Length::Trials(100)).0);
     assert_eq!(one, other);
 }
 
 /// Failures of links that come back after so many microseconds.
-fn without_backup(failures: &mut FailureSetup, reroute: u64) {
-    *failures = FailureSetup { down_for: None, reroute: Some(Reroute::After(us(reroute))), ..*failures };
+fn without_backup(setup: &mut RunParameters, reroute: u64) {
+    (setup.down_for, setup.reroute) = (None, Some(Reroute::After(us(reroute))));
+}
+
+/// Without failures.
+fn intact(setup: &mut RunParameters) {
+    setup.failure_every = None;
+    (setup.down_for, setup.reroute, setup.hand_off) = (None, None, None);
 }
 
 #[test]
 fn what_cannot_be_is_refused_by_name() {
-    let refused = |change: &dyn Fn(&mut FlowSetup)| {
-        let mut setup = setup(Reroute::Local, HandOffKind::Sqr);
+    let refused = |change: &dyn Fn(&mut RunParameters)| {
+        let mut setup = RunParameters { trials: Some(Count(10)), ..setup(Reroute::Local, HandOffKind::Sqr) };
         change(&mut setup);
-        let graph = setup.testbed().expect("a line");
-        setup.config(graph, trials(10)).expect_err("refused").to_string()
+        setup.flows(Path::new("")).expect_err("refused").to_string()
     };
-    type Change = dyn Fn(&mut FlowSetup);
+    type Change = dyn Fn(&mut RunParameters);
     let cases: [(&str, &Change); 18] = [
-        ("failure-every", &|setup| setup.failures.every = Some(us(2_000))),
-        ("failure-every", &|setup| setup.failures.every = Some(Time::ZERO)),
-        ("down-for", &|setup| setup.failures.down_for = Some(us(30))),
-        ("down-for", &|setup| setup.failures.reroute = None),
-        ("detection", &|setup| setup.failures.detection = Some(Detection::After(Time::ZERO))),
-        ("reroute", &|setup| without_backup(&mut setup.failures, 61_000_000)),
-        ("failing-links", &|setup| setup.failures.links = Some(5)),
-        ("failing-links", &|setup| setup.failures.links = Some(0)),
+        ("failure-every", &|setup| setup.failure_every = span(2_000)),
+        ("failure-every", &|setup| setup.failure_every = span(0)),
+        ("down-for", &|setup| setup.down_for = span(30)),
+        ("down-for", &|setup| setup.reroute = None),
+        ("detection", &|setup| setup.detection = Some(Detection::After(Time::ZERO))),
+        ("reroute", &|setup| without_backup(setup, 61_000_000)),
+        ("failing-links", &|setup| setup.failing_links = Some(5)),
+        ("failing-links", &|setup| setup.failing_links = Some(0)),
         ("reroute", &|setup| {
-            without_backup(&mut setup.failures, 5_000_000);
-            setup.failures.every = Some(us(10_000_000));
+            without_backup(setup, 5_000_000);
+            setup.failure_every = span(10_000_000);
         }),
-        ("sqr-buffer", &|setup| setup.failures.sqr_buffer = Some(ByteSize(0))),
+        ("sqr-buffer", &|setup| setup.sqr_buffer = Some(ByteSize(0))),
         // What is kept until after the next failure is never gone.
-        ("sqr-margin", &|setup| setup.failures.sqr_margin = Some(us(3_970))),
+        ("sqr-margin", &|setup| setup.sqr_margin = span(3_970)),
         ("sqr-margin", &|setup| {
-            setup.failures.every = Some(us(2_000_000_000));
-            setup.failures.sqr_margin = Some(us(1_000_000_000));
+            setup.failure_every = span(2_000_000_000);
+            setup.sqr_margin = span(1_000_000_000);
         }),
         ("sqr-margin", &|setup| {
-            setup.failures.hand_off = Some(HandOffKind::Acknowledged);
-            setup.failures.sqr_margin = Some(us(1));
+            setup.hand_off = Some(HandOffKind::Acknowledged);
+            setup.sqr_margin = span(1);
         }),
         ("sqr-one-queue", &|setup| {
-            setup.failures.hand_off = None;
-            setup.failures.sqr_one_queue = true;
+            setup.hand_off = None;
+            setup.sqr_one_queue = Some(true);
         }),
-        ("down-for", &|setup| setup.failures.every = None),
+        ("down-for", &|setup| setup.failure_every = None),
         ("detection", &|setup| {
-            setup.failures = FailureSetup { detection: Some(Detection::F10), ..FailureSetup::default() };
+            intact(setup);
+            setup.detection = Some(Detection::F10);
         }),
         ("sqr-buffer", &|setup| {
-            setup.failures = FailureSetup { sqr_buffer: Some(ByteSize(1)), ..FailureSetup::default() };
+            intact(setup);
+            setup.sqr_buffer = Some(ByteSize(1));
         }),
         ("hand-off", &|setup| {
-            setup.failures.hand_off = Some(HandOffKind::Acknowledged);
-            setup.scheme = SchemeKind::Wharf;
+            setup.hand_off = Some(HandOffKind::Acknowledged);
+            setup.scheme = Some(SchemeKind::Wharf);
         }),
     ];
     for (parameter, change) in cases {
@@ -211,14 +233,19 @@ fn what_cannot_be_is_refused_by_name() {
     }
     assert!("tomorrow".parse::<Detection>().expect_err("refused").to_string().contains("f10"));
     assert!("never".parse::<Reroute>().expect_err("refused").to_string().contains("sharebackup"));
-    assert!("sqrt".parse::<HandOffKind>().expect_err("refused").to_string().contains("acknowledged"));
-    for hosts in [
-        HostSetup { handshake: true, ..HostSetup::default() },
-        HostSetup { rto_min: Some(us(1)), ..HostSetup::default() },
+    let error = RunParameters::default().set("hand-off", "sqrt").expect_err("refused");
+    assert!(error.contains("acknowledged"), "{error}");
+    for change in [
+        RunParameters { handshake: Some(true), ..RunParameters::default() },
+        RunParameters { rto_min: span(1), ..RunParameters::default() },
     ] {
-        let setup = FlowSetup { transport: TransportKind::Rdma, hosts, ..FlowSetup::default() };
-        let graph = setup.testbed().expect("a line");
-        let error = setup.config(graph, trials(1)).expect_err("refused").to_string();
+        let setup = RunParameters {
+            transport: Some(TransportKind::Rdma),
+            size: Some("1kB".parse().expect("a size")),
+            trials: Some(Count(1)),
+            ..change
+        };
+        let error = setup.flows(Path::new("")).expect_err("refused").to_string();
         assert!(error.contains("TCP"), "{error}");
     }
 }

@@ -3,15 +3,18 @@
 mod common;
 
 use common::gigabits;
+use linkmend_quantity::LossRate;
 use linkmend_sim::flows::{
-    Demand, FlowSetup, FlowsConfig, FlowsReport, PortCapture, PortCaptureOptions, SchemeKind, TransportKind,
-    find_port, run, run_captured,
+    Demand, FlowsConfig, FlowsReport, PortCapture, PortCaptureOptions, SchemeKind, TransportKind, find_port,
+    run, run_captured,
 };
+use linkmend_sim::parameters::RunParameters;
 
 use linkmend_topology::spec;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
@@ -23,8 +26,15 @@ const HOST: &str = "left0--switch0";
 
 fn config(transport: TransportKind, scheme: SchemeKind) -> FlowsConfig {
     let graph = spec::graph("line:switches=5,hosts=1").expect("it can be built");
-    let setup = FlowSetup { transport, scheme, loss: 2e-2, ..FlowSetup::default() };
-    setup.config(graph, Demand::trials(40, 24_387).expect("above 0")).expect("valid")
+    let loss = 2e-2;
+    let parameters = RunParameters {
+        transport: Some(transport),
+        scheme: Some(scheme),
+        loss: Some(LossRate(loss)),
+        ..RunParameters::default()
+    };
+    let demand = Demand::trials(40, 24_387).expect("above 0");
+    parameters.flows_in(graph, demand, Path::new("")).expect("valid")
 }
 
 fn capture_on(config: &FlowsConfig, port: &str, frames_max: u64, threads: usize) -> (Vec<u8>, FlowsReport) {

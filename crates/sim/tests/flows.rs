@@ -3,14 +3,17 @@
 mod common;
 
 use common::gigabits;
+use linkmend_quantity::LossRate;
 use linkmend_sim::flows::{
-    Between, Demand, FlowSetup, FlowsConfig, FlowsReport, HostRecovery, SchemeKind, TransportKind, port_name,
-    run, run_with_records,
+    Between, Demand, FlowsConfig, FlowsReport, HostRecovery, SchemeKind, TransportKind, port_name, run,
+    run_with_records,
 };
 use linkmend_sim::host::{Extent, FlowSizes, HostLatency, Transport};
 use linkmend_sim::network::{PortId, Side};
+use linkmend_sim::parameters::RunParameters;
 use linkmend_sim::time::Time;
 use linkmend_topology::spec;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -27,8 +30,13 @@ fn on(
     demand: Demand,
 ) -> FlowsConfig {
     let graph = spec::graph(topology).expect("it can be built");
-    let setup = FlowSetup { transport, scheme, loss, ..FlowSetup::default() };
-    setup.config(graph, demand).unwrap_or_else(|error| panic!("{error}"))
+    let parameters = RunParameters {
+        transport: Some(transport),
+        scheme: Some(scheme),
+        loss: Some(LossRate(loss)),
+        ..RunParameters::default()
+    };
+    parameters.flows_in(graph, demand, Path::new("")).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn measure(config: &FlowsConfig) -> FlowsReport {
@@ -233,29 +241,30 @@ fn what_cannot_be_is_refused_by_name() {
     };
     Arc::make_mut(tcp).mss = 0;
     assert!(refused(&unusable).starts_with("mss = 0"), "{}", refused(&unusable));
-    let not_set_up = |setup: FlowSetup, topology: &str| {
+    let not_set_up = |parameters: RunParameters, topology: &str| {
         let graph = spec::graph(topology).expect("it can be built");
-        setup.config(graph, trials(1, 1)).expect_err("refused").to_string()
+        parameters.flows_in(graph, trials(1, 1), Path::new("")).expect_err("refused").to_string()
     };
-    let refused = |setup, topology| not_set_up(setup, topology);
-    let default = FlowSetup::default();
+    let refused = |parameters, topology| not_set_up(parameters, topology);
+    let default = RunParameters { transport: Some(TransportKind::Dctcp), ..RunParameters::default() };
     assert!(refused(default.clone(), "fat-tree:k=4,hosts=0").starts_with("topology = 0 hosts"));
-    let lossy = FlowSetup { loss: 1e-3, corrupting_links: 2, ..default.clone() };
+    let lossy = RunParameters { loss: Some(LossRate(1e-3)), corrupting_links: Some(2), ..default.clone() };
     let error = refused(lossy, "line:switches=2,hosts=1");
     assert!(error.starts_with("corrupting-links = 2: must be at most the 1 "), "{error}");
-    let lossy = FlowSetup { loss: 1e-3, ..default.clone() };
+    let lossy = RunParameters { loss: Some(LossRate(1e-3)), ..default.clone() };
     assert!(
         refused(lossy, "star:hosts=3").starts_with("corrupting-links = 1: there is no link between switches")
     );
     for (transport, recovery) in
         [(TransportKind::Rdma, HostRecovery::Rack), (TransportKind::Dctcp, HostRecovery::SelectiveRepeat)]
     {
-        let setup = FlowSetup { transport, host_recovery: Some(recovery), ..default.clone() };
-        let error = refused(setup, "line:switches=2,hosts=1");
+        let parameters =
+            RunParameters { transport: Some(transport), host_recovery: Some(recovery), ..default.clone() };
+        let error = refused(parameters, "line:switches=2,hosts=1");
         assert!(error.starts_with(&format!("host-recovery = {}", recovery.name())), "{error}");
     }
-    let error = "tcp".parse::<TransportKind>().expect_err("there is none").to_string();
-    assert!(error.contains("tcp") && error.contains("dctcp, cubic, bbr, reno, rdma, rdma-dcqcn"), "{error}");
+    let error = RunParameters::default().set("transport", "tcp").expect_err("there is none");
+    assert!(error.contains("dctcp, cubic, bbr, reno, rdma, rdma-dcqcn"), "{error}");
 }
 
 #[test]
@@ -274,14 +283,14 @@ fn a_lost_tail_without_dummies_waits_for_the_host() {
 fn hosts_that_send_again_only_what_is_missing_lose_little_by_reordering() {
     let p99 = |recovery, scheme| {
         let graph = spec::graph("line:switches=5,hosts=1").expect("it can be built");
-        let setup = FlowSetup {
-            transport: TransportKind::Rdma,
+        let parameters = RunParameters {
+            transport: Some(TransportKind::Rdma),
             host_recovery: Some(recovery),
-            scheme,
-            loss: 1e-3,
-            ..FlowSetup::default()
+            scheme: Some(scheme),
+            loss: Some(LossRate(1e-3)),
+            ..RunParameters::default()
         };
-        let config = setup.config(graph, trials(1_000, 2_000_000)).expect("valid");
+        let config = parameters.flows_in(graph, trials(1_000, 2_000_000), Path::new("")).expect("valid");
         measure(&config).fct_us.expect("flows end").p99
     };
     let [go_back, selective] = [HostRecovery::GoBackN, HostRecovery::SelectiveRepeat]

@@ -4,9 +4,9 @@
 mod common;
 
 use common::{gigabits, simulate};
-use linkmend_sim::experiment::StressParameters;
 use linkmend_sim::link::LinkConfig;
 use linkmend_sim::link::config::{Buffering, Mode};
+use linkmend_sim::parameters::RunParameters;
 use linkmend_sim::scenario::path::{self, PathConfig};
 use linkmend_sim::scenario::shared_port::SharedPortConfig;
 use linkmend_sim::stress::StressConfig;
@@ -22,8 +22,8 @@ fn overloaded(mode: Mode, frames: u64) -> StressConfig {
 }
 
 fn written(text: &str) -> StressConfig {
-    let parameters: StressParameters = toml::from_str(text).expect("parameters");
-    parameters.config(Path::new("")).expect("they can be used")
+    let parameters: RunParameters = toml::from_str(text).expect("parameters");
+    parameters.line_rate(Path::new("")).expect("they can be used")
 }
 
 #[test]

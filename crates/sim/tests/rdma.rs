@@ -1,32 +1,31 @@
 //! RDMA over a fat tree whose links corrupt bits: what mechanisms and protected links leave of its timeouts.
 
+use linkmend_quantity::LossRate;
 use linkmend_rdma::Mechanisms;
-use linkmend_sim::flows::{
-    Between, Demand, FlowSetup, FlowsReport, HostRecovery, RdmaSetup, SchemeKind, TransportKind, run,
-    run_with_records,
-};
+use linkmend_sim::flows::{Between, Demand, FlowsReport, RdmaMechanisms, SchemeKind, run, run_with_records};
 use linkmend_sim::host::{Extent, FlowSizes, RdmaVerb};
+use linkmend_sim::parameters::RunParameters;
 use linkmend_topology::spec;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-fn setup(loss: f64, mechanisms: Mechanisms) -> FlowSetup {
-    FlowSetup {
-        transport: TransportKind::Rdma,
-        loss,
-        bit_errors: true,
-        corrupting_links: 32,
-        both_directions: true,
-        rdma: RdmaSetup {
-            queue_pairs: Some(1),
-            mechanisms,
-            timeout_exponent: Some(14),
-            window_packets: Some(1_024),
-            ..RdmaSetup::default()
-        },
-        ..FlowSetup::default()
-    }
+fn setup(loss: f64, mechanisms: Mechanisms) -> RunParameters {
+    let setup = RunParameters {
+        loss: Some(LossRate(loss)),
+        rdma_mechanisms: Some(RdmaMechanisms(mechanisms)),
+        ..RunParameters::default()
+    };
+    setup.or(&[
+        ("transport", "rdma"),
+        ("bit-errors", "true"),
+        ("corrupting-links", "32"),
+        ("both-directions", "true"),
+        ("queue-pairs", "1"),
+        ("timeout-exponent", "14"),
+        ("rdma-window", "1024"),
+    ])
 }
 
 fn demand(between: Between, flows: u64) -> Demand {
@@ -34,16 +33,19 @@ fn demand(between: Between, flows: u64) -> Demand {
     Demand::Load { sizes, load: 0.1, between, extent: Extent::Flows(flows) }
 }
 
-fn report(setup: &FlowSetup, demand: Demand) -> FlowsReport {
+fn report(setup: &RunParameters, demand: Demand) -> FlowsReport {
     let graph = spec::graph("fat-tree:k=4,hosts=2").expect("a network");
-    let config = setup.config(graph, demand).expect("it can be run");
+    let config = setup.flows_in(graph, demand, Path::new("")).expect("it can be run");
     run(&config, 1, &NEVER, &|| ()).expect("it can be run").expect("nobody stops it")
 }
 
 #[test]
 fn mechanisms_or_protected_links_leave_no_timeout() {
     let run = |loss, mechanisms, scheme| {
-        report(&FlowSetup { scheme, ..setup(loss, mechanisms) }, demand(Between::FirstAndLast, 300))
+        report(
+            &RunParameters { scheme: Some(scheme), ..setup(loss, mechanisms) },
+            demand(Between::FirstAndLast, 300),
+        )
     };
     let (none, all) = (Mechanisms::NONE, Mechanisms::ALL);
     let lossless = run(0.0, none, SchemeKind::None);
@@ -71,15 +73,16 @@ fn all_hosts_may_send_to_all_others_and_the_same_seed_gives_the_same_flows() {
     let one = report(&all, demand(Between::All, 200));
     assert_eq!(one.fct_us.as_ref().map(|fct| fct.count), Some(200));
     assert_eq!(report(&all, demand(Between::All, 200)), one);
-    let other = FlowSetup { seed: 2, ..all };
+    let other = RunParameters { seed: Some(2), ..all };
     assert_ne!(report(&other, demand(Between::All, 200)), one);
 }
 
 #[test]
 fn a_ping_pong_is_as_many_rounds_each_as_long_as_both_ways() {
     let graph = spec::graph("line:switches=2,hosts=1").expect("a network");
-    let setup = FlowSetup { corrupting_links: 1, ..setup(0.0, Mechanisms::NONE) };
-    let config = setup.config(graph, Demand::PingPong { rounds: 50, bytes: 1_024 }).expect("it can be run");
+    let setup = RunParameters { corrupting_links: Some(1), ..setup(0.0, Mechanisms::NONE) };
+    let demand = Demand::PingPong { rounds: 50, bytes: 1_024 };
+    let config = setup.flows_in(graph, demand, Path::new("")).expect("it can be run");
     let (_, records) = run_with_records(&config, 1, &NEVER, &|| ()).expect("it runs").expect("to its end");
     assert_eq!(records.len(), 50);
     for pair in records.windows(2) {
@@ -93,8 +96,8 @@ fn a_ping_pong_is_as_many_rounds_each_as_long_as_both_ways() {
 #[test]
 fn a_connection_that_fails_takes_its_flows_along_and_the_next_flow_has_a_new_one() {
     let mut setup = setup(0.9, Mechanisms::ALL);
-    setup.rdma.timeout_exponent = Some(4);
-    setup.bit_errors = false;
+    setup.timeout_exponent = Some(4);
+    setup.bit_errors = None;
     let sizes = FlowSizes::one(1_024).expect("a size");
     let demand =
         Demand::Load { sizes, load: 1e-7, between: Between::FirstAndLast, extent: Extent::Flows(100) };
@@ -109,7 +112,7 @@ fn a_connection_that_fails_takes_its_flows_along_and_the_next_flow_has_a_new_one
 fn reads_have_the_same_timeouts_and_dummies_end_those_of_tails() {
     let read = |mechanisms| {
         let mut setup = setup(5e-3, mechanisms);
-        setup.rdma.verb = RdmaVerb::Read;
+        setup.rdma_verb = Some(RdmaVerb::Read);
         // Flows of one packet behind long pauses: nearly all losses are of tails.
         let sizes = FlowSizes::one(1_000).expect("a size");
         let demand =
@@ -132,7 +135,7 @@ fn reads_have_the_same_timeouts_and_dummies_end_those_of_tails() {
 fn a_read_moves_the_same_data_the_same_way() {
     let run = |verb| {
         let mut setup = setup(0.0, Mechanisms::NONE);
-        setup.rdma.verb = verb;
+        setup.rdma_verb = Some(verb);
         report(&setup, demand(Between::FirstAndLast, 200))
     };
     let (written, read) = (run(RdmaVerb::Write), run(RdmaVerb::Read));
@@ -143,13 +146,12 @@ fn a_read_moves_the_same_data_the_same_way() {
 
 #[test]
 fn reads_are_refused_where_they_cannot_be() {
-    let rdma = RdmaSetup { verb: RdmaVerb::Read, ..RdmaSetup::default() };
-    let cubic = FlowSetup { transport: TransportKind::Cubic, rdma, ..FlowSetup::default() };
-    let host_recovery = Some(HostRecovery::SelectiveRepeat);
-    let selective = FlowSetup { transport: TransportKind::Rdma, host_recovery, rdma, ..FlowSetup::default() };
+    let read = RunParameters { rdma_verb: Some(RdmaVerb::Read), ..RunParameters::default() };
+    let cubic = read.clone().or(&[("transport", "cubic")]);
+    let selective = read.or(&[("transport", "rdma"), ("host-recovery", "selective-repeat")]);
     for setup in [cubic, selective] {
         let graph = spec::graph("fat-tree:k=4,hosts=2").expect("a network");
-        let checked = setup.config(graph, demand(Between::All, 1)).and_then(|config| config.validate());
+        let checked = setup.flows_in(graph, demand(Between::All, 1), Path::new(""));
         let error = checked.expect_err("it cannot be").to_string();
         assert!(error.starts_with("rdma-verb = read: needs"), "{error}");
     }

@@ -1,39 +1,34 @@
 //! Switches that reorder: queues in parallel, and paths chosen for each frame.
 
-use linkmend_quantity::BitRate;
-use linkmend_sim::flows::{
-    self, Demand, FlowSetup, FlowsReport, HostRecovery, HostSetup, PlacementKind, SpreadingSetup,
-    TrafficKind, TransportKind,
-};
-use linkmend_sim::host::Extent;
+use linkmend_sim::flows::{self, FlowsReport, HostRecovery, PlacementKind, TrafficKind, TransportKind};
 use linkmend_sim::network::Balance;
-use linkmend_sim::time::Time;
-use linkmend_topology::spec;
+use linkmend_sim::parameters::RunParameters;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-fn setup(transport: TransportKind, recovery: HostRecovery, placement: PlacementKind) -> FlowSetup {
-    FlowSetup {
-        transport,
+fn setup(transport: TransportKind, recovery: HostRecovery, placement: PlacementKind) -> RunParameters {
+    let setup = RunParameters {
+        transport: Some(transport),
         host_recovery: Some(recovery),
         // It measures the round trip.
-        hosts: HostSetup { handshake: transport == TransportKind::Cubic, ..HostSetup::default() },
-        speed: BitRate(10_000_000_000),
-        spreading: SpreadingSetup {
-            queues: Some(8),
-            placement: Some(placement),
-            reverse_delay: Time::from_nanos(5_000_000),
-            ..SpreadingSetup::default()
-        },
-        ..FlowSetup::default()
-    }
+        handshake: Some(transport == TransportKind::Cubic),
+        placement: Some(placement),
+        ..RunParameters::default()
+    };
+    setup.or(&[
+        ("topology", "line:switches=2,hosts=8,speed=10G,host-speed=10G"),
+        ("speed", "10G"),
+        ("parallel-queues", "8"),
+        ("reverse-delay", "5ms"),
+        ("traffic", "across"),
+        ("size", "mice-and-elephants"),
+        ("load", "0.5"),
+        ("trials", "2k"),
+    ])
 }
 
-fn run(setup: &FlowSetup) -> FlowsReport {
-    let graph = spec::graph("line:switches=2,hosts=8,speed=10G,host-speed=10G").expect("a line");
-    let between = TrafficKind::Across.between().expect("it has a load");
-    let sizes = "mice-and-elephants".parse().expect("a workload");
-    let demand = Demand::Load { sizes, load: 0.5, between, extent: Extent::Flows(2_000) };
-    let config = setup.config(graph, demand).expect("valid");
+fn run(setup: &RunParameters) -> FlowsReport {
+    let config = setup.flows(Path::new("")).expect("valid");
     flows::run(&config, 1, &AtomicBool::new(false), &|| ()).expect("it runs").expect("it ends")
 }
 
@@ -81,21 +76,16 @@ fn pauses_end_although_frames_leave_in_another_order() {
 #[test]
 fn paths_for_each_frame_reorder_and_the_same_seed_is_the_same() {
     let retransmissions = |balance| {
-        let setup = FlowSetup {
-            host_recovery: Some(HostRecovery::DuplicateAcks),
-            spreading: SpreadingSetup { balance, ..SpreadingSetup::default() },
-            ..FlowSetup::default()
-        };
-        let run = || {
-            let graph = spec::graph("fat-tree:k=4,hosts=2").expect("a tree");
-            let between = TrafficKind::FullMesh.between().expect("it has a load");
-            let sizes = "24387B".parse().expect("a size");
-            let demand = Demand::Load { sizes, load: 0.5, between, extent: Extent::Flows(3_000) };
-            let config = setup.config(graph, demand).expect("valid");
-            flows::run(&config, 1, &AtomicBool::new(false), &|| ()).expect("it runs").expect("it ends")
-        };
-        let report = run();
-        assert_eq!(report, run());
+        let setup = RunParameters { balance: Some(balance), ..RunParameters::default() }.or(&[
+            ("transport", "dctcp"),
+            ("host-recovery", "duplicate-acks"),
+            ("topology", "fat-tree:k=4,hosts=2"),
+            ("size", "24387B"),
+            ("load", "0.5"),
+            ("trials", "3k"),
+        ]);
+        let report = run(&setup);
+        assert_eq!(report, run(&setup));
         report.affected_flows.sacked
     };
     assert_eq!(retransmissions(Balance::FlowHash), 0);
@@ -104,42 +94,32 @@ fn paths_for_each_frame_reorder_and_the_same_seed_is_the_same() {
 
 #[test]
 fn what_cannot_be_is_refused_by_name() {
-    for (queues, delay, parameter) in
-        [(0, 0, "parallel-queues"), (5_000, 0, "parallel-queues"), (1, 1_001, "reverse-delay")]
-    {
-        let spreading = SpreadingSetup {
-            queues: Some(queues),
-            reverse_delay: Time::from_nanos(delay * 1_000_000),
-            ..SpreadingSetup::default()
-        };
-        let setup = FlowSetup { spreading, ..FlowSetup::default() };
-        let error = setup.config(setup.testbed().expect("a line"), Demand::trials(1, 1).expect("above 0"));
-        let error = error.expect_err("refused").to_string();
-        assert!(error.contains(parameter), "{error}");
+    let one = RunParameters::default().or(&[("transport", "dctcp"), ("size", "1B"), ("trials", "1")]);
+    for (key, text) in [("parallel-queues", "0"), ("parallel-queues", "5000"), ("reverse-delay", "1001ms")] {
+        let error = one.clone().or(&[(key, text)]).flows(Path::new("")).expect_err("refused").to_string();
+        assert!(error.starts_with(&format!("{key} = {text}: ")), "{error}");
     }
-    assert!("any".parse::<PlacementKind>().expect_err("refused").to_string().contains("hashed"));
-    assert!("any".parse::<Balance>().expect_err("refused").to_string().contains("spray"));
+    for (key, known) in [("placement", "hashed"), ("balance", "spray")] {
+        let error = RunParameters::default().set(key, "any").expect_err("refused");
+        assert!(error.contains(known), "{error}");
+    }
     assert!(TrafficKind::PingPong.between().is_err());
 }
 
 /// Its timer would expire many times before the first acknowledgement if it took the way for that of the testbed.
 #[test]
 fn a_flow_without_a_handshake_knows_how_long_its_way_back_is() {
-    let setup = FlowSetup {
-        transport: TransportKind::Cubic,
-        spreading: SpreadingSetup {
-            reverse_delay: Time::from_nanos(20_000_000),
-            ..SpreadingSetup::default()
-        },
-        ..FlowSetup::default()
-    };
-    let graphs = ["line:switches=5,hosts=1", "line:switches=5,hosts=1,length=100km"];
-    for (graph, spreading) in graphs.into_iter().zip([setup.spreading, SpreadingSetup::default()]) {
-        let setup = FlowSetup { spreading, ..setup.clone() };
-        let demand = Demand::trials(30, 143).expect("a size");
-        let config = setup.config(spec::graph(graph).expect("a line"), demand).expect("valid");
-        let report =
-            flows::run(&config, 2, &AtomicBool::new(false), &|| ()).expect("it runs").expect("it ends");
-        assert_eq!((report.timeouts, report.retransmissions), (0, 0), "{graph}");
+    for (topology, reverse_delay) in
+        [("line:switches=5,hosts=1", "20ms"), ("line:switches=5,hosts=1,length=100km", "0s")]
+    {
+        let setup = RunParameters::default().or(&[
+            ("transport", "cubic"),
+            ("topology", topology),
+            ("reverse-delay", reverse_delay),
+            ("size", "143B"),
+            ("trials", "30"),
+        ]);
+        let report = run(&setup);
+        assert_eq!((report.timeouts, report.retransmissions), (0, 0), "{topology}");
     }
 }

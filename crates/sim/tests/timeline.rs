@@ -1,19 +1,31 @@
 //! Corruption begins, and protection is switched on: what the paper says of Figures 9 and 21.
 
-use linkmend_quantity::BitRate;
-use linkmend_sim::flows::{Demand, FailureSetup, FlowSetup, SchemeKind, TransportKind};
-
+use linkmend_quantity::{BitRate, LossRate, Span};
+use linkmend_sim::flows::{Demand, SchemeKind, TransportKind};
+use linkmend_sim::parameters::RunParameters;
 use linkmend_sim::time::Time;
 use linkmend_sim::timeline::{Phase, TimelineConfig, TimelineReport, run};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// One flow without an end, over the testbed.
+fn parameters(transport: TransportKind, gbps: u64, loss: f64) -> RunParameters {
+    RunParameters {
+        transport: Some(transport),
+        scheme: Some(SchemeKind::Ordered),
+        loss: Some(LossRate(loss)),
+        speed: Some(BitRate(gbps * 1_000_000_000)),
+        duration: Some(Span(Duration::from_millis(220))),
+        ..RunParameters::default()
+    }
+}
 
 /// A hundredth of the times of the paper, and some more at the end, until the window has grown.
 fn config(transport: TransportKind, gbps: u64, loss: f64) -> TimelineConfig {
-    let speed = BitRate(gbps * 1_000_000_000);
-    let setup = FlowSetup { transport, scheme: SchemeKind::Ordered, loss, speed, ..FlowSetup::default() };
-    let demand = Demand::Endless { duration: Time::from_nanos(220_000_000) };
+    let parameters = parameters(transport, gbps, loss);
     TimelineConfig {
-        flows: setup.config(setup.testbed().expect("a speed of links"), demand).expect("valid"),
+        flows: parameters.flows(Path::new("")).expect("valid"),
         corruption_at: Time::from_nanos(20_000_000),
         protection_at: Time::from_nanos(70_000_000),
         sample: Time::from_nanos(1_000_000),
@@ -34,17 +46,12 @@ fn phases(report: &TimelineReport) -> [Phase; 3] {
 fn a_link_may_fail_as_well() {
     let goodputs = [1, 2, 3, 4].map(|seed| {
         let mut config = config(TransportKind::Cubic, 25, 1e-3);
-        let setup = FlowSetup {
-            transport: TransportKind::Cubic,
-            scheme: SchemeKind::Ordered,
-            loss: 1e-3,
-            speed: BitRate(25_000_000_000),
-            failures: FailureSetup { every: Some(Time::from_nanos(50_000_000)), ..FailureSetup::default() },
-            seed,
-            ..FlowSetup::default()
+        let parameters = RunParameters {
+            failure_every: Some(Span(Duration::from_millis(50))),
+            seed: Some(seed),
+            ..parameters(TransportKind::Cubic, 25, 1e-3)
         };
-        let demand = Demand::Endless { duration: Time::from_nanos(220_000_000) };
-        config.flows = setup.config(setup.testbed().expect("a speed of links"), demand).expect("valid");
+        config.flows = parameters.flows(Path::new("")).expect("valid");
         let [healthy, _, protected] = phases(&measure(&config));
         [healthy.goodput_gbps, protected.goodput_gbps]
     });

@@ -34,7 +34,7 @@ fn help_is_the_golden_one() {
         "lab mend",
         "sim",
         "sim stress",
-        "sim experiment",
+        "sim run",
         "sim flows",
         "sim kernel",
         "sim packetdrill",

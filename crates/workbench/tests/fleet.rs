@@ -98,13 +98,13 @@ fn the_built_in_table_of_protection_is_what_the_simulator_measures() {
         let report: Value = serde_json::from_str(&out).expect("JSON");
         report["effective_speed_gbps"].as_f64().expect("a speed")
     };
-    let unprotected = speed_gbps(&["--mode", "off", "--loss", "0"]);
+    let unprotected = speed_gbps(&["--scheme", "none", "--loss", "0"]);
     let table = linkmend_fleet::protection::ProtectionTable::simulated("100G").expect("it is built in");
     let non_blocking = table.non_blocking_row(1e-3).expect("it was measured");
     for (mode, loss, row, effective) in
         [("ordered", "1e-4", table.row(1e-4), 1e-8), ("non-blocking", "1e-3", non_blocking, 1e-9)]
     {
-        let measured = speed_gbps(&["--mode", mode, "--loss", loss]) / unprotected;
+        let measured = speed_gbps(&["--scheme", mode, "--loss", loss]) / unprotected;
         assert!((measured - row.capacity).abs() < 1e-4, "{mode}: {measured} is not of {row:?}");
         assert!((row.effective_loss_rate / effective - 1.0).abs() < 1e-9, "Equation 1: {row:?}");
     }

@@ -88,9 +88,9 @@ fn impossible_scenarios_are_refused_by_the_name_of_the_flag() {
         (&["shared-port", "--ports", "3"], "error: --ports 3: must be 1 to the number of links, which is 2"),
         (&["shared-port", "--load", "0"], "`0` is not a load: above 0 and at most 1, like `0.4` or `40%`"),
         (&["shared-port", "--load", "1e-12"], "error: --load 0.000000000001: 100000 frames would take"),
-        (&["shared-port", "--buffering", "direct"], "error: --buffering has no meaning in this scenario"),
-        (&["shared-port", "--mode", "off"], "error: --mode off: this scenario is of protected links"),
-        (&["shared-port", "--full"], "error: --full has no meaning in this scenario; remove it"),
+        (&["shared-port", "--buffering", "direct"], "error: unexpected argument '--buffering' found"),
+        (&["shared-port", "--scheme", "none"], "error: --scheme none: this scenario is of protected links"),
+        (&["shared-port", "--full"], "error: unexpected argument '--full' found"),
         (&["shared-port", "--loss", "1"], "error: --loss 1: must be lower on a protected link: "),
         (&["path", "--hops", "17"], "error: --hops 17: must be 1 to 16"),
         (&["path", "--hops", "2", "--hop", "25G"], "cannot be used with"),
@@ -99,7 +99,7 @@ fn impossible_scenarios_are_refused_by_the_name_of_the_flag() {
         (&["path", "--hop", "25G,0.1,on"], "write it like 25G,1e-3 or 25G,off"),
         (&["path", "--queue", "100B"], "error: --queue 100B: must have room for a frame"),
         (&["both-directions", "--window", "17"], "error: --window 17: must be a power of two"),
-        (&["classes", "--mode", "ordered"], "error: --mode has no meaning in this scenario"),
+        (&["classes", "--scheme", "ordered"], "error: unexpected argument '--scheme' found"),
         (
             &["classes", "--ordered-load", "80%"],
             "error: --non-blocking-load 0.3: both loads must be at most 1",
@@ -115,7 +115,7 @@ fn impossible_scenarios_are_refused_by_the_name_of_the_flag() {
         ),
         (&["bursts", "--silence", "5us"], "error: --silence 5us: must be at least"),
         (&["bursts", "--dummies", "1,4,1"], "error: --dummies 1: is listed twice; leave one of them out"),
-        (&["bursts", "--dummy-copies", "1"], "error: --dummy-copies has no meaning in this scenario"),
+        (&["bursts", "--dummy-copies", "1"], "error: unexpected argument '--dummy-copies' found"),
         (&["two-links", "--cuts", "0"], "error: --cuts 0: must be 1 to 100000"),
         (
             &["two-links", "--detection", "soon"],
@@ -132,7 +132,7 @@ fn impossible_scenarios_are_refused_by_the_name_of_the_flag() {
             "error: --cut either: must be primary beside SQR",
         ),
         (&["two-links", "--speeds", "3G"], "error: --speeds 3G: must be above 0, at most 8T"),
-        (&["two-links", "--buffering", "direct"], "error: --buffering has no meaning in this scenario"),
+        (&["two-links", "--buffering", "direct"], "error: unexpected argument '--buffering' found"),
     ];
     for (arguments, message) in cases {
         let (code, out, err) = run(&[&["scenario"], arguments].concat());
@@ -253,9 +253,9 @@ fn a_capture_has_every_packet_up_to_its_bound() {
     // Each frame is sent, received and passed on, with 96 bytes of it.
     assert!(whole.len() > 500 * 3 * 96, "{}", whole.len());
 
-    let (code, _, err) = run(&[&stress[..], &["--capture", name, "--capture-packets", "10"]].concat());
+    let (code, _, err) = run(&[&stress[..], &["--capture", name, "--capture-frames", "10"]].concat());
     assert_eq!(code, 0);
-    assert!(err.contains("ends before the run does; --capture-packets allows"), "{err}");
+    assert!(err.contains("ends before the run does; --capture-frames allows"), "{err}");
     let part = fs::read(&path).expect("a capture");
     assert!(whole.starts_with(&part) && part.len() < 4_000, "{}", part.len());
 }
@@ -267,9 +267,9 @@ fn a_capture_that_cannot_be_written_is_reported_and_wrong_parameters_leave_the_f
     let name = path.to_str().expect("UTF-8");
     let cases: [(&[&str], &str); 4] = [
         (&["--capture", "/nonexistent/x"], "error: cannot write /nonexistent/x\n  caused by: No such file"),
-        (&["--capture", name, "--capture-packets", "0"], "error: --capture-packets 0: must be at least 1"),
+        (&["--capture", name, "--capture-frames", "0"], "error: --capture-frames 0: must be at least 1"),
         (&["--capture", name, "--frames", "0"], "error: --frames 0: at least one frame is sent"),
-        (&["--capture-packets", "5"], "--capture <FILE>"),
+        (&["--capture-frames", "5"], "--capture <FILE>"),
     ];
     for (arguments, message) in cases {
         let (code, out, err) = run(&[&["stress"], arguments].concat());

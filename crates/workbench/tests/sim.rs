@@ -51,15 +51,18 @@ fn impossible_parameters_are_refused_by_name_before_anything_runs() {
         (
             &["--loss", "1"],
             "error: --loss 1: must be lower on a protected link: of the 64-byte frames that open its session at most \
-             99.9% may be lost, and here 100% are; with `mode` off all may be lost\n",
+             99.9% may be lost, and here 100% are; with `scheme` none all may be lost\n",
         ),
         (&["--reverse-loss", "1"], "error: --reverse-loss 1: must be lower on a protected link: "),
         (&["--bit-error-rate", "0.5"], "error: --bit-error-rate 0.5: must be lower on a protected link: "),
         (&["--distance", "2"], "`2` has no unit; a distance is written like `2m`"),
         (&["--loss", "2"], "a number from 0 to 1 or a percentage, like `1e-3` or `0.1%`"),
-        (&["--loss", "1e-3", "--bit-error-rate", "1e-9"], "cannot be used with"),
-        (&["--burst", "0.5"], "error: --burst 0.5: "),
-        (&["--attenuation", "3dB"], "--transceiver <NAME>"),
+        (
+            &["--loss", "1e-3", "--bit-error-rate", "1e-9"],
+            "error: --loss 1e-3: has no meaning beside `bit-error-rate`",
+        ),
+        (&["--mean-burst", "0.5"], "error: --mean-burst 0.5: "),
+        (&["--attenuation", "3dB"], "error: --attenuation 3dB: needs `transceiver` as well"),
         (&["--losses", "/nonexistent"], "error: --losses /nonexistent: cannot be read: No such file"),
         (&["--copies", "17"], "error: --copies 17: must be 1 to 16"),
         (&["--target", "0"], "error: --target 0: must lie above 0 and below 1"),
@@ -75,12 +78,12 @@ fn impossible_parameters_are_refused_by_name_before_anything_runs() {
             &["--pause-threshold", "300MB", "--buffering", "direct"],
             "must be at most the Rx buffer of direct buffering, which is 16MiB",
         ),
-        (&["--resume-threshold", "40kB", "--no-backpressure"], "cannot be used with"),
+        (&["--resume-threshold", "40kB", "--no-backpressure"], "has no meaning beside `no-backpressure`"),
         (&["--recovery-timeout", "7"], "`7` has no unit; a time is written like `7us`"),
         (&["--window", "65536"], "error: --window 65536: "),
         (&["--rounds", "0"], "error: --rounds 0: "),
         (&["--copy-loss", "1e-6"], "error: --copy-loss 1e-6: must lie between the loss rate"),
-        (&["--mode", "fast"], "[possible values: ordered, non-blocking, off]"),
+        (&["--scheme", "fast"], "[possible values: none, ordered, non-blocking, wharf]"),
     ];
     for (arguments, message) in cases {
         // This many frames would take hours.
@@ -96,7 +99,7 @@ fn impossible_parameters_are_refused_by_name_before_anything_runs() {
 #[test]
 fn a_stress_run_is_one_object_with_the_promised_fields() {
     let arguments = [
-        "sim", "stress", "--speed", "100G", "--loss", "1e-3", "--mode", "ordered", "--frames", "100k",
+        "sim", "stress", "--speed", "100G", "--loss", "1e-3", "--scheme", "ordered", "--frames", "100k",
         "--json",
     ];
     let (code, out, err) = run(&arguments);
@@ -140,12 +143,12 @@ fn the_report_names_what_buffers_a_link_and_a_port_that_is_too_slow() {
         assert_eq!((code, err.as_str()), (0, ""));
         serde_json::from_str::<Value>(&out).expect("JSON")
     };
-    let fast = json(&["stress", "--speed", "400G", "--mode", "non-blocking"]);
+    let fast = json(&["stress", "--speed", "400G", "--scheme", "non-blocking"]);
     assert_eq!(fast["hardware"]["buffering"], "direct");
     assert!(fast["hardware"]["reason"].as_str().is_some_and(|reason| reason.contains("Tofino2")));
     assert!(fast["effective_speed_gbps"].as_f64().is_some_and(|speed| speed > 390.0), "{fast}");
     assert_eq!(fast["warnings"], serde_json::json!([]));
-    let slow = ["stress", "--speed", "400G", "--recirculation-speed", "100G", "--mode", "non-blocking"];
+    let slow = ["stress", "--speed", "400G", "--recirculation-speed", "100G", "--scheme", "non-blocking"];
     let said = json(&slow);
     assert_eq!(said["hardware"]["recirculation_gbps"], 100.0);
     assert!(said["warnings"][0].as_str().is_some_and(|text| text.contains("port is the bottleneck")));
@@ -199,7 +202,7 @@ fn recorded_losses_are_those_of_the_file() {
     fs::write(&path, "# the first, and two in a row\n0\n500\n501 # the second of them\n").expect("a file");
     let path = path.to_str().expect("UTF-8");
     let (code, out, err) =
-        run(&["sim", "stress", "--losses", path, "--frames", "1k", "--mode", "off", "--json"]);
+        run(&["sim", "stress", "--losses", path, "--frames", "1k", "--scheme", "none", "--json"]);
     assert_eq!((code, err.as_str()), (0, ""));
     let report: Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(report["frames_undelivered"], 3);
@@ -378,25 +381,25 @@ fn files_of_all_kinds_are_run() {
     let path = folder.path().join("mine.toml");
     let out = folder.path().join("out");
     let name = path.to_str().expect("UTF-8");
-    let arguments = ["sim", "experiment", name, "--quick", "--json", "--out", out.to_str().expect("UTF-8")];
+    let arguments = ["sim", "run", name, "--quick", "--json", "--out", out.to_str().expect("UTF-8")];
     let of_kind = |kind: &str, rest: &str| {
-        let head = format!("id = \"mine\"\nkind = \"{kind}\"\ntitle = \"Mine\"\nsource = \"me\"\n");
+        let head = format!("id = \"mine\"\n{kind}title = \"Mine\"\nsource = \"me\"\n");
         fs::write(&path, head + rest).expect("a file");
         run(&arguments)
     };
-    let flows = "figure = { tail = { above-percentile = 50 } }\n[base]\nsize = \"10kB\"\ntrials = 50\n\
+    let flows = "[base]\ntransport = \"dctcp\"\nsize = \"10kB\"\ntrials = 50\n\
                  [[sweep]]\nscheme = [\"none\", \"ordered\"]\n";
-    let (code, _, err) = of_kind("flows", flows);
+    let (code, _, err) = of_kind("", flows);
     assert_eq!(code, 0, "{err}");
     let results: Value =
         serde_json::from_str(&fs::read_to_string(out.join("mine/results.json")).expect("results"))
             .expect("JSON");
     assert_eq!(results["points"][1]["measured"]["flows_sacked_pct"], 0.0, "{results}");
     let fleet = "figure = \"week\"\n[base]\ndays = 10\npods = 2\nconstraint = \"50%\"\n";
-    assert_eq!(of_kind("fleet", fleet).0, 0);
-    let (code, _, err) = of_kind("flow", flows);
+    assert_eq!(of_kind("kind = \"fleet\"\n", fleet).0, 0);
+    let (code, _, err) = of_kind("kind = \"flow\"\n", flows);
     let expected =
-        format!("error: {name}: there is no kind of experiment called `flow`\nhint: `kind` is `stress`");
+        format!("error: {name}: there is no kind of experiment called `flow`\nhint: `kind` is `fleet`");
     assert!(code == 2 && err.starts_with(&expected), "exit code {code}: {err}");
 }
 
@@ -473,6 +476,6 @@ fn a_port_to_capture_that_does_not_exist_is_refused_by_its_option() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("a.pcapng");
     let (code, _, err) =
-        run(&["sim", "flows", "--pcap", file.to_str().expect("UTF-8"), "--pcap-port", "foo"]);
-    assert!(code == 2 && err.starts_with("error: --pcap-port foo: must be a port"), "{err}");
+        run(&["sim", "flows", "--capture", file.to_str().expect("UTF-8"), "--capture-port", "foo"]);
+    assert!(code == 2 && err.starts_with("error: --capture-port foo: must be a port"), "{err}");
 }

@@ -7,11 +7,13 @@
 
 mod twice;
 
-use linkmend_sim::flows::{self, Demand, FlowSetup, FlowsReport};
+use linkmend_sim::flows::{self, FlowsReport};
 use linkmend_sim::link::LinkConfig;
 use linkmend_sim::link::config::{Mode, ParameterError};
+use linkmend_sim::parameters::RunParameters;
 use linkmend_sim::stress::{self, StressConfig, StressReport};
 use linkmend_sim::time::Rate;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use twice::Twice;
 
@@ -44,8 +46,13 @@ fn stress_run(frames: u64) -> Result<StressReport, ParameterError> {
 
 /// TCP flows, one after another, over five switches in a row with such a link between them.
 fn flows_run(trials: u64) -> Result<FlowsReport, ParameterError> {
-    let setup = FlowSetup { loss: LOSS, ..FlowSetup::default() };
-    let config = setup.config(setup.testbed()?, Demand::trials(trials, 24_387)?)?;
+    let parameters = RunParameters::default().or(&[
+        ("transport", "dctcp"),
+        ("size", "24387B"),
+        ("trials", &trials.to_string()),
+        ("loss", &LOSS.to_string()),
+    ]);
+    let config = parameters.flows(Path::new(""))?;
     let report = flows::run_other::<Twice>(&config, &[(), ()], 1, &AtomicBool::new(false), &|| ())?;
     Ok(report.unwrap_or_else(|| unreachable!("nobody stops it")))
 }

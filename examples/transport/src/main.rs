@@ -8,10 +8,12 @@
 mod fixed_window;
 
 use fixed_window::FixedWindow;
-use linkmend_sim::flows::{self, Demand, FlowSetup, FlowsReport, SchemeKind};
+use linkmend_sim::flows::{self, FlowsReport, SchemeKind};
 use linkmend_sim::host::Transport;
 use linkmend_sim::link::config::ParameterError;
+use linkmend_sim::parameters::RunParameters;
 use linkmend_sim::time::Time;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 const TRIALS: u64 = 1_000;
@@ -37,8 +39,14 @@ fn main() -> Result<(), ParameterError> {
 
 /// Flows, one after another, over five switches in a row, where one link corrupts frames.
 fn run(scheme: SchemeKind, transport: FixedWindow) -> Result<FlowsReport, ParameterError> {
-    let setup = FlowSetup { scheme, loss: LOSS, ..FlowSetup::default() };
-    let mut config = setup.config(setup.testbed()?, Demand::trials(TRIALS, FLOW_BYTES)?)?;
+    let parameters = RunParameters::default().or(&[
+        ("transport", "dctcp"),
+        ("scheme", scheme.name()),
+        ("loss", &LOSS.to_string()),
+        ("size", &format!("{FLOW_BYTES}B")),
+        ("trials", &TRIALS.to_string()),
+    ]);
+    let mut config = parameters.flows(Path::new(""))?;
     config.traffic[0].hosts.transport = Transport::other(transport);
     let report = flows::run(&config, 1, &AtomicBool::new(false), &|| ())?;
     Ok(report.unwrap_or_else(|| unreachable!("nobody stops it")))

@@ -7,9 +7,10 @@
 
 mod ring;
 
-use linkmend_sim::flows::{self, Demand, FlowSetup, SchemeKind, TransportKind};
+use linkmend_sim::flows::{self, Demand, SchemeKind};
 use linkmend_sim::host::FlowRecord;
 use linkmend_sim::link::config::ParameterError;
+use linkmend_sim::parameters::RunParameters;
 use linkmend_sim::time::Time;
 use ring::Ring;
 use std::path::Path;
@@ -42,15 +43,16 @@ fn milliseconds(flows: &[FlowRecord]) -> f64 {
 
 /// An all-reduce among the hosts of a fat tree, over RDMA. Some of its links corrupt frames.
 fn run(loss: f64, scheme: SchemeKind) -> Result<Vec<FlowRecord>, ParameterError> {
-    let setup = FlowSetup {
-        transport: TransportKind::Rdma,
-        scheme,
-        loss,
-        corrupting_links: 4,
-        ..FlowSetup::default()
-    };
+    let parameters = RunParameters::default().or(&[
+        ("transport", "rdma"),
+        ("topology", TOPOLOGY),
+        ("scheme", scheme.name()),
+        ("loss", &loss.to_string()),
+        ("corrupting-links", "4"),
+    ]);
     let demand = Demand::other(DURATION, |hosts, _| Ring::new(hosts, BYTES));
-    let config = setup.config(setup.graph(Some(TOPOLOGY), Path::new("."))?, demand)?;
+    let folder = Path::new("");
+    let config = parameters.flows_in(parameters.graph(folder)?, demand, folder)?;
     let outcome = flows::run_with_records(&config, 1, &AtomicBool::new(false), &|| ())?;
     Ok(outcome.map_or_else(Vec::new, |(_, records)| records))
 }

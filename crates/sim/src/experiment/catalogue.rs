@@ -10,8 +10,8 @@ macro_rules! built_in {
     };
 }
 
-/// Built into the program, in the order in which they are listed and run: first the paper's, in the order of its figures
-/// and tables, then those beyond it.
+/// Built into the program, in the order in which they are listed and run: first of line-rate traffic, then of flows, and of
+/// each first the papers', in the order of figures and tables.
 static BUILT_IN: &[(&str, &str)] = built_in![
     "fig1",
     "fig8",
@@ -32,6 +32,32 @@ static BUILT_IN: &[(&str, &str)] = built_in![
     "buffering",
     "bursts",
     "frontier",
+    "fig10",
+    "fig11",
+    "artifact-fct",
+    "fig12",
+    "fig13",
+    "table2",
+    "table3",
+    "reordering",
+    "several-links",
+    "incast",
+    "clos",
+    "slowdown",
+    "rdma-fig10",
+    "rdma-ping-pong",
+    "rdma-fig12",
+    "rdma-fig13",
+    "rdma-fig14",
+    "rdma-protection",
+    "rdma-cards",
+    "sqr-flows",
+    "sqr-long-flow",
+    "sqr-route-failure",
+    "sqr-buffers",
+    "sqr-beyond",
+    "load-balanced",
+    "who-needs-order",
 ];
 
 /// The experiments that are built in.

@@ -1,37 +1,33 @@
 //! An experiment, read from its file and checked.
 
-use super::check::check;
-use super::file::{ExpectedTable, File, Kind, LogAxes, PlotKind, PlotTable, Reference, Theory};
-use super::metric::{Metric, metric_named, metrics_of};
+use super::file::{ExpectedTable, File, LogAxes, PlotKind, PlotTable, Reference, Theory};
+use super::metric::{METRICS, Metric, metric_named};
 use super::outcome::Outcome;
-use super::parameters::StressParameters;
-use super::runner::run;
-use super::task::Task;
-use super::value::{Parameter, is_parameter, label_of};
-use super::work::{FRAMES_PER_SECOND, quick, work};
+use super::trials::completed;
+use super::work::{WORK_PER_SECOND, quick, work};
 use crate::link::config::ParameterError;
+use crate::parameters::{Parameter, RunConfig, RunParameters};
+use crate::random::Random;
 use linkmend_experiment::{
-    Combination, ExperimentError, ExperimentFile, Head, PointOf, Quantity, Reader, Replacement, Run,
-    Selection, Source,
+    Combination, ExperimentError, ExperimentFile, Head, Kind, Parameters, PointOf, Quantity, Reader,
+    Replacement, Run, Selection, Source,
 };
 use std::path::Path;
 use toml::Spanned;
 
-/// Experiments with single links: stress runs, and computed losses of attenuated links.
+/// Experiments with runs.
 #[derive(Debug, Clone, Copy)]
-pub struct LinkExperiments;
+pub struct RunExperiments;
 
-/// An experiment with single links.
-pub type Experiment = linkmend_experiment::Experiment<LinkExperiments>;
+/// An experiment with runs.
+pub type Experiment = linkmend_experiment::Experiment<RunExperiments>;
 
 /// One combination of its parameters.
-pub type Point = PointOf<LinkExperiments>;
+pub type Point = PointOf<RunExperiments>;
 
-/// What only experiments with links have.
+/// What only experiments with runs have.
 #[derive(Debug, Clone)]
-pub struct LinkExtra {
-    /// The kind of its points.
-    pub kind: Kind,
+pub struct Extra {
     /// The plots of its report.
     pub plots: Vec<PlotSpec>,
     /// Comparisons with theory.
@@ -73,6 +69,8 @@ pub struct PlotSpec {
     pub log: LogAxes,
     /// The low end of the vertical axis, in the unit of the metric's quantity.
     pub low: Option<f64>,
+    /// The percentile at which a tail begins.
+    pub above_percentile: f64,
     /// A line across the plot, with its value in the unit of the metric's quantity.
     pub reference: Option<Reference>,
 }
@@ -102,7 +100,7 @@ impl Dimension {
     /// Its name on axes and in headings.
     pub fn label(self) -> &'static str {
         match self {
-            Dimension::Parameter(key) => label_of(key),
+            Dimension::Parameter(key) => RunParameters::label_of(key),
             Dimension::Metric(metric) => metric.label,
         }
     }
@@ -130,96 +128,93 @@ impl Ordinate {
     }
 }
 
-impl linkmend_experiment::Kind for LinkExperiments {
-    type Parameters = StressParameters;
-    type Task = Task;
+impl Kind for RunExperiments {
+    type Parameters = RunParameters;
+    type Task = RunConfig;
     type Outcome = Outcome;
     type Error = ParameterError;
     type File = File;
 
-    fn metrics(rest: &Rest) -> &'static [Metric] {
-        metrics_of(rest.kind)
+    fn metrics(_rest: &Rest) -> &'static [Metric] {
+        &METRICS
     }
 
     fn task(
-        rest: &Rest,
-        at: &Combination<StressParameters>,
+        _rest: &Rest,
+        at: &Combination<RunParameters>,
         source: Source<'_>,
         folder: &Path,
-    ) -> Result<(StressParameters, Task), ExperimentError> {
-        let wrong = |error: ParameterError| source.error(at.place_of(error.parameter), error.to_string());
-        let config = at.parameters.config(folder).map_err(wrong)?;
-        check(&config).map_err(wrong)?;
-        let parameters = at.parameters.resolved(&config);
-        let task = match rest.kind {
-            Kind::Stress => Task::Stress(Box::new(config)),
-            Kind::Attenuation => {
-                let (Some(name), Some(attenuation)) = (parameters.transceiver, parameters.attenuation) else {
-                    let message = "an experiment of kind `attenuation` needs `transceiver` and `attenuation`";
-                    return Err(source.error(at.place, message));
-                };
-                let (transceiver, attenuation_db) = (name.into(), attenuation.0);
-                Task::Attenuation { transceiver, attenuation_db, frame_bytes: config.link.frame_bytes }
-            }
+    ) -> Result<(RunParameters, RunConfig), ExperimentError> {
+        let parameters = completed(&at.parameters, folder);
+        let run = parameters.run(folder);
+        let run = run.map_err(|error| source.error(at.place_of(error.parameter), error.to_string()))?;
+        let parameters = match &run {
+            RunConfig::LineRate(config) => parameters.written_out(config),
+            RunConfig::Flows(_) => parameters,
         };
-        Ok((parameters, task))
+        Ok((parameters, run))
     }
 
     fn run(
-        task: &Task,
+        task: &RunConfig,
         this: Run,
         progress: &mut dyn FnMut(f64) -> bool,
     ) -> Result<Option<Outcome>, ParameterError> {
-        run(task, this.seed, progress).map(Some)
+        Outcome::run(task, this.seed, progress)
     }
 
-    /// Frames that must be simulated one by one.
-    fn work(task: &Task) -> f64 {
+    fn work(task: &RunConfig) -> f64 {
         work(task)
     }
 
-    const WORK_PER_SECOND: f64 = FRAMES_PER_SECOND;
+    const WORK_PER_SECOND: f64 = WORK_PER_SECOND;
+
+    fn seed(base_seed: u64, id: &str, point: &Point, number: u64) -> u64 {
+        let text = point.parameters.seed_text();
+        Random::new(base_seed, &format!("{id} {text} run {number}")).next_u64() >> 32
+    }
 
     fn quick(point: &Point) -> Point {
         quick(point)
     }
 }
 
-impl ExperimentFile<LinkExperiments> for File {
+impl ExperimentFile<RunExperiments> for File {
     type Rest = Rest;
-    type Extra = LinkExtra;
+    type Extra = Extra;
 
     fn split(self) -> (Head, Rest) {
-        let File { id, title, source, about, base, sweep, published, kind, plot, expected } = self;
-        (Head { id, title, source, about, base, sweep, published }, Rest { kind, plot, expected })
+        let File { id, title, source, about, base, sweep, published, plot, expected } = self;
+        let rest = Rest { title: title.clone(), plot, expected };
+        (Head { id, title, source, about, base, sweep, published }, rest)
     }
 
-    fn extra(rest: Rest, reader: &Reader<'_, LinkExperiments>) -> Result<LinkExtra, ExperimentError> {
-        let Rest { kind, plot, expected } = rest;
-        let of_link = LinkReader { reader, kind };
-        let plots = plot.into_iter().map(|plot| of_link.plot(plot)).collect::<Result<_, _>>()?;
-        let expected = expected.into_iter().map(|row| of_link.expected(row)).collect::<Result<_, _>>()?;
-        Ok(LinkExtra { kind, plots, expected })
+    fn extra(rest: Rest, reader: &Reader<'_, RunExperiments>) -> Result<Extra, ExperimentError> {
+        let Rest { title, plot, expected } = rest;
+        let of_runs = RunReader { reader, title };
+        let plots = plot.into_iter().map(|plot| of_runs.plot(plot)).collect::<Result<_, _>>()?;
+        let expected = expected.into_iter().map(|row| of_runs.expected(row)).collect::<Result<_, _>>()?;
+        Ok(Extra { plots, expected })
     }
 }
 
 /// What a file says beyond what all experiment files say.
 #[derive(Debug)]
 pub struct Rest {
-    kind: Kind,
+    title: String,
     plot: Vec<Spanned<PlotTable>>,
     expected: Vec<Spanned<ExpectedTable>>,
 }
 
-/// Reads the parts of a file that only experiments with links have.
-struct LinkReader<'a> {
-    reader: &'a Reader<'a, LinkExperiments>,
-    kind: Kind,
+/// Reads the parts of a file that only experiments with runs have.
+struct RunReader<'a> {
+    reader: &'a Reader<'a, RunExperiments>,
+    title: String,
 }
 
-impl LinkReader<'_> {
+impl RunReader<'_> {
     fn dimension(&self, name: &Spanned<String>) -> Result<Dimension, ExperimentError> {
-        if is_parameter(name.get_ref()) {
+        if Parameter::named(name.get_ref()).is_some() {
             return self.reader.parameter(name).map(Dimension::Parameter);
         }
         self.reader.metric(name).map(Dimension::Metric)
@@ -227,9 +222,6 @@ impl LinkReader<'_> {
 
     fn expected(&self, row: Spanned<ExpectedTable>) -> Result<Expected, ExperimentError> {
         let place = row.span().start;
-        if self.kind != Kind::Stress {
-            return Err(self.reader.error(place, "only stress runs have an expected value"));
-        }
         let row = row.into_inner();
         let at = self.reader.selection(&row.at, place)?;
         Ok(Expected { theory: row.theory, at, explanation: row.explanation })
@@ -259,8 +251,30 @@ impl LinkReader<'_> {
             _ => low,
         });
         let at = self.reader.selection(&plot.at, place)?;
-        let (title, caption, kind, log) = (plot.title, plot.caption, plot.kind, plot.log);
-        Ok(PlotSpec { title, caption, kind, x, y, rows, series, at, minus, log, low, reference })
+        if plot.above_percentile.is_some() && plot.kind != PlotKind::Tail {
+            return Err(self.reader.error(place, "only a plot of kind `tail` has `above-percentile`"));
+        }
+        let above_percentile = plot.above_percentile.unwrap_or(0.0);
+        if !(0.0..100.0).contains(&above_percentile) {
+            return Err(self.reader.error(place, "`above-percentile` must be at least 0 and below 100"));
+        }
+        let title = plot.title.unwrap_or_else(|| self.title.clone());
+        let (caption, kind, log) = (plot.caption, plot.kind, plot.log);
+        Ok(PlotSpec {
+            title,
+            caption,
+            kind,
+            x,
+            y,
+            rows,
+            series,
+            at,
+            minus,
+            log,
+            low,
+            above_percentile,
+            reference,
+        })
     }
 
     fn ordinate(
@@ -270,11 +284,10 @@ impl LinkReader<'_> {
         place: usize,
     ) -> Result<Ordinate, ExperimentError> {
         let error = |message: &str| Err(self.reader.error(place, message));
+        let has_own = kind.is_of_flows() || matches!(kind, PlotKind::Delays | PlotKind::Holes);
         match (kind, name) {
-            (PlotKind::Delays | PlotKind::Holes, None) => Ok(Ordinate::OfKind),
-            (PlotKind::Delays | PlotKind::Holes, Some(_)) => {
-                error("this plot has a `y` of its own; remove it")
-            }
+            (_, None) if has_own => Ok(Ordinate::OfKind),
+            (_, Some(_)) if has_own => error("this plot has a `y` of its own; remove it"),
             (PlotKind::Boxes, Some(name)) => match name.get_ref().as_str() {
                 "tx_buffer_bytes" => Ok(Ordinate::TxBuffer),
                 "rx_buffer_bytes" => Ok(Ordinate::RxBuffer),

@@ -4,7 +4,7 @@ use linkmend_experiment::{PublishedTable, Settings};
 use serde::Deserialize;
 use toml::Spanned;
 
-/// A file of an experiment with links.
+/// A file of an experiment with runs.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct File {
@@ -13,8 +13,6 @@ pub struct File {
     pub(super) source: String,
     #[serde(default)]
     pub(super) about: String,
-    #[serde(default)]
-    pub(super) kind: Kind,
     #[serde(default)]
     pub(super) base: Settings,
     #[serde(default)]
@@ -25,17 +23,6 @@ pub struct File {
     pub(super) published: Vec<Spanned<PublishedTable>>,
     #[serde(default)]
     pub(super) expected: Vec<Spanned<ExpectedTable>>,
-}
-
-/// What each point of the sweep is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// A stress run.
-    #[default]
-    Stress,
-    /// The loss of an attenuated optical link, which is computed.
-    Attenuation,
 }
 
 #[derive(Debug, Deserialize)]
@@ -59,7 +46,8 @@ pub enum Theory {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct PlotTable {
-    pub title: String,
+    /// The experiment's, if it has none.
+    pub title: Option<String>,
     pub caption: Option<String>,
     pub kind: PlotKind,
     pub x: Option<Spanned<String>>,
@@ -74,6 +62,7 @@ pub(super) struct PlotTable {
     #[serde(default)]
     pub log: LogAxes,
     pub low: Option<f64>,
+    pub above_percentile: Option<f64>,
     pub reference: Option<Reference>,
 }
 
@@ -93,6 +82,22 @@ pub enum PlotKind {
     Delays,
     /// The distribution of the lengths of consecutive losses.
     Holes,
+    /// Distributions of flow completion times above a percentile: a plot for all points that differ only in what causes losses
+    /// and recovers them.
+    Tail,
+    /// The same in whole, a plot for each loss rate, in each of which are the flows without loss.
+    Distributions,
+    /// The 99.9th percentile of slowdowns by flow size, a plot for each workload and load.
+    Slowdown,
+    /// The groups of flows that losses or reordering affected (Figure 13), for each flow size.
+    Groups,
+}
+
+impl PlotKind {
+    /// Whether it shows flows.
+    pub(super) fn is_of_flows(self) -> bool {
+        matches!(self, PlotKind::Tail | PlotKind::Distributions | PlotKind::Slowdown | PlotKind::Groups)
+    }
 }
 
 /// Which axes are logarithmic.

@@ -1,43 +1,46 @@
 //! The plots that an experiment file describes, from its outcomes.
 
-use super::definition::{Dimension, Ordinate, PlotSpec, Point};
+use super::definition::{Dimension, Experiment, Ordinate, PlotSpec, Point};
 use super::file::{LogAxes, PlotKind};
+use super::flow_plots;
 use super::outcome::Outcome;
-use super::sweep::Sweep;
-use super::value::value_of;
 use crate::stress::Quartiles;
 use linkmend_experiment::PublishedAt;
 use linkmend_report::{
     Axis, BoxPlot, Distribution, GroupedBars, HeatMap, Plot, Scatter, Series, Summary, TailPlot, Unit,
 };
 
-/// All plots of an experiment.
-pub fn all(sweep: &Sweep<'_>) -> Vec<Plot> {
-    sweep.experiment.extra.plots.iter().map(|spec| Drawing { sweep, spec }.draw()).collect()
+/// All plots of an experiment. There is one outcome for each point.
+pub fn all(experiment: &Experiment, outcomes: &[Outcome]) -> Vec<Plot> {
+    let plots = experiment.extra.plots.iter();
+    plots.flat_map(|spec| Drawing { experiment, outcomes, spec }.draw()).collect()
 }
 
 struct Drawing<'a> {
-    sweep: &'a Sweep<'a>,
+    experiment: &'a Experiment,
+    outcomes: &'a [Outcome],
     spec: &'a PlotSpec,
 }
 
 impl<'a> Drawing<'a> {
-    fn draw(&self) -> Plot {
+    fn draw(&self) -> Vec<Plot> {
         match self.spec.kind {
-            PlotKind::Points => self.scatter().into(),
-            PlotKind::Bars => self.bars().into(),
-            PlotKind::Boxes => self.boxes().into(),
-            PlotKind::HeatMap => self.heat_map().into(),
-            PlotKind::Delays => self.delays().into(),
-            PlotKind::Holes => self.holes().into(),
+            PlotKind::Points => vec![self.scatter().into()],
+            PlotKind::Bars => vec![self.bars().into()],
+            PlotKind::Boxes => vec![self.boxes().into()],
+            PlotKind::HeatMap => vec![self.heat_map().into()],
+            PlotKind::Delays => vec![self.delays().into()],
+            PlotKind::Holes => vec![self.holes().into()],
+            PlotKind::Tail | PlotKind::Distributions | PlotKind::Slowdown | PlotKind::Groups => {
+                flow_plots::draw(self.experiment, self.outcomes, self.spec)
+            }
         }
     }
 
     /// The points that are drawn, with their outcomes.
     fn points(&self) -> Vec<(&'a Point, &'a Outcome)> {
-        let experiment = self.sweep.experiment;
-        let chosen = experiment.select(&self.spec.at);
-        chosen.map(|index| (&experiment.points[index], &self.sweep.outcomes[index])).collect()
+        let chosen = self.experiment.select(&self.spec.at);
+        chosen.map(|index| (&self.experiment.points[index], &self.outcomes[index])).collect()
     }
 
     /// The name of the series that a point belongs to.
@@ -46,7 +49,7 @@ impl<'a> Drawing<'a> {
         match (words.is_empty(), self.spec.y) {
             (false, _) => words.join(", "),
             (true, Ordinate::Metric(metric)) => metric.label.to_owned(),
-            (true, _) => self.sweep.experiment.describe(point),
+            (true, _) => self.experiment.describe(point),
         }
     }
 
@@ -68,8 +71,8 @@ impl<'a> Drawing<'a> {
         let Ordinate::Metric(metric) = self.spec.y else { return f64::NAN };
         let of = |outcome: &Outcome| metric.value(outcome).map_or(f64::NAN, |measured| measured.value);
         let Some(replacement) = &self.spec.minus else { return of(outcome) };
-        let other = self.sweep.experiment.counterpart(point, replacement);
-        other.map_or(f64::NAN, |other| of(outcome) - of(&self.sweep.outcomes[other]))
+        let other = self.experiment.counterpart(point, replacement);
+        other.map_or(f64::NAN, |other| of(outcome) - of(&self.outcomes[other]))
     }
 
     fn vertical(&self) -> Axis {
@@ -104,7 +107,7 @@ impl<'a> Drawing<'a> {
     fn abscissa(&self, point: &Point, outcome: &Outcome) -> f64 {
         match self.spec.x {
             Some(Dimension::Parameter(key)) => {
-                value_of(key, &point.parameters).and_then(|value| value.number).unwrap_or(f64::NAN)
+                point.value(key).and_then(|value| value.number).unwrap_or(f64::NAN)
             }
             Some(Dimension::Metric(metric)) => {
                 metric.value(outcome).map_or(f64::NAN, |measured| measured.value)
@@ -137,7 +140,7 @@ impl<'a> Drawing<'a> {
     fn published_places(&self) -> Vec<(f64, f64)> {
         let (Ordinate::Metric(metric), None) = (self.spec.y, &self.spec.minus) else { return Vec::new() };
         let drawn = self.points();
-        let values = self.sweep.experiment.published.iter().filter(|row| row.over.is_none());
+        let values = self.experiment.published.iter().filter(|row| row.over.is_none());
         let rows = values.filter(|row| row.metric == metric);
         rows.filter_map(|row| {
             let mut at = drawn
@@ -190,7 +193,7 @@ impl<'a> Drawing<'a> {
     /// The published value of the metric on the vertical axis, at a point.
     fn published_at(&self, point: &Point) -> Option<f64> {
         let shown = self.spec.y.published_as()?;
-        let mut values = self.sweep.experiment.published.iter().filter(|row| row.over.is_none());
+        let mut values = self.experiment.published.iter().filter(|row| row.over.is_none());
         let here = |row: &&PublishedAt<Outcome>| row.metric == shown && row.at.matches(&point.parameters);
         values.find(here).map(|row| row.value)
     }
@@ -277,9 +280,7 @@ fn cumulative(name: String, counts: &[(f64, u64)]) -> Distribution {
 
 fn text_of(dimension: Option<Dimension>, point: &Point) -> String {
     match dimension {
-        Some(Dimension::Parameter(key)) => {
-            value_of(key, &point.parameters).map_or_else(String::new, |v| v.text)
-        }
+        Some(Dimension::Parameter(key)) => point.value(key).map_or_else(String::new, |value| value.text),
         _ => String::new(),
     }
 }

@@ -1,6 +1,7 @@
 //! Experiment files: all that are built in, and what is refused; and that threads change nothing.
 
 use super::*;
+use crate::parameters::{RunConfig, RunParameters};
 use linkmend_experiment::{Event, ExperimentError, Failure, Kind as _, run_all};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -34,21 +35,21 @@ fn built_in_experiments_can_be_used() {
 #[test]
 fn a_sweep_is_the_product_of_its_lists() {
     let experiment = parse(
-        "[base]\nframes = 100\nloss = 0\n[[sweep]]\nspeed = [\"25G\", \"100G\"]\nmode = [\"ordered\", \"off\"]\n\
-         [[sweep]]\nspeed = \"25G\"\nmode = \"ordered\"\n[[sweep]]\ndistance = \"2km\"\nruns = 3\n",
+        "[base]\nframes = 100\nloss = 0\n[[sweep]]\nspeed = [\"25G\", \"100G\"]\nscheme = [\"ordered\", \"none\"]\n\
+         [[sweep]]\nspeed = \"25G\"\nscheme = \"ordered\"\n[[sweep]]\ndistance = \"2km\"\nruns = 3\n",
     )
     .expect("a sweep");
     let words: Vec<String> = experiment.points.iter().map(|point| experiment.describe(point)).collect();
     let expected = [
-        "25G, ordered, distance 2m",
-        "25G, off, distance 2m",
-        "100G, ordered, distance 2m",
-        "100G, off, distance 2m",
-        "100G, ordered, distance 2km",
+        "25G, distance 2m, ordered",
+        "25G, distance 2m, unprotected",
+        "100G, distance 2m, ordered",
+        "100G, distance 2m, unprotected",
+        "100G, distance 2km, ordered",
     ];
     assert_eq!(words, expected, "the point where two sweeps cross is one");
     assert_eq!(experiment.points[4].runs, 3);
-    assert_eq!(experiment.varied, ["speed", "mode", "distance"]);
+    assert_eq!(experiment.varied, ["speed", "distance", "scheme"]);
 }
 
 #[test]
@@ -57,7 +58,7 @@ fn errors_name_file_line_and_key() {
         ("speeed = 1\n", "x.toml:4: unknown field `speeed`"),
         (
             "[base]\nspeeed = \"25G\"\n",
-            "x.toml:5: unknown key `speeed`, expected runs or one of variant, speed,",
+            "x.toml:5: unknown key `speeed`, expected runs or one of transport, host-recovery,",
         ),
         ("[base]\nspeed = 25\n", "x.toml:5: speed: `25` has no unit; a rate is written like `25G`"),
         ("[base]\nspeed = \"0G\"\n", "x.toml:5: speed = 0bit/s: must be above 0"),
@@ -76,7 +77,7 @@ fn errors_name_file_line_and_key() {
         ("[base]\nframes = 0\n", "x.toml:5: frames = 0: "),
         ("[base]\ncopies = 17\n", "x.toml:5: copies = 17: must be 1 to 16"),
         ("[base]\nframe-size = \"63B\"\n", "x.toml:5: frame-size = 63B: "),
-        ("[base]\nburst = 0.5\n", "x.toml:5: burst = 0.5: "),
+        ("[base]\nmean-burst = 0.5\n", "x.toml:5: mean-burst = 0.5: "),
         (
             "[base]\nloss = 0.1\nbit-error-rate = 0.1\n",
             "x.toml:5: loss = 0.1: has no meaning beside `bit-error-rate`",
@@ -87,7 +88,15 @@ fn errors_name_file_line_and_key() {
             "x.toml:5: losses = /nonexistent: cannot be read: No such file",
         ),
         ("[base]\nruns = 0\n", "x.toml:5: runs = 0: must be from 1"),
-        ("kind = \"attenuation\"\n", "x.toml: an experiment of kind `attenuation` needs"),
+        ("[base]\ntrials = 5\n", "x.toml:5: trials = 5: needs hosts: set `transport`"),
+        (
+            "[base]\ntransport = \"dctcp\"\nsize = \"1kB\"\nframes = 5\n",
+            "x.toml:7: frames = 5: has no meaning in a run with hosts",
+        ),
+        (
+            "[[plot]]\nkind = \"bars\"\nx = \"loss\"\nabove-percentile = 5\ny = \"pauses\"\n",
+            "x.toml:4: only a plot of kind `tail`",
+        ),
         (
             "[[published]]\nmetric = \"speed\"\nvalue = 1\ntolerance = \"at-most\"\n",
             "x.toml:5: there is no metric `speed`",
@@ -115,20 +124,47 @@ fn errors_name_file_line_and_key() {
 }
 
 #[test]
-fn every_parameter_has_a_name_for_tables() {
-    let full = StressParameters { full: true, no_backpressure: true, ..StressParameters::default() };
-    let config = full.config(Path::new("")).expect("the paper's");
-    let table = toml::Table::try_from(full.resolved(&config)).expect("a table");
-    for key in table.keys() {
-        assert!(is_parameter(key), "{key} is missing in PARAMETERS");
-    }
-    // What a resolved run says reads back as the same run.
-    let text = toml::to_string(&full.resolved(&config)).expect("TOML");
-    let again: StressParameters = toml::from_str(&text).expect("it reads back");
-    assert_eq!(again.config(Path::new("")).expect("the same"), config);
+fn what_is_written_out_reads_back_as_the_same_run() {
+    let full = RunParameters { full: Some(true), no_backpressure: Some(true), ..RunParameters::default() };
+    let config = full.line_rate(Path::new("")).expect("the paper's");
+    let text = toml::to_string(&full.written_out(&config)).expect("TOML");
+    let again: RunParameters = toml::from_str(&text).expect("it reads back");
+    assert_eq!(again.line_rate(Path::new("")).expect("the same"), config);
 }
 
-const SMALL: &str = "[base]\nframes = 2000\nloss = \"1%\"\n[[sweep]]\nmode = [\"ordered\", \"non-blocking\"]\n\
+/// Seeds are derived from what parameters were called first: other seeds would change every number.
+#[test]
+fn seeds_stay_what_they_are() {
+    let seed_of = |id: &str, point: usize| {
+        let experiments = built_in().expect("they parse");
+        let experiment = experiments.iter().find(|experiment| experiment.id == id).expect("it is there");
+        RunExperiments::seed(1, id, &experiment.points[point], 0)
+    };
+    let seeds =
+        [("fig8", 0), ("fig9b", 0), ("fig10", 1), ("rdma-fig12", 0)].map(|(id, point)| seed_of(id, point));
+    assert_eq!(seeds, [1_204_960_317, 4_092_987_138, 1_163_259_672, 1_886_256_964]);
+}
+
+/// One vocabulary: any parameter may be x, and a scheme is named as for hosts.
+#[test]
+fn wharf_protects_line_rate_traffic_and_flows_can_be_drawn() {
+    let text = "[base]\nloss = 1e-2\nframes = 20000\n[[sweep]]\nscheme = [\"none\", \"wharf\"]\n";
+    let experiment = parse(text).expect("a file");
+    let lost = |point: usize| {
+        let outcome = Outcome::run(&experiment.points[point].task, 1, &mut |_| true).expect("it runs");
+        outcome.expect("it ends").report().expect("of line-rate traffic").frames_undelivered
+    };
+    assert!(lost(0) > 100 && lost(1) < lost(0) / 4, "{} {}", lost(0), lost(1));
+    let text = "[base]\ntransport = \"cubic\"\nspeed = \"10G\"\nduration = \"2ms\"\nloss = 1e-3\n[[sweep]]\n\
+                mean-burst = [1, 4]\n[[plot]]\nkind = \"points\"\nx = \"mean-burst\"\ny = \"goodput_gbps\"\n";
+    let experiment = parse(text).expect("a file");
+    let run = |point: &Point| Outcome::run(&point.task, 1, &mut |_| true).expect("it runs").expect("it ends");
+    let outcomes: Vec<Outcome> = experiment.points.iter().map(run).collect();
+    let csv = plots::all(&experiment, &outcomes)[0].to_csv();
+    assert_eq!(csv.lines().count(), 3, "{csv}");
+}
+
+const SMALL: &str = "[base]\nframes = 2000\nloss = \"1%\"\n[[sweep]]\nscheme = [\"ordered\", \"non-blocking\"]\n\
                      runs = 7\n[[sweep]]\nspeed = \"25G\"\n[[expected]]\ntheory = \"equation-1\"\n\
                      [[published]]\nmetric = \"frames_sent\"\nvalue = 30000\ntolerance = { absolute = 0 }\n";
 
@@ -192,7 +228,7 @@ fn an_experiment_that_is_stopped_leaves_nothing_half_done() {
 #[test]
 fn a_run_that_fails_says_so_and_the_others_go_on() {
     let mut experiments = [parse(SMALL).expect("small")];
-    if let Task::Stress(config) = &mut experiments[0].points[1].task {
+    if let RunConfig::LineRate(config) = &mut experiments[0].points[1].task {
         // Not one handshake passes.
         config.link.corruption = crate::corruption::Corruption::Recorded((0..1_000_000).collect());
     }
@@ -213,8 +249,9 @@ fn quick_runs_are_quick() {
     assert!(small.clone().quick().total_work() <= small.total_work());
     for experiment in built_in().expect("they parse") {
         for point in &experiment.points {
-            let quick = LinkExperiments::quick(point);
-            let work = quick.runs as f64 * LinkExperiments::work(&quick.task);
+            let RunConfig::LineRate(_) = point.task else { continue };
+            let quick = RunExperiments::quick(point);
+            let work = quick.runs as f64 * RunExperiments::work(&quick.task);
             assert!(work < 200_000.0, "{}: {}", experiment.id, point.key());
         }
     }
@@ -232,14 +269,14 @@ fn a_buffer_is_compared_by_its_highest_level() {
 
 #[test]
 fn a_sweep_can_have_plots_and_tables() {
-    let plot = "[[plot]]\ntitle = \"Speed\"\nkind = \"bars\"\nx = \"mode\"\ny = \"frames_sent\"\n";
+    let plot = "[[plot]]\ntitle = \"Speed\"\nkind = \"bars\"\nx = \"scheme\"\ny = \"frames_sent\"\n";
     let experiment = parse(&format!("{SMALL}{plot}")).expect("small");
     let outcomes = outcomes(2, 1).into_iter().map(|outcome| outcome.expect("it is finished")).collect();
-    let sweep = Sweep { experiment: &experiment, outcomes };
-    let plots = plots::all(&sweep);
+    let outcomes: Vec<Outcome> = outcomes;
+    let plots = plots::all(&experiment, &outcomes);
     assert_eq!(plots.iter().map(linkmend_report::Plot::title).collect::<Vec<_>>(), ["Speed"]);
     assert!(plots[0].to_csv().contains("14000"), "{}", plots[0].to_csv());
-    let table = tables::everything(&sweep).to_csv();
+    let table = tables::everything(&experiment, &outcomes).to_csv();
     assert!(table.lines().next().is_some_and(|head| head.contains("frames_sent")), "{table}");
     assert_eq!(table.lines().count(), 1 + experiment.points.len(), "{table}");
 }

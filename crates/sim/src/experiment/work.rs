@@ -1,10 +1,15 @@
-//! Estimates the work of a point, for progress bars and for the list of experiments.
+//! Estimates the work of a point, for progress bars and for the list of experiments. Its unit is a frame of line-rate traffic that
+//! is simulated by itself.
 
-use super::parameters::StressParameters;
-use super::task::Task;
+use super::definition::Point;
 use crate::corruption::Corruption;
+use crate::flows::{Demand, FlowsConfig, Recovery};
+use crate::host::Extent;
+use crate::parameters::RunConfig;
 use crate::stress::StressConfig;
-use linkmend_experiment::Point;
+use crate::time::Time;
+use linkmend_quantity::{Count, Span};
+use std::time::Duration;
 
 /// Frames that are simulated one by one after each loss, before the link is steady again.
 const FRAMES_PER_LOSS: f64 = 300.0;
@@ -12,33 +17,67 @@ const FRAMES_PER_LOSS: f64 = 300.0;
 const FRAMES_PER_RUN: f64 = 500.0;
 /// The number of frames that one core of an ordinary machine simulates in a second, one by one (measured: 3 to 6
 /// million).
-pub(super) const FRAMES_PER_SECOND: f64 = 4e6;
-/// Work of one point at which a quick run stops.
+pub(super) const WORK_PER_SECOND: f64 = 4e6;
+/// Work of one point at which a quick run of line-rate traffic stops.
 const QUICK_WORK: f64 = 150_000.0;
-/// Frames of one point at which a quick run stops.
+/// Frames of one point at which it stops.
 const QUICK_FRAMES: f64 = 5_000_000.0;
-/// Independent runs of one point at which a quick run stops.
+/// Independent runs of one point at which it stops.
 const QUICK_RUNS: u64 = 50;
 
-/// How many frames of a run must be simulated one by one, roughly.
-pub(super) fn work(task: &Task) -> f64 {
-    match task {
-        Task::Stress(config) => work_of(config) + FRAMES_PER_RUN,
-        Task::Attenuation { .. } => 1.0,
+/// Hops of frames between hosts that take as long as a frame at line rate, and how much longer those over links take that recover
+/// losses.
+const HOPS_PER_FRAME: f64 = 2.0;
+const RECOVERING_HOPS: f64 = 5.0;
+/// Links that a frame of the testbed passes, and about as many as it passes in other networks.
+const HOPS: f64 = 6.0;
+/// Data frames and the acknowledgements that they cause, for each data frame.
+const FRAMES_PER_SEGMENT: f64 = 1.5;
+/// Bytes of data in a frame.
+const SEGMENT_BYTES: f64 = 1448.0;
+/// Frame-hops that a quick run with flows may have.
+const QUICK_HOPS: f64 = 60_000.0;
+/// Trials that it has at least.
+const QUICK_TRIALS_MIN: u64 = 20;
+/// Its independent runs, at most.
+const QUICK_FLOW_RUNS: u64 = 2;
+
+/// The work of one run.
+pub(super) fn work(run: &RunConfig) -> f64 {
+    match run {
+        RunConfig::LineRate(config) => work_of(config) + FRAMES_PER_RUN,
+        RunConfig::Flows(config) => frame_hops(config) / HOPS_PER_FRAME,
     }
 }
 
-/// The same point with so few frames that it takes a fraction of a second.
+/// The same point with so few frames, or flows, that it takes a fraction of a second.
 #[must_use]
-pub(super) fn quick(point: &Point<StressParameters, Task>) -> Point<StressParameters, Task> {
+pub(super) fn quick(point: &Point) -> Point {
     let mut quick = point.clone();
-    if let Task::Stress(config) = &mut quick.task {
-        quick.runs = quick.runs.min(QUICK_RUNS);
-        let share = QUICK_WORK / (quick.runs as f64 * work_of(config));
-        let frames = config.frames as f64;
-        let fewer = (frames * share).min(QUICK_FRAMES / quick.runs as f64).min(frames).ceil().max(1.0);
-        config.frames = fewer as u64;
-        quick.parameters.frames = Some(linkmend_quantity::Count(config.frames));
+    match &mut quick.task {
+        RunConfig::LineRate(config) => {
+            quick.runs = quick.runs.min(QUICK_RUNS);
+            let share = QUICK_WORK / (quick.runs as f64 * work_of(config));
+            let frames = config.frames as f64;
+            let fewer = (frames * share).min(QUICK_FRAMES / quick.runs as f64).min(frames).ceil().max(1.0);
+            config.frames = fewer as u64;
+            quick.parameters.frames = Some(Count(config.frames));
+        }
+        RunConfig::Flows(config) => {
+            quick.runs = quick.runs.min(QUICK_FLOW_RUNS);
+            let share = (QUICK_HOPS / frame_hops(config)).min(1.0);
+            let parameters = &mut quick.parameters;
+            if let Some(Count(trials)) = &mut parameters.trials {
+                *trials = ((*trials as f64 * share) as u64).max(QUICK_TRIALS_MIN);
+            }
+            if let Some(Span(duration)) = &mut parameters.duration {
+                *duration = Duration::from_nanos((duration.as_nanos() as f64 * share) as u64 + 1);
+            }
+            // Several kinds of traffic keep their proportions: they are as long as they are.
+            if let ([traffic], Ok(demand)) = (&mut config.traffic[..], parameters.demand()) {
+                traffic.demand = demand;
+            }
+        }
     }
     quick
 }
@@ -53,4 +92,34 @@ fn work_of(config: &StressConfig) -> f64 {
     let losses = loss(&config.link.corruption) + loss(&config.link.reverse_corruption);
     let step_by_step = if config.full { 1.0 } else { (losses * FRAMES_PER_LOSS).min(1.0) };
     frames * step_by_step
+}
+
+/// About how many hops of frames over links that recover nothing take as long as a run.
+fn frame_hops(config: &FlowsConfig) -> f64 {
+    let recovers = config.link.protection.is_some() || config.recovery != Recovery::Described;
+    let recovering = if recovers { config.corrupting.len() as f64 } else { 0.0 };
+    let share = recovering / config.graph.links().count().max(1) as f64;
+    (1.0 + share * (RECOVERING_HOPS - 1.0)) * plain_frame_hops(config)
+}
+
+/// About how many frames a run puts on wires.
+fn plain_frame_hops(config: &FlowsConfig) -> f64 {
+    let of_bytes = |bytes: f64| (bytes / SEGMENT_BYTES).ceil().max(1.0) * FRAMES_PER_SEGMENT * HOPS;
+    let hosts = config.graph.hosts().count() as f64;
+    let carried = |duration: Time| config.link.rate.bits_per_second() as f64 / 8.0 * duration.as_secs();
+    let of_demand = |demand: &Demand| match demand {
+        Demand::Trials { count, sizes } => *count as f64 * (of_bytes(sizes.mean()) + HOPS),
+        Demand::Incast { rounds, senders, bytes } => {
+            *rounds as f64 * f64::from(*senders) * (of_bytes(*bytes as f64) + HOPS)
+        }
+        Demand::PingPong { rounds, bytes } => *rounds as f64 * 2.0 * (of_bytes(*bytes as f64) + HOPS),
+        Demand::Load { load, extent: Extent::Duration(duration), .. } => {
+            of_bytes(load * hosts * carried(*duration))
+        }
+        Demand::Load { sizes, extent: Extent::Flows(flows), .. } => *flows as f64 * of_bytes(sizes.mean()),
+        Demand::Endless { duration } => of_bytes(carried(*duration)),
+        // As if every host sent at its rate.
+        Demand::Other { duration, .. } => of_bytes(hosts * carried(*duration)),
+    };
+    config.traffic.iter().map(|traffic| of_demand(&traffic.demand)).sum()
 }

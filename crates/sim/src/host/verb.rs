@@ -1,8 +1,6 @@
 //! The verbs by which applications transfer flows.
 
-use crate::link::config::ParameterError;
 use linkmend_transport::roce;
-use std::str::FromStr;
 
 /// How applications transfer flows by RDMA.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -15,7 +13,8 @@ pub enum RdmaVerb {
 }
 
 impl RdmaVerb {
-    const ALL: [RdmaVerb; 2] = [RdmaVerb::Write, RdmaVerb::Read];
+    /// Both of them.
+    pub const ALL: [RdmaVerb; 2] = [RdmaVerb::Write, RdmaVerb::Read];
 
     /// Its name, as the command line and files spell it.
     pub fn name(self) -> &'static str {
@@ -39,14 +38,5 @@ impl RdmaVerb {
             RdmaVerb::Write => roce::Opcode::Send,
             RdmaVerb::Read => roce::Opcode::Read,
         }
-    }
-}
-
-impl FromStr for RdmaVerb {
-    type Err = ParameterError;
-
-    fn from_str(text: &str) -> Result<RdmaVerb, ParameterError> {
-        let found = RdmaVerb::ALL.into_iter().find(|verb| verb.name() == text);
-        found.ok_or_else(|| ParameterError::new("rdma-verb", format!("\"{text}\""), "must be write or read"))
     }
 }

@@ -39,6 +39,17 @@ pub enum Buffering {
 }
 
 impl Buffering {
+    /// Both of them.
+    pub const ALL: [Buffering; 2] = [Buffering::Recirculating, Buffering::Direct];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Buffering::Recirculating => "recirculating",
+            Buffering::Direct => "direct",
+        }
+    }
+
     /// What switches with ports of this rate have. The Tofino's go up to 100G, and its successor need not recirculate:
     /// its advanced flow control holds frames back in their queues (section 5, "Implementing LinkGuardian with Tofino2").
     pub fn of_switches_at(rate: Rate) -> Buffering {

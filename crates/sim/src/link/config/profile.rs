@@ -1,14 +1,12 @@
 //! Whose parameters the link ends have: those of the published prototype, or those of the Linux daemon.
 
-use super::{Backpressure, Buffering, LinkConfig, ParameterError, Protection};
+use super::{Backpressure, Buffering, LinkConfig, Protection};
 use crate::link::COMPACT_HEADER_BYTES;
 use crate::link::frame::WIRE_OVERHEAD_BYTES;
 use crate::time::TICK;
 use linkmend_protocol::daemon_profile::{DaemonProfile, Overrides};
 use linkmend_protocol::wire::HEADER_GROWTH_MAX;
 use linkmend_protocol::{Config, RoundTrips, Ticks};
-use serde::{Deserialize, Serialize};
-use std::str::FromStr;
 
 /// Whose parameters the link ends have.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -23,9 +21,7 @@ pub enum Profile {
 }
 
 /// The name of a [`Profile`] on the command line and in files.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ProfileName {
     /// Those of the published prototype: compact headers, one round of retransmission, a clock by which frames are given up
     #[default]
@@ -45,15 +41,6 @@ impl ProfileName {
             ProfileName::Tofino => "tofino",
             ProfileName::Daemon => "daemon",
         }
-    }
-}
-
-impl FromStr for ProfileName {
-    type Err = ParameterError;
-
-    fn from_str(text: &str) -> Result<ProfileName, ParameterError> {
-        let found = ProfileName::ALL.into_iter().find(|profile| profile.name() == text);
-        found.ok_or_else(|| ParameterError::new("profile", text, "must be tofino or daemon"))
     }
 }
 

@@ -117,7 +117,7 @@ impl LinkConfig {
                 let [most, loss_here] = [HANDSHAKE_LOSS_MAX, loss].map(|share| Share(share).percent());
                 let requirement = format!(
                     "must be lower on a protected link: of the 64-byte frames that open its session at most {most}% may be \
-                     lost, and here {loss_here}% are; with `mode` off all may be lost"
+                     lost, and here {loss_here}% are; with `scheme` none all may be lost"
                 );
                 return Err(ParameterError { parameter, value: self.written(parameter, loss), requirement });
             }

@@ -36,6 +36,12 @@ pub struct WharfConfig {
 }
 
 impl WharfConfig {
+    /// What the two ends of a link have that loses this share of frames in one direction: first the end whose frames are lost.
+    /// In the other direction there is nothing to correct.
+    pub fn one_way(loss: f64) -> [WharfConfig; 2] {
+        [WharfConfig::published(loss), WharfConfig::OFF]
+    }
+
     /// The published parameters with the best goodput at a loss rate, as the paper chose them (section 4.7, Table 3): one
     /// parity frame for 25 up to 1e-3, and five at 1e-2.
     pub fn published(loss: f64) -> WharfConfig {

@@ -1,6 +1,6 @@
 //! What a run with flows is.
 
-use super::schemes::{Recovery, SchemeKind};
+use super::schemes::Recovery;
 use super::second_link::SecondLink;
 use super::spreading::Spreading;
 use super::traffic::{self, TrafficConfig};
@@ -62,13 +62,6 @@ impl FlowsConfig {
         self.link.validate()
     }
 
-    /// The same run with frames of the class that the scheme protects.
-    #[must_use]
-    pub fn in_class_of(mut self, scheme: SchemeKind) -> FlowsConfig {
-        self.traffic.iter_mut().for_each(|traffic| traffic.hosts.mode = scheme.mode());
-        self
-    }
-
     /// As many links in the middle of the network as are asked for, or as there are between switches: those that corrupt
     /// unless others are named. They are in the middle of the list of links, so that of switches in a row they are those in the
     /// middle.
@@ -84,7 +77,7 @@ impl FlowsConfig {
 }
 
 /// Rate of the first host's link; all hosts' are alike in generated networks.
-pub(super) fn host_bits_per_second(graph: &Graph) -> u64 {
+pub(crate) fn host_bits_per_second(graph: &Graph) -> u64 {
     graph.hosts().next().map_or(0, |host| bits_per_second_of(graph, host))
 }
 

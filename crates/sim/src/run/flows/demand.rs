@@ -1,12 +1,10 @@
 //! Which flows hosts send each other, and when.
 
-use super::parameters::unknown;
 use crate::host::{Extent, FlowSizes, Workload};
 use crate::link::config::{ParameterError, check};
 use crate::random::Random;
 use crate::time::Time;
 use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 /// Trials in one network, after each other; further ones are in another network with random numbers of its own. It bounds
@@ -126,15 +124,6 @@ impl TrafficKind {
                 Err(ParameterError::new("traffic", self.name(), "has no `load`; it has `trials`"))
             }
         }
-    }
-}
-
-impl FromStr for TrafficKind {
-    type Err = ParameterError;
-
-    fn from_str(text: &str) -> Result<TrafficKind, ParameterError> {
-        let found = TrafficKind::ALL.into_iter().find(|kind| kind.name() == text);
-        found.ok_or_else(|| unknown("traffic", text, &TrafficKind::ALL.map(TrafficKind::name)))
     }
 }
 

@@ -1,10 +1,8 @@
 //! How hosts find and repair the losses that links leave to them.
 
-use super::parameters::unknown;
 use crate::host::{HostsConfig, Transport};
 use crate::link::config::ParameterError;
 use linkmend_transport::{roce, tcp};
-use std::str::FromStr;
 use std::sync::Arc;
 
 /// Most packets outstanding with selective repeat, in packets of 1,024 bytes: three times what a link of 100G carries in the
@@ -86,14 +84,5 @@ impl HostRecovery {
             _ => return false,
         };
         true
-    }
-}
-
-impl FromStr for HostRecovery {
-    type Err = ParameterError;
-
-    fn from_str(text: &str) -> Result<HostRecovery, ParameterError> {
-        let found = HostRecovery::ALL.into_iter().find(|recovery| recovery.name() == text);
-        found.ok_or_else(|| unknown("host-recovery", text, &HostRecovery::ALL.map(HostRecovery::name)))
     }
 }

@@ -2,11 +2,9 @@
 
 use crate::host::clock::nanos;
 use crate::host::{HostLatency, HostsConfig, RdmaConfig, Transport};
-use crate::link::config::ParameterError;
 use crate::time::Time;
 use linkmend_protocol::Mode;
 use linkmend_transport::{Nanos, roce, tcp};
-use std::str::FromStr;
 use std::sync::Arc;
 
 /// The transport of all flows of a run.
@@ -114,18 +112,4 @@ impl HostLatency {
         is_moderated: false,
         timer_tick: Time::ZERO,
     };
-}
-
-/// A name that no transport or scheme has, and those that there are.
-pub(super) fn unknown(parameter: &'static str, given: &str, known: &[&str]) -> ParameterError {
-    ParameterError::new(parameter, given, format!("must be one of {}", known.join(", ")))
-}
-
-impl FromStr for TransportKind {
-    type Err = ParameterError;
-
-    fn from_str(text: &str) -> Result<TransportKind, ParameterError> {
-        let found = TransportKind::ALL.into_iter().find(|kind| kind.name() == text);
-        found.ok_or_else(|| unknown("transport", text, &TransportKind::ALL.map(TransportKind::name)))
-    }
 }

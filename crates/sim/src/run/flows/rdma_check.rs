@@ -1,13 +1,13 @@
 //! The model of RDMA's timeouts against the simulated transport: cases in which each kind can be counted.
 
-use super::demand::Demand;
 use super::rare::{Estimate, RareTimeouts, rare_timeouts};
-use super::rdma::RdmaSetup;
-use super::setup::FlowSetup;
+use super::rdma::RdmaMechanisms;
 use super::{FlowsConfig, TransportKind};
+use crate::host::FlowSizes;
 use crate::link::config::ParameterError;
+use crate::parameters::RunParameters;
+use linkmend_quantity::{Count, LossRate};
 use linkmend_rdma::{Flows, Kind, Mechanisms, Model, Path, Sizes};
-use linkmend_topology::spec;
 use std::sync::atomic::AtomicBool;
 
 /// Share of frames that the simulated links corrupt, so that timeouts are frequent; and the same where many replicas have to
@@ -115,24 +115,21 @@ impl CheckCase {
     }
 
     fn config(&self, trials: u64, seed: u64) -> Result<FlowsConfig, ParameterError> {
-        let setup = FlowSetup {
-            seed,
-            transport: TransportKind::Rdma,
-            loss: if self.mechanisms.packet_replicas > 1 {
-                SIMULATED_LOSS_OF_REPLICAS
-            } else {
-                SIMULATED_LOSS
-            },
-            corrupting_links: self.links,
-            both_directions: true,
-            rdma: RdmaSetup { mechanisms: self.mechanisms, ..RdmaSetup::default() },
-            ..FlowSetup::default()
+        let loss =
+            if self.mechanisms.packet_replicas > 1 { SIMULATED_LOSS_OF_REPLICAS } else { SIMULATED_LOSS };
+        let parameters = RunParameters {
+            seed: Some(seed),
+            topology: Some(format!("line:switches={},hosts=1", self.links + 1)),
+            transport: Some(TransportKind::Rdma),
+            loss: Some(LossRate(loss)),
+            corrupting_links: Some(self.links),
+            both_directions: Some(true),
+            rdma_mechanisms: Some(RdmaMechanisms(self.mechanisms)),
+            size: FlowSizes::one(u64::from(self.packets * Sizes::default().mtu)),
+            trials: Some(Count(trials)),
+            ..RunParameters::default()
         };
-        let line = format!("line:switches={},hosts=1", self.links + 1);
-        let graph =
-            spec::graph(&line).map_err(|error| ParameterError::new("topology", line, error.to_string()))?;
-        let bytes = u64::from(self.packets * Sizes::default().mtu);
-        setup.config(graph, Demand::trials(trials, bytes)?)
+        parameters.flows(std::path::Path::new(""))
     }
 }
 

@@ -3,14 +3,11 @@
 //! [`SchemeKind::configs`] says what the ends of a link have. One of another crate is named nowhere but in its run
 //! ([`run_other`](super::run_other)).
 
-use super::parameters::unknown;
-use crate::link::config::ParameterError;
 use crate::link::scheme::{AnyConfig, LinkGuardian, Scheme, Unprotected, Wharf, WharfConfig};
 use crate::link::{LinkConfig, PortConfig};
 use crate::network::Plan;
 use crate::time::{Rate, Time};
 use linkmend_protocol::{Mode, TransmitState};
-use std::str::FromStr;
 
 crate::schemes! {
     /// The schemes that links between hosts may have. They are more than those of runs without hosts, whose frames would
@@ -96,10 +93,7 @@ impl SchemeKind {
     fn configs<P>(self, loss: f64) -> Option<[FlowSchemeConfig<P>; 2]> {
         match self {
             SchemeKind::None | SchemeKind::Ordered | SchemeKind::NonBlocking => None,
-            // The data have one direction; in the other one there is nothing to correct.
-            SchemeKind::Wharf => {
-                Some([WharfConfig::published(loss), WharfConfig::OFF].map(FlowSchemeConfig::Wharf))
-            }
+            SchemeKind::Wharf => Some(WharfConfig::one_way(loss).map(FlowSchemeConfig::Wharf)),
         }
     }
 
@@ -119,15 +113,6 @@ impl SchemeKind {
     pub fn recovery(self, loss: f64) -> Recovery {
         let configs: Option<[FlowSchemeConfig; 2]> = self.configs(loss);
         configs.map_or(Recovery::Described, |_| Recovery::Scheme { kind: self, loss })
-    }
-}
-
-impl FromStr for SchemeKind {
-    type Err = ParameterError;
-
-    fn from_str(text: &str) -> Result<SchemeKind, ParameterError> {
-        let found = SchemeKind::ALL.into_iter().find(|kind| kind.name() == text);
-        found.ok_or_else(|| unknown("scheme", text, &SchemeKind::ALL.map(SchemeKind::name)))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::corruption::Corruption;
 use crate::link::config::{LinkConfig, Mode, ParameterError, check};
+use crate::run::flows::Recovery;
 use crate::time::Rate;
 use linkmend_quantity::LossRate;
 
@@ -10,6 +11,8 @@ use linkmend_quantity::LossRate;
 pub struct StressConfig {
     /// The link; all frames have the length that it is set up for.
     pub link: LinkConfig,
+    /// What recovers on it, if it is not what its description says.
+    pub recovery: Recovery,
     /// Seed of everything random.
     pub seed: u64,
     /// Original frames to send.
@@ -30,7 +33,14 @@ impl StressConfig {
 
     /// A million frames over a link.
     pub fn over(link: LinkConfig) -> StressConfig {
-        StressConfig { link, seed: 1, frames: 1_000_000, copy_loss: None, full: false }
+        StressConfig {
+            link,
+            recovery: Recovery::Described,
+            seed: 1,
+            frames: 1_000_000,
+            copy_loss: None,
+            full: false,
+        }
     }
 
     /// The same run with another link, which `change` makes of this one.

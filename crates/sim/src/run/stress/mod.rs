@@ -6,8 +6,9 @@ mod run;
 mod warnings;
 
 pub use crate::link::config::ParameterError;
-use crate::link::scheme::{Absent, Scheme};
+use crate::link::scheme::{Absent, Scheme, Wharf, WharfConfig};
 use crate::network::{NoObserver, Observer};
+use crate::run::flows::Recovery;
 use crate::time::Time;
 pub use config::StressConfig;
 pub use report::{BufferSeries, Percentiles, Quartiles, StressReport, Undelivered};
@@ -22,7 +23,12 @@ pub fn run(
     config: &StressConfig,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<StressReport, ParameterError> {
-    run::run::<_, Absent>(config, None, NoObserver, None, progress).map(|(report, ..)| report)
+    match config.recovery {
+        Recovery::Described => {
+            run::run::<_, Absent>(config, None, NoObserver, None, progress).map(|(report, ..)| report)
+        }
+        Recovery::Scheme { loss, .. } => run_other::<Wharf>(config, &WharfConfig::one_way(loss), progress),
+    }
 }
 
 /// The same with a scheme that this crate does not know, instead of what `config` says. Its ends have these configurations:
@@ -47,6 +53,7 @@ pub fn run_observed<O: Observer>(
     observer: O,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(StressReport, O), ParameterError> {
+    check_described(config)?;
     run::run::<_, Absent>(config, None, observer, None, progress)
         .map(|(report, observer, _)| (report, observer))
 }
@@ -62,6 +69,17 @@ pub fn run_with_series<O: Observer>(
     step: Time,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(StressReport, O, Option<BufferSeries>), ParameterError> {
+    check_described(config)?;
     let config = StressConfig { full: true, ..config.clone() };
     run::run::<_, Absent>(&config, None, observer, Some(step), progress)
+}
+
+/// Only what a link's description says can be observed.
+fn check_described(config: &StressConfig) -> Result<(), ParameterError> {
+    let name = match config.recovery {
+        Recovery::Described => return Ok(()),
+        Recovery::Scheme { kind, .. } => kind.name(),
+    };
+    let requirement = "must be none, ordered or non-blocking where a run is captured or recorded over time";
+    Err(ParameterError::new("scheme", name, requirement))
 }

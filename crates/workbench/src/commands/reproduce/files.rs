@@ -8,9 +8,10 @@ use linkmend_report::Judged;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Writes the folder of an experiment that has just finished.
+/// Writes the folder of an experiment that has just finished, if there is to be one.
 pub fn write_experiment(finished: &Finished, options: &Options) -> Result<()> {
-    let folder = options.out.join(&finished.id);
+    let Some(out) = &options.out else { return Ok(()) };
+    let folder = out.join(&finished.id);
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     for plot in &finished.plots {
         let name = slug(plot.title());
@@ -26,7 +27,7 @@ pub fn write_experiment(finished: &Finished, options: &Options) -> Result<()> {
 
 /// Writes the report and the summary of all finished experiments; `of` is how many there will be.
 pub fn write_report(finished: &[&Finished], options: &Options, of: usize) -> Result<()> {
-    let folder = &options.out;
+    let Some(folder) = &options.out else { return Ok(()) };
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     write(&folder.join("report.html"), &page::render(finished, options, of))?;
     write(&folder.join("summary.json"), &pretty(&summary(finished, options))?)

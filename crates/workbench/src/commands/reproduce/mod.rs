@@ -1,20 +1,19 @@
-//! `linkmend reproduce`: the experiments that are built in, and `linkmend sim experiment`: those in files.
+//! `linkmend reproduce`: the experiments that are built in, and `linkmend sim run`: those in files.
 //!
 //! - [`run`] runs them and writes each as it finishes;
 //! - [`planned`] is an experiment before it runs, [`finished`] afterwards;
-//! - [`link`], [`flows`] and [`fleet`] present the results of one kind each, and [`present`] does what they share;
+//! - [`runs`] and [`fleet`] present the results of one kind each, and [`present`] does what they share;
 //! - [`files`] and [`page`] present the results.
 
 mod files;
 mod finished;
 mod fleet;
-mod flows;
-mod link;
 mod list;
 mod page;
 mod planned;
 mod present;
 mod run;
+mod runs;
 
 use clap::Args;
 use linkmend::commands::arguments::threads;
@@ -28,7 +27,7 @@ use std::path::PathBuf;
 /// Every experiment repeats a figure, a table or a section of the paper, or goes beyond it, in the simulator. Published
 /// values stand beside the measured ones, each with a tolerance, and with an explanation where it is known to miss.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(mut_arg("out", |out| out.default_value("linkmend-reproduce")), after_help = "\
 Examples:
   linkmend reproduce --list                    the experiments, and how long each takes
   linkmend reproduce fig8                      one figure; --list says how long it takes
@@ -58,13 +57,15 @@ pub struct ReproduceArgs {
     options: Options,
 }
 
-/// Arguments of `linkmend sim experiment`.
+/// Arguments of `linkmend sim run`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
-  linkmend sim experiment mine.toml --out mine
+Examples:
+  linkmend sim run mine.toml              one run or many, as tables
+  linkmend sim run mine.toml --out mine   with a report, plots and data
 
-A file sweeps the parameters of `linkmend sim stress`, with the same names: each list is varied, and every combination is run.
+A file sets parameters of runs, by the names of the options of `linkmend sim stress` and `linkmend sim flows`; every list is \
+varied, every combination is run. With a `transport`, hosts send flows; without one, a generator sends at line rate.
 
   id = \"mine\"
   title = \"Longer links, with a longer timeout\"
@@ -76,7 +77,7 @@ A file sweeps the parameters of `linkmend sim stress`, with the same names: each
   recovery-timeout = \"30us\"
 
   [[sweep]]
-  mode = [\"ordered\", \"non-blocking\"]
+  scheme = [\"ordered\", \"non-blocking\"]
   distance = [\"2m\", \"200m\", \"2km\"]
 
   [[plot]]
@@ -84,29 +85,11 @@ A file sweeps the parameters of `linkmend sim stress`, with the same names: each
   kind = \"points\"
   x = \"distance\"
   y = \"effective_speed_pct\"
-  series = [\"mode\"]
+  series = [\"scheme\"]
   log = \"x\"
 
-Plots can show the names in `linkmend sim stress --json`.
-
-With `kind = \"flows\"`, a file sweeps parameters of `linkmend sim flows` and `linkmend sim throughput` instead, \
-and specifies its figure:
-
-  id = \"short\"
-  title = \"Short flows over a link that corrupts\"
-  source = \"our own\"
-  kind = \"flows\"
-  figure = { tail = { above-percentile = 95 } }
-
-  [base]
-  size = \"10kB\"
-  trials = 2000
-  loss = 1e-3
-
-  [[sweep]]
-  transport = [\"dctcp\", \"rdma\"]
-  scheme = [\"none\", \"ordered\"]")]
-pub struct ExperimentArgs {
+Any parameter may be x, and any measured value x or y. docs/simulator.md lists both.")]
+pub struct RunArgs {
     /// The file
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -126,8 +109,8 @@ pub struct Options {
     #[arg(long, value_name = "COUNT", conflicts_with = "quick")]
     trials: Option<Count>,
     /// Directory for the report, plots and data; it is created if necessary
-    #[arg(long, value_name = "DIR", default_value = "linkmend-reproduce")]
-    out: PathBuf,
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
@@ -140,6 +123,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// The path of the report, if there is to be one.
+    fn report(&self) -> Option<String> {
+        self.out.as_ref().map(|out| out.join("report.html").display().to_string())
+    }
+
     fn threads(&self) -> usize {
         threads(self.jobs.map(usize::from))
     }
@@ -169,7 +157,7 @@ pub fn execute(arguments: &ReproduceArgs) -> Result<()> {
 }
 
 /// Runs the experiment of a file.
-pub fn run_file(arguments: &ExperimentArgs) -> Result<()> {
+pub fn run_file(arguments: &RunArgs) -> Result<()> {
     let planned = Planned::read(&arguments.file)?;
     run::run(&arguments.options.resized(vec![planned])?, &arguments.options)
 }

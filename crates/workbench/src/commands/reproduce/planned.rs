@@ -4,20 +4,16 @@ use linkmend::failure::{Result, UsageError};
 use linkmend_experiment::{self as experiment, Kind};
 use linkmend_fleet::experiment::FleetExperiment;
 use linkmend_quantity::Count;
-use linkmend_sim::experiment::Experiment;
-use linkmend_sim::experiment::flows::{FlowExperiment, with_trials};
+use linkmend_sim::experiment::{Experiment, with_trials};
 use std::path::Path;
 
 /// What a file can say that it is.
-const KINDS: &str =
-    "`kind` is `stress` (a link, which it is if nothing is said), `attenuation`, `flows` or `fleet`";
+const KINDS: &str = "`kind` is `fleet`; without it, a file describes runs of links and hosts";
 
 /// An experiment of any kind, before it runs.
 pub enum Planned {
-    /// A simulated link.
-    Link(Experiment),
-    /// Flows between simulated hosts.
-    Flows(FlowExperiment),
+    /// Simulated links, with or without hosts.
+    Runs(Experiment),
     /// A simulated fleet.
     Fleet(FleetExperiment),
 }
@@ -39,15 +35,14 @@ pub struct Overview<'a> {
 }
 
 impl Planned {
-    /// All built-in experiments: links first, then flows, then fleets.
+    /// All built-in experiments: runs first, then fleets.
     ///
     /// # Errors
     /// None, unless a file was broken before the program was built; a test sees to that.
     pub fn built_in() -> Result<Vec<Planned>> {
-        let links = linkmend_sim::experiment::built_in()?.into_iter().map(Planned::Link);
-        let flows = linkmend_sim::experiment::flows::built_in()?.into_iter().map(Planned::Flows);
+        let runs = linkmend_sim::experiment::built_in()?.into_iter().map(Planned::Runs);
         let fleets = linkmend_fleet::experiment::built_in()?.into_iter().map(Planned::Fleet);
-        Ok(links.chain(flows).chain(fleets).collect())
+        Ok(runs.chain(fleets).collect())
     }
 
     /// Reads an experiment from a file, which says of what kind it is.
@@ -56,8 +51,7 @@ impl Planned {
     /// If the file cannot be read, or is not a valid experiment.
     pub fn read(path: &Path) -> Result<Planned> {
         match experiment::kind_of(path)?.as_deref() {
-            None | Some("stress" | "attenuation") => Ok(Planned::Link(Experiment::read(path)?)),
-            Some("flows") => Ok(Planned::Flows(FlowExperiment::read(path)?)),
+            None => Ok(Planned::Runs(Experiment::read(path)?)),
             Some("fleet") => Ok(Planned::Fleet(FleetExperiment::read(path)?)),
             Some(other) => {
                 let message = format!("{}: there is no kind of experiment called `{other}`", path.display());
@@ -74,35 +68,26 @@ impl Planned {
         experiment::read_each(folder, Planned::read, |planned| planned.overview().id)
     }
 
-    /// The experiment, if it is one with links.
-    pub fn link(&self) -> Option<&Experiment> {
+    /// The experiment, if it is one with runs.
+    pub fn runs(&self) -> Option<&Experiment> {
         match self {
-            Planned::Link(experiment) => Some(experiment),
-            Planned::Flows(_) | Planned::Fleet(_) => None,
+            Planned::Runs(experiment) => Some(experiment),
+            Planned::Fleet(_) => None,
         }
     }
 
     /// The experiment, if it is one with fleets.
     pub fn fleet(&self) -> Option<&FleetExperiment> {
         match self {
-            Planned::Link(_) | Planned::Flows(_) => None,
+            Planned::Runs(_) => None,
             Planned::Fleet(experiment) => Some(experiment),
-        }
-    }
-
-    /// The experiment, if it is one with flows.
-    pub fn flows(&self) -> Option<&FlowExperiment> {
-        match self {
-            Planned::Flows(experiment) => Some(experiment),
-            Planned::Link(_) | Planned::Fleet(_) => None,
         }
     }
 
     /// What can be said of it before it runs.
     pub fn overview(&self) -> Overview<'_> {
         match self {
-            Planned::Link(experiment) => overview(experiment),
-            Planned::Flows(experiment) => overview(experiment),
+            Planned::Runs(experiment) => overview(experiment),
             Planned::Fleet(experiment) => overview(experiment),
         }
     }
@@ -110,8 +95,7 @@ impl Planned {
     /// The same experiment, reduced so that it takes about a second.
     pub fn quick(self) -> Planned {
         match self {
-            Planned::Link(experiment) => Planned::Link(experiment.quick()),
-            Planned::Flows(experiment) => Planned::Flows(experiment.quick()),
+            Planned::Runs(experiment) => Planned::Runs(experiment.quick()),
             Planned::Fleet(experiment) => Planned::Fleet(experiment.quick()),
         }
     }
@@ -123,12 +107,12 @@ impl Planned {
     pub fn with_trials(self, trials: Count) -> Result<Planned> {
         let refused =
             |message| UsageError::hinted(message, "choose other experiments, or omit --trials".to_owned());
-        let Planned::Flows(experiment) = self else {
+        let Planned::Runs(experiment) = self else {
             let message = format!("`{}` has no trials: hosts send no flows in it", self.overview().id);
             return Err(refused(message).into());
         };
         let resized = with_trials(experiment, trials).map_err(|error| refused(error.to_string()))?;
-        Ok(Planned::Flows(resized))
+        Ok(Planned::Runs(resized))
     }
 }
 

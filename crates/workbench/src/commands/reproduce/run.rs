@@ -24,8 +24,7 @@ pub fn run(planned: &[Planned], options: &Options) -> Result<()> {
     files::write_report(&[], options, planned.len())?;
     let stop = interrupt::flag()?;
     let mut collected = Collected::new(planned, options);
-    run_kind(planned, Planned::link, &mut collected, &stop)?;
-    run_kind(planned, Planned::flows, &mut collected, &stop)?;
+    run_kind(planned, Planned::runs, &mut collected, &stop)?;
     run_kind(planned, Planned::fleet, &mut collected, &stop)?;
     collected.bar.finish_and_clear();
     let finished: Vec<&Finished> = collected.finished.iter().flatten().collect();
@@ -139,34 +138,39 @@ fn show(finished: &[&Finished], options: &Options) -> Result<()> {
             output::print(&finished.comparison_table().to_text(width, colour))?;
         } else if let Some(points) = &finished.briefly {
             output::print(&points.to_text(width, colour))?;
-        } else {
+        } else if let Some(out) = &options.out {
             let Finished { title, id, point_count, .. } = finished;
-            let points = options.out.join(id).join("points.csv");
+            let points = out.join(id).join("points.csv");
             output::print(&format!("  {title}: {point_count} points, in {}\n", points.display()))?;
+        } else {
+            output::print(&finished.points.to_text(width, colour))?;
         }
         output::print("\n")?;
     }
     let tally = Tally::sum(finished.iter().map(|finished| finished.tally()));
-    let report = options.out.join("report.html");
-    Ok(output::print(&format!("{}. Report: {}", in_words(tally), report.display()))?)
+    let report = options.report().map_or_else(String::new, |report| format!(" Report: {report}"));
+    Ok(output::print(&format!("{}.{report}", in_words(tally)))?)
 }
 
 /// Fails unless all comparisons are inside their tolerance or explained.
 fn conclude(finished: &[&Finished], of: usize, options: &Options) -> Result<()> {
     if finished.len() < of {
         let message = format!("interrupted: {} of {of} experiments are finished", finished.len());
-        let hint = format!("they are in {}; run the others by their names", options.out.display());
+        let hint = match &options.out {
+            Some(out) => format!("they are in {}; run the others by their names", out.display()),
+            None => "--quick takes less time".to_owned(),
+        };
         return Err(Hinted { message, hint }.into());
     }
     let tally = Tally::sum(finished.iter().map(|finished| finished.tally()));
     if options.quick {
         return Ok(());
     }
-    let report = options.out.join("report.html");
+    let report = options.report().unwrap_or_else(|| "the table".to_owned());
     if tally.unexplained > 0 {
         let message =
             format!("{} values are outside their tolerance without an explanation", tally.unexplained);
-        return Err(Hinted { message, hint: format!("look for `outside` in {}", report.display()) }.into());
+        return Err(Hinted { message, hint: format!("look for `outside` in {}", report) }.into());
     }
     let comparisons = finished.iter().flat_map(|finished| &finished.comparisons);
     let undecided = comparisons.filter(|comparison| comparison.is_undecided()).count();
@@ -174,8 +178,7 @@ fn conclude(finished: &[&Finished], of: usize, options: &Options) -> Result<()> 
         let message = format!(
             "{undecided} values were counted too rarely to tell whether they are within their tolerance"
         );
-        let hint =
-            format!("look for `too few` in {}; use more `frames`, `trials` or `runs`", report.display());
+        let hint = format!("look for `too few` in {}; use more `frames`, `trials` or `runs`", report);
         return Err(Hinted { message, hint }.into());
     }
     Ok(())

@@ -18,7 +18,7 @@ pub struct CaptureArgs {
     /// implies --full, as a skipped frame cannot be captured
     #[arg(long, value_name = "FILE", help_heading = "Capture")]
     capture: Option<PathBuf>,
-    /// Packets after which the capture ends; the run goes on without it
+    /// Frames after which the capture ends; the run goes on without it
     #[arg(
         long,
         value_name = "COUNT",
@@ -26,7 +26,7 @@ pub struct CaptureArgs {
         default_value_t = Count(1_000_000),
         help_heading = "Capture"
     )]
-    capture_packets: Count,
+    capture_frames: Count,
 }
 
 /// A capture in progress.
@@ -45,12 +45,12 @@ impl CaptureArgs {
     /// [`UsageError`] if the file cannot be written.
     pub fn begin(&self, config: &mut StressConfig) -> Result<Option<Capturing>> {
         let Some(path) = &self.capture else { return Ok(None) };
-        if self.capture_packets.0 == 0 {
-            return Err(UsageError::new("--capture-packets 0: must be at least 1".to_owned()).into());
+        if self.capture_frames.0 == 0 {
+            return Err(UsageError::new("--capture-frames 0: must be at least 1".to_owned()).into());
         }
         // The stress test's link ends have the headers of the paper's program.
         let options = CaptureOptions {
-            packets_max: self.capture_packets.0,
+            packets_max: self.capture_frames.0,
             ..CaptureOptions::new(config.link.rate, HeaderFormat::Compact.into())
         };
         let file = written_file::create(path)?;
@@ -73,7 +73,7 @@ impl Capturing {
         let path = self.path.display();
         self.capture.finish().map_err(cannot_write(&self.path))?;
         if full {
-            tracing::warn!("{path} ends before the run does; --capture-packets allows for more packets");
+            tracing::warn!("{path} ends before the run does; --capture-frames allows for more");
         }
         Ok(())
     }

@@ -1,19 +1,19 @@
 //! `linkmend sim`: simulated links.
 
 mod capture;
-mod flow_network;
 mod flow_table;
 mod flows;
 mod kernel;
 mod packetdrill;
-mod pcap;
+mod parameters;
+mod port_capture;
 mod replay;
 mod scenario;
 mod series;
 mod stress;
 mod timeline;
 
-use super::reproduce::ExperimentArgs;
+use super::reproduce::RunArgs;
 use clap::{Args, Subcommand};
 use linkmend::failure::Result;
 
@@ -22,9 +22,9 @@ use linkmend::failure::Result;
 #[command(after_help = "\
 Examples:
   linkmend sim stress --speed 100G --loss 1e-3                  the paper's stress test
-  linkmend sim stress --speed 400G --mode non-blocking --json   four times as fast, as JSON
+  linkmend sim stress --speed 400G --scheme non-blocking --json   four times as fast, as JSON
   linkmend sim flows --size 143B --scheme ordered                completion times of flows
-  linkmend sim experiment mine.toml --out mine                  a sweep of your own, with plots
+  linkmend sim run mine.toml --out mine                         a sweep of your own, with plots
   linkmend sim scenario path --hops 4 --loss 1e-3               four corrupting links in a row
   linkmend sim replay a.jsonl b.jsonl                           repeats what two real link ends did
 
@@ -52,8 +52,8 @@ enum SimCommand {
     /// simulated. Shows goodput, retransmissions and congestion windows side by side, and draws them over time in an HTML
     /// report. A transfer that the machine disturbed is repeated; half as many as there are may be.
     Kernel(Box<kernel::KernelArgs>),
-    /// Run an experiment file: a sweep with plots, and comparisons if it has published values
-    Experiment(ExperimentArgs),
+    /// Run a file: one run or a sweep, with plots, and comparisons if it has published values
+    Run(RunArgs),
     /// Simulate situations beyond one link in one direction, which the paper's section 5 discusses
     Scenario(scenario::ScenarioArgs),
     /// Run packetdrill scripts, tests written for other TCPs, against the simulated TCP
@@ -74,7 +74,7 @@ pub fn execute(arguments: &SimArgs) -> Result<()> {
         SimCommand::Throughput(arguments) => flows::throughput(arguments),
         SimCommand::Timeline(arguments) => timeline::execute(arguments),
         SimCommand::Kernel(arguments) => kernel::execute(arguments),
-        SimCommand::Experiment(arguments) => super::reproduce::run_file(arguments),
+        SimCommand::Run(arguments) => super::reproduce::run_file(arguments),
         SimCommand::Scenario(arguments) => scenario::execute(arguments),
         SimCommand::Packetdrill(arguments) => packetdrill::execute(arguments),
         SimCommand::Replay(arguments) => replay::execute(arguments),

@@ -1,14 +1,14 @@
 //! `linkmend sim stress`: one run of the stress test.
 
 use super::capture::{CaptureArgs, Capturing};
+use super::parameters::{LineRate, ParameterArgs, usage};
 use super::series::{SeriesArgs, SeriesFile};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use linkmend::failure::{Context, Error, Hinted, Result, UsageError};
+use linkmend::failure::{Context, Hinted, Result};
 use linkmend::interrupt;
 use linkmend::output;
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
-use linkmend_sim::experiment::{StressParameters, check};
 use linkmend_sim::link::config::Hardware;
 use linkmend_sim::network::{NoObserver, Observer};
 use linkmend_sim::stress::{
@@ -27,10 +27,10 @@ const NANO: f64 = 1e-9;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend sim stress --speed 100G --loss 1e-3 --mode ordered --frames 100M --seed 1
+  linkmend sim stress --speed 100G --loss 1e-3 --scheme ordered --frames 100M --seed 1
       The stress test of the paper's artifact: effective speed 92 Gbit/s, and hardly a frame lost.
 
-  linkmend sim stress --speed 800G --mode non-blocking --json
+  linkmend sim stress --speed 800G --scheme non-blocking --json
       Beyond the Tofino, with direct buffers. One JSON object: times in ns, sizes in bytes.
 
   linkmend sim stress --speed 400G --recirculation-speed 100G --frames 1M
@@ -42,7 +42,7 @@ Examples:
   linkmend sim stress --transceiver 50GBASE-SR-FEC --attenuation 0.7dB --speed 50G
       Losses as an attenuated fibre makes them.
 
-  linkmend sim stress --losses lost.txt --frames 1M --mode off
+  linkmend sim stress --losses lost.txt --frames 1M --scheme none
       Exactly these losses, unprotected.
 
   linkmend sim stress --losses lost.txt --frames 1k --capture run.pcapng
@@ -55,7 +55,7 @@ Everything is checked before anything runs. Without losses nothing has to be sim
 is skipped, exactly (--full simulates it as well). Sizes, rates, times and lengths need a unit.")]
 pub struct StressArgs {
     #[command(flatten)]
-    parameters: StressParameters,
+    parameters: ParameterArgs<LineRate>,
     #[command(flatten)]
     capture: CaptureArgs,
     #[command(flatten)]
@@ -67,8 +67,7 @@ pub struct StressArgs {
 
 /// Executes the command. After Ctrl-C, the results so far are shown, and the exit code is 1.
 pub fn execute(arguments: &StressArgs) -> Result<()> {
-    let mut config = arguments.parameters.config(Path::new("")).map_err(usage)?;
-    check(&config).map_err(usage)?;
+    let mut config = arguments.parameters.parameters().line_rate(Path::new("")).map_err(usage)?;
     let capturing = arguments.capture.begin(&mut config)?;
     let series = arguments.series.begin(&mut config)?;
     let stop = interrupt::flag()?;
@@ -86,7 +85,7 @@ pub fn execute(arguments: &StressArgs) -> Result<()> {
     let Measured { report, capturing, levels } = outcome?;
     let report = StressReport { wall_s: began.elapsed().as_secs_f64(), ..report };
     if arguments.json {
-        output::print(&serde_json::to_string_pretty(&report).context("the report is no JSON")?)?;
+        output::print(&serde_json::to_string_pretty(&report).context("cannot serialise the report")?)?;
     } else {
         let (width, colour) = output::terminal(TABLE_WIDTH);
         output::print(&table(&config, &report).to_text(width, colour))?;
@@ -101,11 +100,6 @@ pub fn execute(arguments: &StressArgs) -> Result<()> {
         .into());
     }
     Ok(())
-}
-
-pub(super) fn usage(error: ParameterError) -> Error {
-    let ParameterError { parameter, value, requirement } = error;
-    UsageError::new(format!("--{parameter} {value}: {requirement}")).into()
 }
 
 /// A progress bar on standard error, and only on a terminal.

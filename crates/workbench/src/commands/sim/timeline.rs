@@ -1,8 +1,7 @@
 //! `linkmend sim timeline`: one flow over a link that begins to corrupt, and is protected some time later.
 
-use super::flow_network::time;
-use super::flows::NetworkArgs;
-use super::stress::usage;
+use super::flows::ThreadArgs;
+use super::parameters::{ParameterArgs, Preset, usage};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend::failure::{Context, Error, Hinted, Result};
@@ -11,7 +10,8 @@ use linkmend::output;
 use linkmend::written_file::{self, cannot_write};
 use linkmend_quantity::Span;
 use linkmend_report::{Axis, Cell, Column, Panel, Report, Section, Series, Table, Timeline, Tone, Unit};
-use linkmend_sim::flows::Demand;
+use linkmend_sim::parameters::Runs;
+use linkmend_sim::time::Time;
 use linkmend_sim::timeline::{self, Phase, Sample, TimelineConfig, TimelineReport};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -21,15 +21,29 @@ use std::time::Duration;
 const TABLE_WIDTH: usize = 100;
 const GIGA: f64 = 1e9;
 
+/// One flow without an end, whose link begins to corrupt.
+#[derive(Debug)]
+pub struct Protected;
+
+impl Preset for Protected {
+    const RUNS: Runs = Runs::ENDLESS;
+    const DEFAULTS: &'static [(&'static str, &'static str)] = &[
+        ("transport", "dctcp"),
+        ("speed", "25G"),
+        ("scheme", "ordered"),
+        ("loss", "1e-3"),
+        ("duration", "1s"),
+    ];
+    const HELP: &'static [(&'static str, &'static str)] = &[
+        ("duration", "How long the flow sends"),
+        ("scheme", "What is switched on at the corrupting link: ordered or non-blocking"),
+        ("loss", "Share of frames that the link in the middle corrupts from then on"),
+    ];
+}
+
 /// Arguments of `linkmend sim timeline`.
 #[derive(Debug, Args)]
-#[command(
-    mut_arg("speed", |argument| argument.default_value("25G")),
-    mut_arg("scheme", |argument| {
-        argument.default_value("ordered").help("What is switched on at the corrupting link: ordered or non-blocking")
-    }),
-    mut_arg("loss", |argument| argument.help("Share of frames that the link in the middle corrupts from then on")),
-    after_help = "\
+#[command(after_help = "\
 Examples:
   linkmend sim timeline
       DCTCP at 25G: a tenth of the times of Figure 9a.
@@ -44,26 +58,21 @@ Examples:
       The paper's times: some 15 seconds.
 
 The effective link speed is measured separately, by line-rate traffic over the same link. The summary leaves out the \
-first half of each phase, in which the flow adapts."
-)]
+first half of each phase, in which the flow adapts.")]
 pub struct TimelineArgs {
     #[command(flatten)]
-    network: NetworkArgs,
+    parameters: ParameterArgs<Protected>,
+    #[command(flatten)]
+    threads: ThreadArgs,
     /// When the link begins to corrupt
     #[arg(long, value_name = "TIME", default_value_t = milliseconds(200), help_heading = "Timeline")]
     corruption_at: Span,
     /// When its protection is switched on
     #[arg(long, value_name = "TIME", default_value_t = milliseconds(700), help_heading = "Timeline")]
     protection_at: Span,
-    /// How long the flow sends
-    #[arg(long, value_name = "TIME", default_value_t = milliseconds(1_000), help_heading = "Timeline")]
-    duration: Span,
     /// Time between two samples
     #[arg(long, value_name = "TIME", default_value_t = milliseconds(10), help_heading = "Timeline")]
     sample: Span,
-    /// Switch off backpressure: the receiving end never asks the sending end to pause
-    #[arg(long, help_heading = "Timeline")]
-    no_backpressure: bool,
     /// Write the samples to this file (CSV)
     #[arg(long, value_name = "FILE")]
     series: Option<PathBuf>,
@@ -81,15 +90,8 @@ fn milliseconds(count: u64) -> Span {
 
 impl TimelineArgs {
     fn config(&self) -> Result<TimelineConfig> {
-        let demand = Demand::Endless { duration: time(self.duration) };
-        let mut flows = self.network.config(demand)?;
-        if self.no_backpressure
-            && let Some(protection) = &mut flows.link.protection
-        {
-            protection.backpressure = None;
-        }
         let config = TimelineConfig {
-            flows,
+            flows: self.parameters.parameters().flows(Path::new("")).map_err(usage)?,
             corruption_at: time(self.corruption_at),
             protection_at: time(self.protection_at),
             sample: time(self.sample),
@@ -99,18 +101,27 @@ impl TimelineArgs {
     }
 
     fn title(&self) -> String {
-        let backpressure = if self.no_backpressure { " without backpressure" } else { "" };
+        let parameters = self.parameters.parameters();
+        let backpressure = match parameters.no_backpressure {
+            Some(true) => " without backpressure",
+            _ => "",
+        };
         format!(
             "one {} flow at {}: loss {} from {} on, {}{backpressure} from {} on, seed {}",
-            self.network.transport,
-            self.network.speed,
-            self.network.loss,
+            parameters.text("transport"),
+            parameters.text("speed"),
+            parameters.text("loss"),
             self.corruption_at,
-            self.network.scheme,
+            parameters.text("scheme"),
             self.protection_at,
-            self.network.seed
+            parameters.seed.unwrap_or(1)
         )
     }
+}
+
+/// A time of the command line in the simulator's.
+fn time(span: Span) -> Time {
+    Time::from_nanos(u64::try_from(span.0.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// Executes the command.
@@ -127,7 +138,7 @@ pub fn execute(arguments: &TimelineArgs) -> Result<()> {
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  [{eta} left]") {
         bar.set_style(style);
     }
-    let report = timeline::run(&config, arguments.network.threads(2), &stop, &|| bar.inc(1)).map_err(usage);
+    let report = timeline::run(&config, arguments.threads.count(2), &stop, &|| bar.inc(1)).map_err(usage);
     bar.finish_and_clear();
     let report = report?.ok_or_else(|| -> Error {
         let hint = "a shorter --duration takes less time".to_owned();
@@ -141,7 +152,9 @@ pub fn execute(arguments: &TimelineArgs) -> Result<()> {
         write(&path, file, &html(&title, &report)?)?;
     }
     if arguments.json {
-        return Ok(output::print(&serde_json::to_string_pretty(&report).context("the report is no JSON")?)?);
+        return Ok(output::print(
+            &serde_json::to_string_pretty(&report).context("cannot serialise the report")?,
+        )?);
     }
     let (width, colour) = output::terminal(TABLE_WIDTH);
     Ok(output::print(&summary(title, &report).to_text(width, colour))?)
@@ -254,7 +267,8 @@ fn html(title: &str, report: &TimelineReport) -> Result<String> {
         .fact("Version", env!("CARGO_PKG_VERSION"))
         .section(Section::new("Over time").plot(plot))
         .section(Section::new("Phases").table(summary(String::new(), report)));
-    let raw =
-        Section::new("Raw results").json("All of it as JSON", report).context("the report is no JSON")?;
+    let raw = Section::new("Raw results")
+        .json("All of it as JSON", report)
+        .context("cannot serialise the report")?;
     Ok(page.section(raw).to_html())
 }

@@ -6,7 +6,7 @@ mod page;
 mod tables;
 
 use crate::commands::demo::progress::Steps;
-use crate::commands::sim::stress::usage;
+use crate::commands::sim::parameters::usage;
 use clap::Args;
 use comparison::{Cell, Comparison};
 use linkmend::failure::{Context, Error, Hinted, Result, UsageError};

@@ -1,32 +1,42 @@
 //! `linkmend sim scenario both-directions`.
 
-use super::link::{Load, describe, protected_link};
+use super::link::{Load, protected_link};
 use super::runner::{Scenario, run_and_print};
 use super::tables;
-use clap::{Arg, Args};
+use crate::commands::sim::parameters::{ParameterArgs, Preset};
+use clap::Args;
 use linkmend::failure::Result;
 use linkmend_dataplane::config::HeaderFormat;
 use linkmend_report::{Cell, Column, Table, Unit};
-use linkmend_sim::experiment::StressParameters;
 use linkmend_sim::link::LinkConfig;
+use linkmend_sim::parameters::Runs;
 use linkmend_sim::scenario::both_directions::{self, BothDirectionsConfig, BothDirectionsReport};
 use linkmend_sim::scenario::{ParameterError, Progress};
 use linkmend_sim::stress::StressConfig;
 
-const WITHOUT: [&str; 0] = [];
+/// A link with traffic in both directions.
+#[derive(Debug)]
+pub struct BothDirections;
+
+impl Preset for BothDirections {
+    const RUNS: Runs = Runs::LINE_RATE;
+    const WITHOUT: &'static [&'static str] = &["full", "copy-loss"];
+    const DEFAULTS: &'static [(&'static str, &'static str)] = &[("frames", "100k")];
+    const HELP: &'static [(&'static str, &'static str)] = &[
+        ("frames", "Frames that each source sends, like 1M"),
+        ("reverse-loss", "Share of frames corrupted in the other direction [default: as in this one]"),
+    ];
+}
 
 /// Arguments of `linkmend sim scenario both-directions`.
 #[derive(Debug, Args)]
-#[command(
-    mut_args(describe_both),
-    after_help = "\
+#[command(after_help = "\
 Examples:
   linkmend sim scenario both-directions --buffering direct
       Both directions busy, and each loses a frame of a thousand.
 
   linkmend sim scenario both-directions --format compact --loss 1e-2 --reverse-loss 1e-3 --reverse-load 10%
-      The headers of the paper's program, and little traffic one way."
-)]
+      The headers of the paper's program, and little traffic one way.")]
 pub struct BothDirectionsArgs {
     /// Headers of both directions
     #[arg(long, value_enum, default_value_t = HeaderFormat::Transparent, help_heading = "Scenario")]
@@ -38,26 +48,17 @@ pub struct BothDirectionsArgs {
     #[arg(long, value_name = "SHARE", default_value_t = Load(1.0), help_heading = "Scenario")]
     reverse_load: Load,
     #[command(flatten)]
-    parameters: StressParameters,
+    parameters: ParameterArgs<BothDirections>,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
 }
 
-fn describe_both(argument: Arg) -> Arg {
-    match argument.get_long() {
-        Some("reverse-loss") => {
-            argument.help("Share of frames corrupted in the other direction [default: as in this one]")
-        }
-        _ => describe(argument, &WITHOUT),
-    }
-}
-
 impl BothDirectionsArgs {
     /// Executes the command.
     pub fn execute(&self) -> Result<()> {
-        let StressConfig { seed, frames, mut link, .. } = protected_link(&self.parameters, &WITHOUT)?;
-        if self.parameters.reverse_loss.is_none() {
+        let StressConfig { seed, frames, mut link, .. } = protected_link(&self.parameters)?;
+        if self.parameters.given.reverse_loss.is_none() {
             link.reverse_corruption = link.corruption.clone();
         }
         let (Load(load), Load(reverse_load)) = (self.load, self.reverse_load);

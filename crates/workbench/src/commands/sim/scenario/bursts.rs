@@ -1,39 +1,46 @@
 //! `linkmend sim scenario bursts`.
 
-use super::link::{describe, protected_link};
+use super::link::protected_link;
 use super::runner::{Scenario, run_and_print};
 use super::tables::should_be_zero;
-use clap::{Arg, Args};
+use crate::commands::sim::parameters::{ParameterArgs, Preset};
+use clap::Args;
 use linkmend::failure::{Result, UsageError};
-use linkmend_quantity::{Count, LossRate, Span};
+use linkmend_quantity::Span;
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
-use linkmend_sim::experiment::StressParameters;
 use linkmend_sim::link::LinkConfig;
+use linkmend_sim::parameters::Runs;
 use linkmend_sim::scenario::bursts::{self, BurstsConfig, BurstsReport};
 use linkmend_sim::scenario::{ParameterError, Progress};
 use linkmend_sim::stress::StressConfig;
 use std::time::Duration;
 
-/// The scenario varies the numbers of dummies itself.
-const WITHOUT: [&str; 1] = ["dummy-copies"];
-/// Defaults of the number of tails in each run, their loss rate and mean burst, which give a few hundred losses.
-const TAILS_DEFAULT: u64 = 10_000;
-const LOSS_DEFAULT: f64 = 0.05;
-const BURST_DEFAULT: f64 = 3.0;
 const NANO: f64 = 1e-9;
+
+/// A link whose traffic pauses after each frame. The defaults give a few hundred losses; the scenario varies the dummies.
+#[derive(Debug)]
+pub struct Tails;
+
+impl Preset for Tails {
+    const RUNS: Runs = Runs::LINE_RATE;
+    const WITHOUT: &'static [&'static str] = &["full", "copy-loss", "dummy-copies"];
+    const DEFAULTS: &'static [(&'static str, &'static str)] =
+        &[("frames", "10k"), ("loss", "5%"), ("mean-burst", "3")];
+    const HELP: &'static [(&'static str, &'static str)] = &[
+        ("frames", "Tails to send in each run, like 20k"),
+        ("loss", "Share of frames the link corrupts, in bursts"),
+    ];
+}
 
 /// Arguments of `linkmend sim scenario bursts`.
 #[derive(Debug, Args)]
-#[command(
-    mut_args(describe_tails),
-    after_help = "\
+#[command(after_help = "\
 Examples:
   linkmend sim scenario bursts --buffering direct
       How many dummies bursts of 3 frames call for.
 
-  linkmend sim scenario bursts --burst 10 --dummies 1,4,16 --frames 20k
-  linkmend sim scenario bursts --self-replenishing --dummies 0,1 --json"
-)]
+  linkmend sim scenario bursts --mean-burst 10 --dummies 1,4,16 --frames 20k
+  linkmend sim scenario bursts --self-replenishing --dummies 0,1 --json")]
 pub struct BurstsArgs {
     /// Numbers of dummies sent each time the queue runs empty, one run for each
     #[arg(
@@ -57,46 +64,22 @@ pub struct BurstsArgs {
     )]
     silence: Span,
     #[command(flatten)]
-    parameters: StressParameters,
+    parameters: ParameterArgs<Tails>,
     /// Print one JSON object instead of a table
     #[arg(long)]
     json: bool,
 }
 
-fn describe_tails(argument: Arg) -> Arg {
-    match argument.get_long() {
-        Some("frames") => argument.help("Tails to send in each run, like 20k [default: 10k]"),
-        Some("loss") => argument.help("Share of frames the link corrupts, in bursts [default: 5%]"),
-        Some("burst") => argument.help("Mean length of a burst in frames (Gilbert-Elliott) [default: 3]"),
-        _ => describe(argument, &WITHOUT),
-    }
-}
-
 impl BurstsArgs {
     /// Executes the command.
     pub fn execute(&self) -> Result<()> {
-        let parameters = self.parameters();
-        let StressConfig { seed, frames: tails, link, .. } = protected_link(&parameters, &WITHOUT)?;
+        let StressConfig { seed, frames: tails, link, .. } = protected_link(&self.parameters)?;
         let silence_ns = u64::try_from(self.silence.0.as_nanos()).map_err(|_| {
             UsageError::new(format!("--silence {}: must be less than 500 years", self.silence))
         })?;
         let (dummy_copies, self_replenishing) = (self.dummies.clone(), self.self_replenishing);
         let config = BurstsConfig { seed, tails, link, dummy_copies, self_replenishing, silence_ns };
         run_and_print(&config, self.json)
-    }
-
-    /// The parameters with this scenario's defaults.
-    fn parameters(&self) -> StressParameters {
-        let mut parameters = self.parameters.clone();
-        parameters.frames.get_or_insert(Count(TAILS_DEFAULT));
-        let alternative = parameters.bit_error_rate.is_some()
-            || parameters.transceiver.is_some()
-            || parameters.losses.is_some();
-        if !alternative {
-            parameters.loss.get_or_insert(LossRate(LOSS_DEFAULT));
-            parameters.burst.get_or_insert(BURST_DEFAULT);
-        }
-        parameters
     }
 }
 

@@ -1,31 +1,38 @@
 //! `linkmend sim scenario classes`.
 
-use super::link::{Load, describe, link};
+use super::link::{Load, link};
 use super::runner::{Scenario, run_and_print};
 use super::tables;
+use crate::commands::sim::parameters::{ParameterArgs, Preset};
 use clap::Args;
 use linkmend::failure::Result;
 use linkmend_report::Table;
-use linkmend_sim::experiment::StressParameters;
 use linkmend_sim::link::LinkConfig;
+use linkmend_sim::parameters::Runs;
 use linkmend_sim::scenario::classes::{self, ClassesConfig, ClassesReport};
 use linkmend_sim::scenario::{ParameterError, Progress};
 use linkmend_sim::stress::StressConfig;
 
-/// Each class has its own mode.
-const WITHOUT: [&str; 1] = ["mode"];
+/// A link with traffic of both classes, each of which has its own mode.
+#[derive(Debug)]
+pub struct BothClasses;
+
+impl Preset for BothClasses {
+    const RUNS: Runs = Runs::LINE_RATE;
+    const WITHOUT: &'static [&'static str] = &["full", "copy-loss", "scheme"];
+    const DEFAULTS: &'static [(&'static str, &'static str)] = &[("frames", "100k")];
+    const HELP: &'static [(&'static str, &'static str)] =
+        &[("frames", "Frames that each source sends, like 1M")];
+}
 
 /// Arguments of `linkmend sim scenario classes`.
 #[derive(Debug, Args)]
-#[command(
-    mut_args(|argument| describe(argument, &WITHOUT)),
-    after_help = "\
+#[command(after_help = "\
 Examples:
   linkmend sim scenario classes --ordered-load 70% --non-blocking-load 20%
   linkmend sim scenario classes --speed 25G --loss 1e-2 --json
 
---frames counts both classes. The delays of the one class stay short while the other waits."
-)]
+--frames counts both classes. The delays of the one class stay short while the other waits.")]
 pub struct ClassesArgs {
     /// Share of the link that ordered traffic takes, like 50%
     #[arg(long, value_name = "SHARE", default_value_t = Load(0.5), help_heading = "Scenario")]
@@ -34,7 +41,7 @@ pub struct ClassesArgs {
     #[arg(long, value_name = "SHARE", default_value_t = Load(0.3), help_heading = "Scenario")]
     non_blocking_load: Load,
     #[command(flatten)]
-    parameters: StressParameters,
+    parameters: ParameterArgs<BothClasses>,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -43,7 +50,7 @@ pub struct ClassesArgs {
 impl ClassesArgs {
     /// Executes the command.
     pub fn execute(&self) -> Result<()> {
-        let StressConfig { seed, frames, link, .. } = link(&self.parameters, &WITHOUT)?;
+        let StressConfig { seed, frames, link, .. } = link(&self.parameters)?;
         let (ordered_load, non_blocking_load) = (self.ordered_load.0, self.non_blocking_load.0);
         run_and_print(&ClassesConfig { seed, frames, link, ordered_load, non_blocking_load }, self.json)
     }

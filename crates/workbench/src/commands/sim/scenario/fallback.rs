@@ -1,30 +1,45 @@
 //! `linkmend sim scenario fallback`.
 
-use super::link::{Load, describe, protected_link};
+use super::link::{Load, protected_link};
 use super::runner::{Scenario, run_and_print};
 use super::tables;
+use crate::commands::sim::parameters::{ParameterArgs, Preset};
 use clap::Args;
 use linkmend::failure::{Result, UsageError};
 use linkmend_quantity::{LossRate, Span};
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
-use linkmend_sim::experiment::StressParameters;
 use linkmend_sim::link::LinkConfig;
 use linkmend_sim::network::WIRE_OVERHEAD_BYTES;
+use linkmend_sim::parameters::Runs;
 use linkmend_sim::scenario::fallback::{self, FallbackReport, FallbackRunConfig, Phase};
 use linkmend_sim::scenario::{ParameterError, Progress};
 use linkmend_sim::stress::StressConfig;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The phases determine these.
-const WITHOUT: [&str; 7] =
-    ["frames", "loss", "burst", "bit-error-rate", "transceiver", "attenuation", "losses"];
+/// A link whose phases say what it loses, and how many frames there are.
+#[derive(Debug)]
+pub struct Phases;
+
+impl Preset for Phases {
+    const RUNS: Runs = Runs::LINE_RATE;
+    const WITHOUT: &'static [&'static str] = &[
+        "full",
+        "copy-loss",
+        "frames",
+        "loss",
+        "mean-burst",
+        "bit-errors",
+        "bit-error-rate",
+        "transceiver",
+        "attenuation",
+        "losses",
+    ];
+}
 
 /// Arguments of `linkmend sim scenario fallback`.
 #[derive(Debug, Args)]
-#[command(
-    mut_args(|argument| describe(argument, &WITHOUT)),
-    after_help = "\
+#[command(after_help = "\
 Examples:
   linkmend sim scenario fallback --buffering direct
       1e-4 for 5 ms, 8% for 5 ms, 40% for 10 ms, and 1e-4 again for 30 ms.
@@ -32,8 +47,7 @@ Examples:
   linkmend sim scenario fallback --phase 10ms,1e-3 --phase 10ms,20% --fallback-ordered-loss-max 10% --json
       Phases and a limit of your own.
 
-How many frames are sent follows from the phases and --load."
-)]
+How many frames are sent follows from the phases and --load.")]
 pub struct FallbackArgs {
     /// A loss rate and how long it lasts; repeat for what follows [default: 5ms,1e-4 5ms,8% 10ms,40% 30ms,1e-4]
     #[arg(long, value_name = "TIME,LOSS", help_heading = "Scenario")]
@@ -60,7 +74,7 @@ pub struct FallbackArgs {
     #[arg(long, value_name = "FRAMES", default_value_t = 2_000, help_heading = "Scenario")]
     loss_window: u32,
     #[command(flatten)]
-    parameters: StressParameters,
+    parameters: ParameterArgs<Phases>,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -94,7 +108,7 @@ impl FromStr for PhaseText {
 impl FallbackArgs {
     /// Executes the command.
     pub fn execute(&self) -> Result<()> {
-        let StressConfig { seed, link, .. } = protected_link(&self.parameters, &WITHOUT)?;
+        let StressConfig { seed, link, .. } = protected_link(&self.parameters)?;
         let sudden = FallbackRunConfig::sudden(link);
         let phase = |PhaseText { duration, loss }: &PhaseText| {
             Ok(Phase { duration_us: microseconds("phase", *duration)?, loss: loss.0 })

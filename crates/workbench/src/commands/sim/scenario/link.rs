@@ -1,50 +1,43 @@
-//! The link of a scenario, from the flags of the stress test.
+//! The link of a scenario, from the parameters of line-rate traffic.
 
-use crate::commands::sim::stress::usage;
-use clap::Arg;
-use linkmend::failure::{Context, Result, UsageError};
-use linkmend_quantity::Count;
-use linkmend_sim::experiment::{ProtectionName, StressParameters, check};
+use crate::commands::sim::parameters::{ParameterArgs, Preset, usage};
+use linkmend::failure::{Result, UsageError};
+use linkmend_sim::flows::SchemeKind;
+use linkmend_sim::parameters::RunParameters;
 use linkmend_sim::stress::StressConfig;
 use std::path::Path;
 use std::str::FromStr;
 
-/// Default number of frames of each source.
-const FRAMES_DEFAULT: u64 = 100_000;
-/// Flags that no scenario takes: every event is simulated, and every loss counted.
-const NEVER: [&str; 2] = ["full", "copy-loss"];
+/// Frames of each source, unless a scenario has a default of its own.
+const FRAMES: &[(&str, &str)] = &[("frames", "100k")];
 
-/// Hides flags that mean nothing here from the help, and adds what others mean here.
-pub fn describe(argument: Arg, without: &[&str]) -> Arg {
-    match argument.get_long() {
-        Some(name) if NEVER.contains(&name) || without.contains(&name) => argument.hide(true),
-        Some("frames") => argument.help("Frames that each source sends, like 1M [default: 100k]"),
-        _ => argument,
-    }
+/// The link that the arguments describe, with seed and number of frames.
+pub fn link<P: Preset>(arguments: &ParameterArgs<P>) -> Result<StressConfig> {
+    described(&arguments.parameters())
 }
 
-/// The link that the flags describe, with seed and number of frames. Flags in `without` are refused.
-pub fn link(parameters: &StressParameters, without: &[&str]) -> Result<StressConfig> {
-    let written = serde_json::to_value(parameters).context("the parameters are no JSON")?;
-    if let Some(name) = NEVER.iter().chain(without).find(|name| written.get(name).is_some()) {
-        return Err(UsageError::new(format!("--{name} has no meaning in this scenario; remove it")).into());
+/// The link that parameters describe, with seed and number of frames.
+pub fn described(parameters: &RunParameters) -> Result<StressConfig> {
+    if parameters.scheme() == SchemeKind::Wharf {
+        let text = "--scheme wharf: must be none, ordered or non-blocking in a scenario";
+        return Err(UsageError::new(text.to_owned()).into());
     }
-    let parameters = StressParameters {
-        frames: Some(parameters.frames.unwrap_or(Count(FRAMES_DEFAULT))),
-        ..parameters.clone()
-    };
-    let config = parameters.config(Path::new("")).map_err(usage)?;
-    check(&config).map_err(usage)?;
-    Ok(config)
+    parameters.clone().or(FRAMES).line_rate(Path::new("")).map_err(usage)
 }
 
 /// The same for scenarios that only make sense with protection.
-pub fn protected_link(parameters: &StressParameters, without: &[&str]) -> Result<StressConfig> {
-    if parameters.mode == Some(ProtectionName::Off) {
-        let text = "--mode off: this scenario is of protected links; choose ordered or non-blocking";
-        return Err(UsageError::new(text.to_owned()).into());
+pub fn protected_link<P: Preset>(arguments: &ParameterArgs<P>) -> Result<StressConfig> {
+    check_protected(&arguments.given)?;
+    link(arguments)
+}
+
+/// Refuses an unprotected link.
+pub fn check_protected(parameters: &RunParameters) -> Result<(), UsageError> {
+    if parameters.scheme == Some(SchemeKind::None) {
+        let text = "--scheme none: this scenario is of protected links; choose ordered or non-blocking";
+        return Err(UsageError::new(text.to_owned()));
     }
-    link(parameters, without)
+    Ok(())
 }
 
 /// The share of the link that traffic takes: `0.4`, `40%`.

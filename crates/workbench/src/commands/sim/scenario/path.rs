@@ -1,40 +1,49 @@
 //! `linkmend sim scenario path`.
 
-use super::link::{Load, describe, link};
+use super::link::{Load, link};
 use super::runner::{Scenario, run_and_print};
 use super::tables;
+use crate::commands::sim::parameters::{ParameterArgs, Preset};
 use clap::Args;
 use linkmend::failure::{Result, UsageError};
 use linkmend_quantity::{BitRate, ByteSize, LossRate};
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
-use linkmend_sim::experiment::{ProtectionName, StressParameters, check};
+use linkmend_sim::flows::SchemeKind;
 use linkmend_sim::link::config::SwitchHardware;
 use linkmend_sim::link::{LinkConfig, PORT_QUEUE, QueueLimits};
+use linkmend_sim::parameters::{RunParameters, Runs};
 use linkmend_sim::scenario::path::{self, PathConfig, PathReport};
 use linkmend_sim::scenario::{ParameterError, Progress};
 use linkmend_sim::stress::StressConfig;
-use std::path::Path;
 use std::str::FromStr;
 
-const WITHOUT: [&str; 0] = [];
 /// Default number of hops.
 const HOPS_DEFAULT: usize = 3;
 
+/// Links in a row.
+#[derive(Debug)]
+pub struct Hops;
+
+impl Preset for Hops {
+    const RUNS: Runs = Runs::LINE_RATE;
+    const WITHOUT: &'static [&'static str] = &["full", "copy-loss"];
+    const DEFAULTS: &'static [(&'static str, &'static str)] = &[("frames", "100k")];
+    const HELP: &'static [(&'static str, &'static str)] =
+        &[("frames", "Frames that each source sends, like 1M")];
+}
+
 /// Arguments of `linkmend sim scenario path`.
 #[derive(Debug, Args)]
-#[command(
-    mut_args(|argument| describe(argument, &WITHOUT)),
-    after_help = "\
+#[command(after_help = "\
 Examples:
   linkmend sim scenario path --hops 4 --loss 1e-2
       Four links alike, each protected.
 
-  linkmend sim scenario path --hops 4 --loss 1e-2 --mode off --load 50%
+  linkmend sim scenario path --hops 4 --loss 1e-2 --scheme none --load 50%
       The same unprotected: losses add up.
 
   linkmend sim scenario path --hop 100G,1e-3 --hop 100G,0,off --hop 25G,1e-3 --load 20%
-      Three different links, the second of which is healthy and unprotected."
-)]
+      Three different links, the second of which is healthy and unprotected.")]
 pub struct PathArgs {
     /// Links in a row, all as the other flags say, 1 to 16 [default: 3]
     #[arg(long, value_name = "N", conflicts_with = "hop", help_heading = "Scenario")]
@@ -63,7 +72,7 @@ pub struct PathArgs {
     )]
     ecn: ByteSize,
     #[command(flatten)]
-    parameters: StressParameters,
+    parameters: ParameterArgs<Hops>,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -100,21 +109,21 @@ impl FromStr for HopText {
 
 impl HopText {
     /// The hop's link, on a path whose links are otherwise like `link`.
-    fn hop(&self, link: &LinkConfig, common: &StressParameters) -> Result<LinkConfig> {
-        let mode = self.off.then_some(ProtectionName::Off);
+    fn hop(&self, link: &LinkConfig, common: &RunParameters) -> Result<LinkConfig> {
+        let scheme = self.off.then_some(SchemeKind::None);
         // Flags about the switches apply to all links; without them, the switches follow from each link's speed.
-        let alone = StressParameters {
+        let alone = RunParameters {
             speed: Some(self.rate),
             loss: self.loss,
-            mode,
+            scheme,
             buffering: common.buffering,
             recirculation_speed: common.recirculation_speed,
             recirculation_buffer: common.recirculation_buffer,
             loop_latency: common.loop_latency,
             ..Default::default()
         };
-        let alone = alone.config(Path::new("")).and_then(|alone| check(&alone).map(|()| alone));
         let LinkConfig { rate, corruption, buffering, switch, .. } = alone
+            .line_rate(std::path::Path::new(""))
             .map_err(|error| {
                 UsageError::new(format!(
                     "--hop {}: {} {}: {}",
@@ -137,11 +146,11 @@ impl HopText {
 impl PathArgs {
     /// Executes the command.
     pub fn execute(&self) -> Result<()> {
-        let StressConfig { seed, frames, link, .. } = link(&self.parameters, &WITHOUT)?;
+        let StressConfig { seed, frames, link, .. } = link(&self.parameters)?;
         let queue = QueueLimits { class_bytes: self.queue.0, ecn_bytes: self.ecn.0, ..PORT_QUEUE };
         let link = LinkConfig { queue, ..link };
         let links =
-            self.hop.iter().map(|hop| hop.hop(&link, &self.parameters)).collect::<Result<Vec<_>>>()?;
+            self.hop.iter().map(|hop| hop.hop(&link, &self.parameters.given)).collect::<Result<Vec<_>>>()?;
         let uniform = PathConfig::uniform(link, self.hops.unwrap_or(HOPS_DEFAULT), frames);
         let links = if links.is_empty() { uniform.links } else { links };
         run_and_print(&PathConfig { seed, frames, links, load: self.load.0 }, self.json)

@@ -69,7 +69,7 @@ pub fn run_and_print<S: Scenario>(scenario: &S, json: bool) -> Result<()> {
     let warnings = scenario.warnings();
     if json {
         let shown = Shown { report: &report, hardware: &hardware, warnings: &warnings };
-        output::print(&serde_json::to_string_pretty(&shown).context("the report is no JSON")?)?;
+        output::print(&serde_json::to_string_pretty(&shown).context("cannot serialise the report")?)?;
     } else {
         let (width, colour) = output::terminal(TABLE_WIDTH);
         let mut texts: Vec<String> =
@@ -113,7 +113,7 @@ fn describe(hardware: &Hardware) -> String {
 fn usage(error: ParameterError) -> Error {
     let ParameterError { parameter, value, requirement } = error;
     let flag = match parameter {
-        "protection" => "mode".to_owned(),
+        "protection" => "scheme".to_owned(),
         "phases" | "duration" => "phase".to_owned(),
         "dummy-copies" => "dummies".to_owned(),
         "loss_window_frames" => "loss-window".to_owned(),

@@ -1,32 +1,39 @@
 //! `linkmend sim scenario shared-port`.
 
-use super::link::{Load, describe, protected_link};
+use super::link::{Load, protected_link};
 use super::runner::{Scenario, run_and_print};
 use super::tables;
+use crate::commands::sim::parameters::{ParameterArgs, Preset};
 use clap::Args;
 use linkmend::failure::Result;
 use linkmend_report::{Cell, Column, Table, Unit};
-use linkmend_sim::experiment::StressParameters;
 use linkmend_sim::link::LinkConfig;
 use linkmend_sim::link::config::Buffering;
+use linkmend_sim::parameters::Runs;
 use linkmend_sim::scenario::ParameterError;
 use linkmend_sim::scenario::shared_port::{self, SharedPortConfig, SharedPortReport};
 use linkmend_sim::scenario::{LinkReport, Progress};
 use linkmend_sim::stress::StressConfig;
 
-/// Directly buffered frames share no port.
-const WITHOUT: [&str; 1] = ["buffering"];
+/// Links that share a port, as directly buffered frames do not.
+#[derive(Debug)]
+pub struct Sharing;
+
+impl Preset for Sharing {
+    const RUNS: Runs = Runs::LINE_RATE;
+    const WITHOUT: &'static [&'static str] = &["full", "copy-loss", "buffering"];
+    const DEFAULTS: &'static [(&'static str, &'static str)] = &[("frames", "100k")];
+    const HELP: &'static [(&'static str, &'static str)] =
+        &[("frames", "Frames that each source sends, like 1M")];
+}
 
 /// Arguments of `linkmend sim scenario shared-port`.
 #[derive(Debug, Args)]
-#[command(
-    mut_args(|argument| describe(argument, &WITHOUT)),
-    after_help = "\
+#[command(after_help = "\
 Examples:
   linkmend sim scenario shared-port                         two links at full rate, one port
   linkmend sim scenario shared-port --load 40%              the same, when neither is busy
-  linkmend sim scenario shared-port --links 4 --ports 2 --recirculation-speed 400G --json"
-)]
+  linkmend sim scenario shared-port --links 4 --ports 2 --recirculation-speed 400G --json")]
 pub struct SharedPortArgs {
     /// Links between the two switches, 1 to 8
     #[arg(long, value_name = "N", default_value_t = 2, help_heading = "Scenario")]
@@ -38,7 +45,7 @@ pub struct SharedPortArgs {
     #[arg(long, value_name = "SHARE", default_value_t = Load(1.0), help_heading = "Scenario")]
     load: Load,
     #[command(flatten)]
-    parameters: StressParameters,
+    parameters: ParameterArgs<Sharing>,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -47,11 +54,11 @@ pub struct SharedPortArgs {
 impl SharedPortArgs {
     /// Executes the command.
     pub fn execute(&self) -> Result<()> {
-        let StressConfig { seed, frames, link, .. } = protected_link(&self.parameters, &WITHOUT)?;
+        let StressConfig { seed, frames, link, .. } = protected_link(&self.parameters)?;
         // Frames recirculate here at every speed, because the scenario is about how links share the port.
         let port = link.switch.recirculation_rate;
         let mut link = link.buffered(Buffering::Recirculating);
-        if self.parameters.recirculation_speed.is_some() {
+        if self.parameters.given.recirculation_speed.is_some() {
             link.switch.recirculation_rate = port;
         }
         let Load(load) = self.load;

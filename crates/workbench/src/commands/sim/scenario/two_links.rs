@@ -1,48 +1,58 @@
 //! `linkmend sim scenario two-links`.
 
-use super::link::{Load, describe, protected_link};
+use super::link::{Load, check_protected, described};
 use super::runner::{Scenario, run_and_print};
 use super::tables::should_be_zero;
+use crate::commands::sim::parameters::{ParameterArgs, Preset};
 use clap::{Args, ValueEnum};
 use linkmend::failure::{Result, UsageError};
 use linkmend_quantity::{BitRate, LossRate, Span};
 use linkmend_report::{Cell, Column, Table, Unit};
-use linkmend_sim::experiment::StressParameters;
 use linkmend_sim::flows::Detection;
 use linkmend_sim::link::LinkConfig;
 use linkmend_sim::link::config::{Buffering, RATE_REQUIREMENT};
+use linkmend_sim::parameters::{RunParameters, Runs};
 use linkmend_sim::scenario::two_links::{self, Cut, Noticed, TwoLinksConfig, TwoLinksReport, TwoLinksRow};
 use linkmend_sim::scenario::{ParameterError, Progress};
 use linkmend_sim::stress::StressConfig;
 use linkmend_sim::time::{Rate, Time};
 use std::time::Duration;
 
-/// Frames follow from the load and the failures; buffers are direct, because a session over two ports has one.
-const WITHOUT: [&str; 16] = [
-    "speed",
-    "frames",
-    "bit-error-rate",
-    "transceiver",
-    "attenuation",
-    "losses",
-    "recovery-timeout",
-    "rounds",
-    "dummy-copies",
-    "buffering",
-    "loop-latency",
-    "recirculation-speed",
-    "recirculation-buffer",
-    "pipe-capacity",
-    "timer-interval",
-    "no-backpressure",
-];
 const MICRO: f64 = 1e-6;
+
+/// Two links between two ends. Frames follow from the load and the failures; buffers are direct, because a session over two
+/// ports has one.
+#[derive(Debug)]
+pub struct Pair;
+
+impl Preset for Pair {
+    const RUNS: Runs = Runs::LINE_RATE;
+    const WITHOUT: &'static [&'static str] = &[
+        "full",
+        "copy-loss",
+        "speed",
+        "frames",
+        "bit-error-rate",
+        "transceiver",
+        "attenuation",
+        "losses",
+        "recovery-timeout",
+        "rounds",
+        "dummy-copies",
+        "buffering",
+        "loop-latency",
+        "recirculation-speed",
+        "recirculation-buffer",
+        "pipe-capacity",
+        "timer-interval",
+        "no-backpressure",
+        "bit-errors",
+    ];
+}
 
 /// Arguments of `linkmend sim scenario two-links`.
 #[derive(Debug, Args)]
-#[command(
-    mut_args(|argument| describe(argument, &WITHOUT)),
-    after_help = "\
+#[command(after_help = "\
 Examples:
   linkmend sim scenario two-links --loss 1e-3
       A link fails 50 times, is known to have failed after 30 us, and comes back after 500 us.
@@ -52,8 +62,7 @@ Examples:
 
   linkmend sim scenario two-links --noticed silence --detection 100us --cut either --json
 
---loss is that of both links in both directions, unless --reverse-loss says otherwise. Each failure has a line in --json."
-)]
+--loss is that of both links in both directions, unless --reverse-loss says otherwise. Each failure has a line in --json.")]
 pub struct TwoLinksArgs {
     /// Rates of the links, one run for each
     #[arg(long, value_name = "RATE,..", value_delimiter = ',', num_args = 1.., default_value = "100G", help_heading = "Scenario")]
@@ -92,7 +101,7 @@ pub struct TwoLinksArgs {
     #[arg(long, help_heading = "Scenario")]
     beside_sqr: bool,
     #[command(flatten)]
-    parameters: StressParameters,
+    parameters: ParameterArgs<Pair>,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -156,15 +165,15 @@ impl TwoLinksArgs {
     fn links(&self) -> Result<(u64, Vec<LinkConfig>)> {
         let mut links = Vec::new();
         let mut seed = 1;
-        protected_link(&self.parameters, &WITHOUT)?;
+        check_protected(&self.parameters.given)?;
         for speed in &self.speeds {
             if Rate::from_bits_per_second(speed.0).is_none() {
                 return Err(UsageError::new(format!("--speeds {speed}: {RATE_REQUIREMENT}")).into());
             }
-            let mut parameters = StressParameters { speed: Some(*speed), ..self.parameters.clone() };
+            let mut parameters = RunParameters { speed: Some(*speed), ..self.parameters.parameters() };
             let loss = *parameters.loss.get_or_insert(LossRate(1e-3));
             parameters.reverse_loss.get_or_insert(loss);
-            let StressConfig { seed: of_all, link, .. } = protected_link(&parameters, &[])?;
+            let StressConfig { seed: of_all, link, .. } = described(&parameters)?;
             seed = of_all;
             links.push(link.buffered(Buffering::Direct));
         }

@@ -1,0 +1,195 @@
+//! What runs with flows measure, and what is compared with published values.
+
+use super::flow_run::{FlowOutcome, extremes, flows, measured_percentile, measured_slowdown, moments};
+use super::metric::Metric;
+use crate::host::TimeoutCounts;
+use crate::run::flows::{Affected, FailoverReport, SpreadingReport};
+use linkmend_experiment::{CONFIDENCE, Measurement, Quantity, poisson_interval};
+use std::ops::RangeInclusive;
+
+/// Sizes of flows, in bytes.
+const ALL: RangeInclusive<u64> = 0..=u64::MAX;
+const SMALL: RangeInclusive<u64> = 0..=10_000;
+const LARGE: RangeInclusive<u64> = 1_000_000..=u64::MAX;
+
+macro_rules! metrics {
+    ($($name:literal, $label:literal, $quantity:ident, $scale:expr, $read:expr;)*) => {
+        [$(Metric {
+            name: $name,
+            label: $label,
+            quantity: Quantity::$quantity,
+            scale: $scale,
+            read: |outcome, scale| {
+                let read: fn(&FlowOutcome, f64) -> Option<Measurement> = $read;
+                read(outcome.flows()?, scale)
+            },
+        }),*]
+    };
+}
+
+/// Those that grow with the trials of a run.
+pub(super) const COUNTS_OF_A_RUN: [&str; 17] = [
+    "retransmissions",
+    "timeouts",
+    "timeouts_nak",
+    "timeouts_twice",
+    "timeouts_tail",
+    "timeouts_tail_ack",
+    "flows_failed",
+    "flows_unfinished",
+    "bytes_sent",
+    "frames_corrupted",
+    "failures",
+    "frames_cut",
+    "frames_recovered",
+    "frames_missing",
+    "frames_duplicated",
+    "frames_held",
+    "frames_not_kept",
+];
+
+/// All of them, in the order of tables: the parts of the distribution of flow completion times (FCT) of all runs, then means
+/// over the runs. A percentile has the interval in which the true one lies.
+pub(super) fn all() -> [Metric; 71] {
+    metrics! {
+    "fct_us.min", "least FCT", Time, 1e-6, |outcome, _| exact(extremes(outcome)?.0);
+    "fct_us.mean", "mean FCT", Time, 1e-6, |outcome, _| exact(moments(outcome)?.0);
+    "fct_us.p50", "median FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.5);
+    "fct_us.p90", "90 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.9);
+    "fct_us.p95", "95 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.95);
+    "fct_us.p99", "99 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.99);
+    "fct_us.p99_9", "99.9 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.999);
+    "fct_us.p99_99", "99.99 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.9999);
+    "fct_us.p99_999", "99.999 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.99999);
+    "fct_us.max", "greatest FCT", Time, 1e-6, |outcome, _| exact(extremes(outcome)?.1);
+    "fct_us.std", "standard deviation of FCT", Time, 1e-6, |outcome, _| exact(moments(outcome)?.1);
+    "slowdown.p50", "median slowdown", Plain, 1.0, |outcome, _| measured_slowdown(outcome, ALL, 0.5);
+    "slowdown.p99", "99 % slowdown", Plain, 1.0, |outcome, _| measured_slowdown(outcome, ALL, 0.99);
+    "slowdown.p99_9", "99.9 % slowdown", Plain, 1.0, |outcome, _| measured_slowdown(outcome, ALL, 0.999);
+    "slowdown_small.p99", "99 % slowdown up to 10 kB", Plain, 1.0, |outcome, _| measured_slowdown(outcome, SMALL, 0.99);
+    "slowdown_small.p99_9", "99.9 % slowdown up to 10 kB", Plain, 1.0, |outcome, _| measured_slowdown(outcome, SMALL, 0.999);
+    "slowdown_large.p99", "99 % slowdown from 1 MB", Plain, 1.0, |outcome, _| measured_slowdown(outcome, LARGE, 0.99);
+    "goodput_gbps", "goodput", Rate, 1e9,
+        |outcome, scale| outcome.mean(|run| Some(run.report.goodput_gbps * scale));
+    "flows_resent_pct", "flows with a retransmission by hosts", Share, 0.01,
+        |outcome, _| outcome.mean(|run| Some(run.resent));
+    "retransmissions", "retransmissions of a run", Plain, 1.0,
+        |outcome, _| outcome.mean(|run| Some(run.report.retransmissions as f64));
+    "timeouts", "timeouts of a run", Plain, 1.0,
+        |outcome, _| outcome.mean(|run| Some(run.report.timeouts as f64));
+    "timeouts_nak", "timeouts because NAKs were lost", Plain, 1.0, |outcome, _| counted(outcome, |counts| counts.nak);
+    "timeouts_twice", "timeouts because a packet was lost twice", Plain, 1.0, |outcome, _| counted(outcome, |counts| counts.twice);
+    "timeouts_tail", "timeouts because the last packet was lost", Plain, 1.0, |outcome, _| counted(outcome, |counts| counts.tail);
+    "timeouts_tail_ack", "timeouts because the last ACK was lost", Plain, 1.0, |outcome, _| counted(outcome, |counts| counts.tail_ack);
+    "flows_failed", "flows given up, of a run", Plain, 1.0,
+        |outcome, _| outcome.mean(|run| Some(run.report.failed_flows as f64));
+    "flows_unfinished", "flows not ended, of a run", Plain, 1.0,
+        |outcome, _| outcome.mean(|run| Some(run.report.unfinished_flows as f64));
+    "bytes_sent", "bytes that hosts sent, of a run", Size, 1.0,
+        |outcome, _| outcome.mean(|run| Some(run.report.host_bytes_sent as f64));
+    "frames_corrupted", "frames corrupted, of a run", Plain, 1.0,
+        |outcome, _| outcome.mean(|run| Some(run.report.frames_corrupted as f64));
+    "flows_corrupted_pct", "flows with a corrupted frame", Share, 0.01, |outcome, _| share_of_flows(outcome, |of| of.corrupted);
+    "flows_sacked_pct", "flows whose sender received a SACK", Share, 0.01, |outcome, _| share_of_flows(outcome, |of| of.sacked);
+    "group_a_pct", "group A of these", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_a);
+    "group_b_pct", "group B of these", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_b);
+    "group_c_pct", "group C of these", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_c);
+    "group_d_pct", "group D of these", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_d);
+    "retransmissions_pct", "retransmissions for each segment", Share, 0.01, |outcome, _| outcome.mean(|run| Some(run.report.retransmissions as f64 / run.segments));
+    "utilisation_pct", "utilisation of the link behind parallel queues", Share, 0.01, |outcome, _| spreading(outcome, |of| of.utilisation);
+    "queue_us.p50", "median delay in parallel queues", Time, 1e-6, |outcome, scale| spreading(outcome, |of| of.delay_p50_us * scale);
+    "queue_us.p99", "99 % delay in parallel queues", Time, 1e-6, |outcome, scale| spreading(outcome, |of| of.delay_p99_us * scale);
+    "queue_us.p99_9", "99.9 % delay in parallel queues", Time, 1e-6, |outcome, scale| spreading(outcome, |of| of.delay_p99_9_us * scale);
+    "failures", "failures of a run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.failures as f64));
+    "frames_cut", "frames that failed links lost, of a run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_lost as f64));
+    "frames_cut_per_failure", "frames lost of a failure", Plain, 1.0,
+        |outcome, _| failover(outcome, |of| Some(of.frames_lost as f64 / of.failures.max(1) as f64));
+    "frames_recovered", "frames handed over that had been lost, of a run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_recovered as f64));
+    "frames_missing", "frames lost and not handed over, of a run", Plain, 1.0,
+        |outcome, _| failover(outcome, |of| Some(of.frames_lost as f64 - of.frames_recovered as f64));
+    "frames_missing_per_failure", "frames lost and not handed over, of a failure", Plain, 1.0,
+        |outcome, _| failover(outcome, |of| Some((of.frames_lost as f64 - of.frames_recovered as f64) / of.failures.max(1) as f64));
+    "frames_duplicated", "frames handed over that had arrived, of a run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_duplicated as f64));
+    "frames_held", "frames that waited, of a run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_held as f64));
+    "frames_not_kept", "frames without room for a copy, of a run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_not_kept as f64));
+    "steady_buffer_bytes", "most kept for a port while its link is up", Size, 1.0, |outcome, _| failover(outcome, |of| Some(of.steady_buffer_bytes as f64));
+    "failed_buffer_bytes", "most kept for a port while its link has failed", Size, 1.0, |outcome, _| failover(outcome, |of| Some(of.failed_buffer_bytes as f64));
+    "recovery_us.p50", "median recovery time", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.recovery_us?.p50 * scale));
+    "recovery_us.p90", "90 % recovery time", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.recovery_us?.p90 * scale));
+    "recovery_us.max", "greatest recovery time", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.recovery_us?.max * scale));
+    "recovery_longer_pct", "recoveries longer than the route failure time", Share, 0.01, |outcome, _| failover(outcome, |of| of.recovery_longer_share);
+    "recovery_longer_lost_pct", "recoveries longer than that, of failures that lost frames", Share, 0.01, |outcome, _| failover(outcome, |of| of.recovery_longer_share_lost);
+    "hit_flows_pct", "flows that met a failure", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_flows() / (of.hit_flows() + of.other_fct_us.map_or(0.0, |of| of.count as f64))));
+    "lost_per_hit_flow", "frames lost, of a flow that met a failure", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_lost as f64 / of.hit_flows()));
+    "missing_per_hit_flow", "frames lost and not handed over, of a flow that met a failure", Plain, 1.0, |outcome, _| failover(outcome, |of| Some((of.frames_lost as f64 - of.frames_recovered as f64) / of.hit_flows()));
+    "hit_over_2ms_pct", "of flows that met a failure, longer than 2 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_longer[0] as f64 / of.hit_flows()));
+    "hit_over_30ms_pct", "longer than 30 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_longer[1] as f64 / of.hit_flows()));
+    "hit_over_900ms_pct", "longer than 900 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_longer[2] as f64 / of.hit_flows()));
+    "hit_30_to_900ms_pct", "longer than 30 ms, and not than 900 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some((of.hit_longer[1] - of.hit_longer[2]) as f64 / of.hit_flows()));
+    "timeouts_per_hit_flow", "timeouts of a flow that met a failure", Plain, 1.0,
+        |outcome, _| outcome.mean(|run| Some(run.report.timeouts as f64 / run.report.failover.as_ref()?.hit_flows()));
+    "hit_fct_us.min", "least FCT of flows that met a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.min * scale));
+    "hit_fct_us.p50", "median FCT of flows that met a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.p50 * scale));
+    "hit_fct_us.p99", "99 % FCT of flows that met a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.p99 * scale));
+    "hit_fct_us.max", "greatest FCT of flows that met a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.max * scale));
+    "other_fct_us.min", "least FCT of the others", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.other_fct_us?.min * scale));
+    "other_fct_us.p50", "median FCT of the others", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.other_fct_us?.p50 * scale));
+    "group_d_pending_bytes_max", "most that a flow of group D had to send", Size, 1.0, |outcome, _| {
+        let pending = outcome.iter().map(|run| run.report.affected_flows.group_d_pending_bytes_max);
+        exact(pending.max()? as f64)
+    };
+    }
+}
+
+fn exact(value: f64) -> Option<Measurement> {
+    Measurement::exact(value)
+}
+
+/// What frames met in queues in parallel, the mean over the runs.
+fn spreading(outcome: &FlowOutcome, read: impl Fn(&SpreadingReport) -> f64) -> Option<Measurement> {
+    outcome.mean(|run| run.report.spreading.as_ref().map(&read))
+}
+
+/// What failures of links cost, the mean over the runs.
+fn failover(outcome: &FlowOutcome, read: impl Fn(&FailoverReport) -> Option<f64>) -> Option<Measurement> {
+    outcome.mean(|run| read(run.report.failover.as_ref()?))
+}
+
+/// Timeouts of a kind in a run, with their interval.
+fn counted(outcome: &FlowOutcome, count: fn(&TimeoutCounts) -> u64) -> Option<Measurement> {
+    let (all, runs) =
+        (outcome.iter().map(|run| count(&run.report.rdma_timeouts)).sum(), outcome.iter().count());
+    let (low, high) = poisson_interval(all, CONFIDENCE);
+    let of_run = |count: f64| count / runs.max(1) as f64;
+    Some(Measurement { value: of_run(all as f64), interval: Some((of_run(low), of_run(high))) })
+}
+
+/// The share of all flows, with its interval.
+fn share_of_flows(outcome: &FlowOutcome, count: fn(&Affected) -> u64) -> Option<Measurement> {
+    Measurement::counted(sum(outcome, count), flows(outcome) as u64, 1.0, CONFIDENCE)
+}
+
+/// The share of those whose sender received a SACK, with its interval.
+fn share_of_sacked(outcome: &FlowOutcome, count: fn(&Affected) -> u64) -> Option<Measurement> {
+    Measurement::counted(sum(outcome, count), sum(outcome, |of| of.sacked), 1.0, CONFIDENCE)
+}
+
+fn sum(outcome: &FlowOutcome, count: fn(&Affected) -> u64) -> u64 {
+    outcome.iter().map(|run| count(&run.report.affected_flows)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_a_run_are_metrics() {
+        for name in COUNTS_OF_A_RUN {
+            assert!(all().iter().any(|metric| metric.name == name), "{name}");
+        }
+        // Whatever says so of itself is one.
+        for metric in all().iter().filter(|metric| metric.label.ends_with("of a run")) {
+            assert!(COUNTS_OF_A_RUN.contains(&metric.name), "{}", metric.name);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Links that fail.
+
+use super::hosts::time;
+use super::table::RunParameters;
+use crate::link::config::{ParameterError, check};
+use crate::network::{FailingLink, HandOff, LinkId, SqrConfig};
+use crate::run::flows::{FlowsConfig, HandOffKind, Reroute};
+use crate::time::Time;
+use linkmend_topology::Graph;
+
+/// How long a failed link that has a backup stays down, if nothing is said.
+const DOWN_FOR: Time = Time::from_nanos(10_000_000);
+
+impl RunParameters {
+    /// The links of a network that fail.
+    ///
+    /// # Errors
+    /// The first parameter that cannot be used, or that says something about what is not asked for.
+    pub(super) fn failing(&self, graph: &Graph) -> Result<Vec<FailingLink>, ParameterError> {
+        self.check_failures()?;
+        let Some(every) = self.failure_every.map(time) else { return Ok(Vec::new()) };
+        let links = self.failing_links.unwrap_or(1);
+        let between_switches = FlowsConfig::middle_links(graph, usize::MAX).len();
+        check(
+            (1..=between_switches).contains(&(links as usize)),
+            "failing-links",
+            links,
+            &match between_switches {
+                0 => "there is no link between switches that could fail; take a topology such as line:switches=2,hosts=4".to_owned(),
+                _ => format!("must be 1 to the {between_switches} links between switches of the topology"),
+            },
+        )?;
+        let reroute = self.reroute.unwrap_or_default();
+        let has_backup = reroute == Reroute::Local;
+        let first_backup = graph.links().len() as u32;
+        let failing: Vec<FailingLink> = FlowsConfig::middle_links(graph, links as usize)
+            .into_iter()
+            .enumerate()
+            .map(|(number, link)| FailingLink {
+                link,
+                backup: has_backup.then(|| LinkId(first_backup + number as u32)),
+                first: every + Time(every.0 / 50 * number as u64),
+                every,
+                failures_max: u64::MAX,
+                down_for: self.down_for.map_or(DOWN_FOR, time),
+                detection: self.detection.unwrap_or_default().time(),
+                reconfiguration: reroute.time(),
+                hand_off: self.handing_off(),
+            })
+            .collect();
+        failing.iter().try_for_each(FailingLink::validate)?;
+        Ok(failing)
+    }
+
+    fn handing_off(&self) -> HandOff {
+        let published = SqrConfig::published();
+        match self.hand_off.unwrap_or_default() {
+            HandOffKind::None => HandOff::None,
+            HandOffKind::Acknowledged => HandOff::Acknowledged,
+            HandOffKind::Sqr => HandOff::Sqr(SqrConfig {
+                buffer_bytes: self.sqr_buffer.map_or(published.buffer_bytes, |size| size.0),
+                margin: self.sqr_margin.map(time),
+                one_queue: self.sqr_one_queue.unwrap_or(false),
+                ..published
+            }),
+        }
+    }
+
+    /// Refuses what is set and would mean nothing.
+    fn check_failures(&self) -> Result<(), ParameterError> {
+        const OF_SQR: [&str; 3] = ["sqr-buffer", "sqr-margin", "sqr-one-queue"];
+        const OF_FAILURES: [&str; 5] = ["failing-links", "down-for", "detection", "reroute", "hand-off"];
+        let refuse = |keys: &[&'static str], needs: &str| {
+            let set = keys.iter().filter_map(|key| Some((*key, self.value(key)?.text)));
+            let first = set.into_iter().find(|(_, text)| text != "no");
+            first.map_or(Ok(()), |(key, text)| Err(ParameterError::new(key, text, needs)))
+        };
+        if self.failure_every.is_none() {
+            refuse(&OF_FAILURES, "needs `failure-every`: no link fails")?;
+            refuse(&OF_SQR, "needs `failure-every`: no link fails")?;
+        }
+        if self.hand_off != Some(HandOffKind::Sqr) {
+            refuse(&OF_SQR, "needs `hand-off` sqr")?;
+        }
+        if self.reroute != Some(Reroute::Local) {
+            let needs = "needs `reroute` local: without a backup, the link comes back when `reroute` says";
+            refuse(&["down-for"], needs)?;
+        }
+        Ok(())
+    }
+}

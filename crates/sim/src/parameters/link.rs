@@ -1,0 +1,307 @@
+//! The link that corrupts: what is not set has the paper's value.
+
+use super::table::RunParameters;
+use crate::corruption::Corruption;
+use crate::flows::SchemeKind;
+use crate::link::config::{
+    Backpressure, Buffering, Copies, DISTANCE_REQUIREMENT, LinkConfig, ParameterError, ProfileName,
+    Protection, RATE_REQUIREMENT, SwitchHardware,
+};
+use crate::time::Rate;
+use linkmend_protocol::daemon_profile::Overrides;
+use linkmend_quantity::{BitRate, Span};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Default loss rate of a link whose traffic is sent at line rate. Hosts' links lose nothing unless that is said.
+const LOSS_DEFAULT: f64 = 1e-3;
+const SPEED_DEFAULT: u64 = 100_000_000_000;
+/// Hysteresis between the thresholds, in frames (appendix B.1).
+const HYSTERESIS_FRAMES: u64 = 2;
+/// The largest file of losses that is read: ten million numbers of ten digits.
+const LOSSES_FILE_BYTES: u64 = 110_000_000;
+
+/// What corrupts frames, and the parameter that says so.
+type Cause = (&'static str, Option<String>);
+
+impl RunParameters {
+    /// How the corrupting links recover.
+    pub fn scheme(&self) -> SchemeKind {
+        self.scheme.unwrap_or(if self.has_hosts() { SchemeKind::None } else { SchemeKind::Ordered })
+    }
+
+    /// Share of frames that they corrupt.
+    pub(super) fn loss(&self) -> f64 {
+        let default = if self.has_hosts() { 0.0 } else { LOSS_DEFAULT };
+        self.loss.map_or(default, |loss| loss.0)
+    }
+
+    /// Speed of the links, where the network does not say another.
+    pub(super) fn speed(&self) -> BitRate {
+        self.speed.unwrap_or(BitRate(SPEED_DEFAULT))
+    }
+
+    /// The corrupting link. A relative path in `losses` starts from `folder`.
+    ///
+    /// # Errors
+    /// The first parameter that cannot be used.
+    pub(super) fn link(&self, folder: &Path) -> Result<LinkConfig, ParameterError> {
+        let rate = rate("speed", self.speed())?;
+        let scheme = self.scheme();
+        let mut link = scheme.link(rate, self.loss());
+        if let Some(size) = self.frame_size {
+            let requirement = "must be 64B to 9216B, with frame check sequence";
+            link.frame_bytes = narrow("frame-size", size.0, size, requirement)?;
+        }
+        if let Some(distance) = self.distance {
+            link.distance_m = narrow("distance", distance.0, distance, DISTANCE_REQUIREMENT)?;
+        }
+        link.corruption = self.corruption(folder, link.frame_bytes)?;
+        link.reverse_corruption = Corruption::iid(self.reverse_loss.map_or(0.0, |loss| loss.0));
+        let recirculates = self.recirculation_speed.is_some()
+            || self.recirculation_buffer.is_some()
+            || self.loop_latency.is_some();
+        let buffering = match self.buffering {
+            Some(buffering) => buffering,
+            // A parameter of the recirculation port implies that there is one.
+            None if recirculates => Buffering::Recirculating,
+            None => link.buffering,
+        };
+        link = link.buffered(buffering);
+        self.set_switch(&mut link.switch)?;
+        let frame_bytes = u64::from(link.frame_bytes);
+        link.protection = match link.protection {
+            Some(paper) => Some(self.protection(paper, frame_bytes)?),
+            None if self.has_hosts() => self.unprotected()?,
+            None => None,
+        };
+        if self.profile == Some(ProfileName::Daemon) {
+            link = link.between_daemons(self.overrides()?);
+        }
+        Ok(link)
+    }
+
+    /// Refuses what only link ends have. Sweeps over line-rate traffic may leave it.
+    fn unprotected(&self) -> Result<Option<Protection>, ParameterError> {
+        let needs = "needs `scheme` ordered or non-blocking";
+        if self.profile == Some(ProfileName::Daemon) {
+            return Err(ParameterError::new("profile", "daemon", needs));
+        }
+        match self.dummy_copies {
+            Some(copies) => Err(ParameterError::new("dummy-copies", copies, needs)),
+            None => Ok(None),
+        }
+    }
+
+    fn protection(&self, paper: Protection, frame_bytes: u64) -> Result<Protection, ParameterError> {
+        let mut protection = paper;
+        protection.copies = match (self.copies, self.target) {
+            (Some(copies), Some(_)) => return Err(conflicts_with("copies", copies, "target")),
+            (Some(copies), None) => Copies::Fixed(copies),
+            (None, Some(target)) => Copies::Target { loss: target.0 },
+            (None, None) => paper.copies,
+        };
+        if let Some(timeout) = self.recovery_timeout {
+            protection.recovery_timeout_ns = nanoseconds("recovery-timeout", timeout)?;
+        }
+        protection.dummy_copies = self.dummy_copies.unwrap_or(paper.dummy_copies);
+        protection.window_frames = self.window.unwrap_or(paper.window_frames);
+        protection.max_rounds = self.rounds.unwrap_or(paper.max_rounds);
+        protection.backpressure = self.backpressure(paper.backpressure, frame_bytes)?;
+        Ok(protection)
+    }
+
+    /// What is set of the parameters that the daemon derives.
+    fn overrides(&self) -> Result<Overrides, ParameterError> {
+        let profile = "profile daemon";
+        let without = [
+            ("no-backpressure", self.no_backpressure.filter(|flag| *flag).map(|flag| flag.to_string())),
+            (
+                "buffering",
+                self.buffering.filter(|kind| *kind != Buffering::Direct).map(|kind| kind.name().to_owned()),
+            ),
+            ("recirculation-speed", self.recirculation_speed.map(|speed| speed.to_string())),
+            ("recirculation-buffer", self.recirculation_buffer.map(|size| size.to_string())),
+            ("loop-latency", self.loop_latency.map(|latency| latency.to_string())),
+        ];
+        for (name, value) in without {
+            if let Some(value) = value {
+                return Err(conflicts_with(name, value, profile));
+            }
+        }
+        Ok(Overrides {
+            recovery_timeout: self.recovery_timeout.map(|span| span.0),
+            max_rounds: self.rounds,
+            pause_bytes: self.pause_threshold.map(|size| size.0),
+            resume_bytes: self.resume_threshold.map(|size| size.0),
+            window_frames: self.window,
+            dummy_copies: self.dummy_copies,
+            ..Overrides::default()
+        })
+    }
+
+    /// A threshold that is not set keeps its distance from the other one.
+    fn backpressure(
+        &self,
+        paper: Option<Backpressure>,
+        frame_bytes: u64,
+    ) -> Result<Option<Backpressure>, ParameterError> {
+        let threshold = self
+            .pause_threshold
+            .map(|size| ("pause-threshold", size))
+            .or(self.resume_threshold.map(|size| ("resume-threshold", size)));
+        match (threshold, self.no_backpressure.unwrap_or(false)) {
+            (Some((name, size)), true) => return Err(conflicts_with(name, size, "no-backpressure")),
+            (None, true) => return Ok(None),
+            (_, false) => {}
+        }
+        let hysteresis = HYSTERESIS_FRAMES * frame_bytes;
+        let resume_default = paper.map_or(0, |paper| paper.resume_bytes);
+        let resume_bytes = match (self.resume_threshold, self.pause_threshold) {
+            (Some(resume), _) => resume.0,
+            (None, Some(pause)) => pause.0.saturating_sub(hysteresis),
+            (None, None) => resume_default,
+        };
+        let pause_bytes =
+            self.pause_threshold.map_or(resume_bytes.saturating_add(hysteresis), |pause| pause.0);
+        Ok(Some(Backpressure { pause_bytes, resume_bytes }))
+    }
+
+    /// What the link corrupts. Bit errors are those by which frames of this length get lost at the rate that is set.
+    pub(super) fn corruption(&self, folder: &Path, frame_bytes: u32) -> Result<Corruption, ParameterError> {
+        let models: [Cause; 4] = [
+            ("loss", self.loss.map(|loss| loss.to_string())),
+            ("bit-error-rate", self.bit_error_rate.map(|rate| rate.to_string())),
+            ("attenuation", self.attenuation.map(|attenuation| attenuation.to_string())),
+            ("losses", self.losses.as_ref().map(|path| path.display().to_string())),
+        ];
+        let mut written = models.iter().filter_map(|(name, value)| Some((*name, value.as_ref()?)));
+        let first = written.next();
+        if let (Some((name, value)), Some((other, _))) = (first, written.next()) {
+            return Err(conflicts_with(name, value, other));
+        }
+        let loss = self.loss();
+        let other = first.filter(|(name, _)| *name != "loss").map(|(name, _)| name);
+        let bit_errors = self.bit_errors.unwrap_or(false);
+        if let Some(mean_burst_frames) = self.mean_burst {
+            let other = other.or(bit_errors.then_some("bit-errors"));
+            return match other {
+                Some(other) => Err(conflicts_with("mean-burst", mean_burst_frames, other)),
+                None => Ok(Corruption::GilbertElliott { loss, mean_burst_frames }),
+            };
+        }
+        if let (true, Some(other)) = (bit_errors, other) {
+            return Err(conflicts_with("bit-errors", true, other));
+        }
+        if let Some(bit_error_rate) = self.bit_error_rate {
+            return Ok(Corruption::PerBit { bit_error_rate: bit_error_rate.0 });
+        }
+        if let Some(path) = &self.losses {
+            return recorded(&folder.join(path));
+        }
+        match (self.transceiver, self.attenuation) {
+            (Some(transceiver), Some(attenuation)) => {
+                Ok(Corruption::Attenuated { transceiver, attenuation_db: attenuation.0 })
+            }
+            (None, Some(attenuation)) => Err(needs("attenuation", attenuation, "transceiver")),
+            (Some(_), None) => Err(needs("transceiver", "set", "attenuation")),
+            (None, None) if bit_errors && loss > 0.0 => {
+                let bits = 8.0 * f64::from(frame_bytes);
+                Ok(Corruption::PerBit { bit_error_rate: -libm::expm1(libm::log1p(-loss) / bits) })
+            }
+            (None, None) => Ok(Corruption::iid(loss)),
+        }
+    }
+
+    fn set_switch(&self, switch: &mut SwitchHardware) -> Result<(), ParameterError> {
+        let latencies = [
+            ("egress-latency", self.egress_latency, &mut switch.egress_latency_ns),
+            ("ingress-latency", self.ingress_latency, &mut switch.ingress_latency_ns),
+            ("loop-latency", self.loop_latency, &mut switch.loop_latency_ns),
+            ("timer-interval", self.timer_interval, &mut switch.timer_interval_ns),
+        ];
+        for (name, latency, place) in latencies {
+            if let Some(latency) = latency {
+                *place = nanoseconds(name, latency)?;
+            }
+        }
+        if let Some(speed) = self.recirculation_speed {
+            switch.recirculation_rate = rate("recirculation-speed", speed)?;
+        }
+        switch.recirculation_bytes =
+            self.recirculation_buffer.map_or(switch.recirculation_bytes, |size| size.0);
+        switch.pipe_packets_per_second =
+            self.pipe_capacity.map_or(switch.pipe_packets_per_second, |capacity| capacity.0);
+        Ok(())
+    }
+}
+
+/// The error with the parameter's name in files.
+pub(super) fn in_terms_of_files(error: ParameterError) -> ParameterError {
+    const NAMES: [(&str, &str); 5] = [
+        ("bit_error_rate", "bit-error-rate"),
+        ("mean_burst_frames", "mean-burst"),
+        ("attenuation_db", "attenuation"),
+        ("recorded", "losses"),
+        ("dummy_copies", "dummy-copies"),
+    ];
+    let name = NAMES.iter().find(|(theirs, _)| *theirs == error.parameter).map(|(_, ours)| *ours);
+    ParameterError { parameter: name.unwrap_or(error.parameter), ..error }
+}
+
+fn rate(parameter: &'static str, rate: BitRate) -> Result<Rate, ParameterError> {
+    Rate::from_bits_per_second(rate.0).ok_or_else(|| ParameterError::new(parameter, rate, RATE_REQUIREMENT))
+}
+
+fn narrow(
+    parameter: &'static str,
+    value: u64,
+    written: impl std::fmt::Display,
+    requirement: &str,
+) -> Result<u32, ParameterError> {
+    u32::try_from(value).map_err(|_| ParameterError::new(parameter, written, requirement))
+}
+
+fn nanoseconds(parameter: &'static str, span: Span) -> Result<u64, ParameterError> {
+    u64::try_from(span.0.as_nanos())
+        .map_err(|_| ParameterError::new(parameter, span, "must be at most 500ms"))
+}
+
+fn conflicts_with(parameter: &'static str, value: impl std::fmt::Display, other: &str) -> ParameterError {
+    let requirement = format!("has no meaning beside `{other}`; remove one of them");
+    ParameterError::new(parameter, value, requirement)
+}
+
+fn needs(parameter: &'static str, value: impl std::fmt::Display, other: &str) -> ParameterError {
+    ParameterError::new(parameter, value, format!("needs `{other}` as well"))
+}
+/// Reads the numbers of the frames to corrupt: one a line, ascending; `#` begins a remark.
+fn recorded(path: &Path) -> Result<Corruption, ParameterError> {
+    let wrong = |requirement: String| ParameterError {
+        parameter: "losses",
+        value: path.display().to_string(),
+        requirement,
+    };
+    let unreadable = |error: std::io::Error| wrong(format!("cannot be read: {error}"));
+    let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
+    if bytes > LOSSES_FILE_BYTES {
+        return Err(wrong(format!("has {bytes} bytes, at most {LOSSES_FILE_BYTES} are read")));
+    }
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    let mut numbers = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let number = line.split('#').next().unwrap_or_default().trim();
+        if number.is_empty() {
+            continue;
+        }
+        let line = index + 1;
+        let number: u64 = number
+            .parse()
+            .map_err(|_| wrong(format!("line {line}: `{number}` is not the number of a frame")))?;
+        if numbers.last().is_some_and(|last| *last >= number) {
+            return Err(wrong(format!("line {line}: {number} must be above the number before it")));
+        }
+        numbers.push(number);
+    }
+    Ok(Corruption::Recorded(Arc::from(numbers)))
+}

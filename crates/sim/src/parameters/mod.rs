@@ -1,0 +1,76 @@
+//! The parameters of runs: one vocabulary for files, command lines, tables and documents.
+//!
+//! - `table` declares each parameter once; [`PARAMETERS`] lists what it says.
+//! - [`RunParameters`] holds the values that are set. They are written and read as text ([`RunParameters::set`]).
+//! - [`RunParameters::run`] makes a [run](RunConfig) of them: `link` describes the link, `line_rate` the traffic of a generator,
+//!   `flows` hosts and their flows, `failures` links that fail.
+//! - `seeds` keeps the seeds of experiments as they are, whatever parameters are called.
+
+mod declare;
+mod failures;
+mod flows;
+mod hosts;
+mod line_rate;
+mod link;
+mod seeds;
+mod table;
+mod text;
+mod value;
+
+pub use declare::{Parameter, Runs};
+pub(crate) use seeds::PAIRED;
+pub use table::{PARAMETERS, RunParameters};
+
+use crate::flows::FlowsConfig;
+use crate::link::config::ParameterError;
+use crate::stress::StressConfig;
+use std::path::Path;
+
+/// A run, checked and ready.
+#[derive(Debug, Clone)]
+pub enum RunConfig {
+    /// Line-rate traffic over one link.
+    LineRate(Box<StressConfig>),
+    /// Flows between hosts.
+    Flows(Box<FlowsConfig>),
+}
+
+impl RunParameters {
+    /// Whether hosts send: if they have a transport. Otherwise a generator sends at line rate.
+    pub fn has_hosts(&self) -> bool {
+        self.transport.is_some()
+    }
+
+    /// The kinds of runs that these parameters may describe.
+    fn runs(&self) -> Runs {
+        if self.has_hosts() { Runs::HOSTS } else { Runs::LINE_RATE }
+    }
+
+    /// The run that they describe. Relative paths start from `folder`.
+    ///
+    /// # Errors
+    /// The first parameter that cannot be used, or has no meaning in such a run.
+    pub fn run(&self, folder: &Path) -> Result<RunConfig, ParameterError> {
+        self.check_meaning()?;
+        if self.has_hosts() {
+            return self.flows(folder).map(|config| RunConfig::Flows(Box::new(config)));
+        }
+        self.line_rate(folder).map(|config| RunConfig::LineRate(Box::new(config)))
+    }
+
+    /// Refuses what has no meaning in a run of this kind.
+    fn check_meaning(&self) -> Result<(), ParameterError> {
+        let runs = self.runs();
+        let strange = PARAMETERS.iter().filter(|parameter| !parameter.runs.include(runs));
+        let mut set = strange.filter_map(|parameter| Some((parameter.key, self.value(parameter.key)?.text)));
+        if let Some((key, text)) = set.find(|(_, text)| text != "no") {
+            let requirement = if self.has_hosts() {
+                "has no meaning in a run with hosts; remove it, or `transport`"
+            } else {
+                "needs hosts: set `transport`"
+            };
+            return Err(ParameterError::new(key, text, requirement));
+        }
+        Ok(())
+    }
+}

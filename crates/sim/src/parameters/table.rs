@@ -1,0 +1,202 @@
+//! All parameters: each is declared here, and nowhere else.
+
+use super::declare::{Parameter, Runs, parameters};
+use super::value::ParameterValue;
+use crate::corruption::Transceiver;
+use crate::host::{FlowSizes, RdmaVerb};
+use crate::link::config::{Buffering, ProfileName};
+use crate::network::Balance;
+use crate::run::flows::{
+    Detection, HandOffKind, HostRecovery, PlacementKind, RdmaMechanisms, Reroute, SchemeKind, TrafficKind,
+    TransportKind,
+};
+use linkmend_experiment::Quantity;
+use linkmend_quantity::{BitRate, ByteSize, Count, Decibels, Distance, LossRate, Share, Span};
+use std::path::PathBuf;
+
+// For each: its help; then name and type; key, label, quantity, what stands for its value, and the runs it applies to.
+parameters! {
+    "Traffic" {
+        /// Transport of the hosts [default: dctcp]
+        transport: TransportKind = "transport", "transport", Word, "NAME", HOSTS;
+        /// How hosts recover from losses: rack, rack-static, duplicate-acks and adaptive-duplicate-acks are of TCP,
+        /// go-back-n and selective-repeat of RDMA [default: rack; go-back-n]
+        host_recovery: HostRecovery = "host-recovery", "host recovery", Word, "NAME", HOSTS;
+        /// Size of each flow, or a published workload: web-search, facebook-hadoop, alibaba-storage, google-all-rpc,
+        /// google-search-rpc, facebook-key-value, data-mining, mice-and-elephants; with the longest of its flows:
+        /// web-search:100kB [default: 24387B]
+        size: FlowSizes = "size", "flow size", Size, "SIZE|WORKLOAD", FLOWS;
+        /// Which hosts send to which: each flow of a load between two hosts drawn at random (full-mesh), from the first to
+        /// the last host (point-to-point), from the first half to the second, with the load of one link (across), or there
+        /// and back (ping-pong) [default: full-mesh]
+        traffic: TrafficKind = "traffic", "traffic", Word, "NAME", FLOWS;
+        /// Start flows at random times instead of one after the other, so that they load the senders' links by this share,
+        /// above 0 and below 1
+        load: Share = "load", "load", Share, "SHARE", FLOWS;
+        /// The first N hosts send to the last one simultaneously, in rounds
+        incast: u32 = "incast", "senders at once", Count, "N", FLOWS;
+        /// How long the flow sends; with a load, for how long flows are started [default: 1s without a load]
+        duration: Span = "duration", "duration", Time, "TIME", HOSTS;
+        /// Flows, one after the other, from the first host to the last, or of the load; of an incast or a ping-pong, its rounds
+        /// [default: 5k]
+        trials: Count = "trials", "trials", Count, "N", FLOWS;
+        /// Frames to send at line rate, like 100M [default: 10M]
+        frames: Count = "frames", "frames", Count, "COUNT", LINE_RATE;
+        /// Length of each frame, with its frame check sequence and without Linkmend's header, 64B to 9216B [default: 1518B]
+        frame_size: ByteSize = "frame-size", "frame size", Size, "SIZE", LINE_RATE;
+    }
+    "Network" {
+        /// The network with its hosts: a line such as fat-tree:k=4,hosts=2, or a file [default: five switches in a row with
+        /// a host at either end, as in the paper]
+        topology: String = "topology", "topology", Word, "TOPOLOGY", HOSTS;
+        /// Rate of the links, like 25G, unless the topology sets one; a byte must last a whole number of picoseconds
+        /// [default: 100G]
+        speed: BitRate = "speed", "link speed", Rate, "RATE", ALL;
+        /// Length of the fibre, like 2km; 5 ns each metre [default: 2m]
+        distance: Distance = "distance", "distance", Distance, "LENGTH", LINE_RATE;
+    }
+    "Protection" {
+        /// How the corrupting links recover: not at all, in order (LinkGuardian), without order (LinkGuardianNB), or by forward
+        /// error correction (Wharf)
+        scheme: SchemeKind = "scheme", "scheme", Word, "NAME", ALL;
+        /// Parameters of the link ends: tofino, as published, or daemon, as `linkmend run` derives them [default: tofino]
+        profile: ProfileName = "profile", "profile", Word, "NAME", ALL;
+        /// Always retransmit this many copies of a lost frame (1 to 16), instead of as many as --target needs
+        copies: u8 = "copies", "copies", Count, "N", ALL;
+        /// Effective loss rate to stay below, which decides the copies (Equation 2) [default: 1e-8]
+        target: LossRate = "target", "target loss rate", LossRate, "RATE", ALL;
+        /// Give up a frame that has been missing for this long (ackNoTimeout) [default: 13.5us up to 10G, 7.5us up to 50G, 7us
+        /// above]
+        recovery_timeout: Span = "recovery-timeout", "ackNoTimeout", Time, "TIME", ALL;
+        /// Bytes in the Rx buffer at which the sender is paused; at most --recirculation-buffer, or 16MiB with --buffering
+        /// direct [default: --resume-threshold and 2 frames]
+        pause_threshold: ByteSize = "pause-threshold", "pauseThreshold", Size, "SIZE", ALL;
+        /// Bytes in the Rx buffer at which the sender may resume; below --pause-threshold [default: 40kB, above 50G 37kB]
+        resume_threshold: ByteSize = "resume-threshold", "resumeThreshold", Size, "SIZE", ALL;
+        /// Never pause the sender (Figure 9b)
+        no_backpressure: bool = "no-backpressure", "no backpressure", Word, "", ALL;
+        /// Dummy frames sent each time the queue runs empty, so that a lost tail is noticed; 0 for none [default: 1]
+        dummy_copies: u8 = "dummy-copies", "dummy copies", Count, "N", ALL;
+        /// Times a loss may be retransmitted; the paper's protocol has 1 [default: 1]
+        rounds: u8 = "rounds", "rounds", Count, "N", ALL;
+        /// Maximum number of outstanding frames of a link end: a power of two from 16 to 32768, half the sequence space
+        /// [default: 1024]
+        window: u32 = "window", "window", Count, "FRAMES", ALL;
+    }
+    "Corruption" {
+        /// Share of frames that each corrupting link corrupts, each independently or in bursts [default: 1e-3]
+        loss: LossRate = "loss", "loss rate", LossRate, "RATE", ALL;
+        /// Corrupt in bursts of this many frames on average (Gilbert-Elliott); --loss stays the share in the long run
+        mean_burst: f64 = "mean-burst", "mean burst", Count, "FRAMES", ALL;
+        /// Interpret --loss as the loss rate of full-size packets, and apply independent bit errors
+        bit_errors: bool = "bit-errors", "bit errors", Word, "", ALL;
+        /// Corrupt each bit independently with this probability, so that longer frames suffer more, like 1e-9
+        bit_error_rate: LossRate = "bit-error-rate", "bit error rate", LossRate, "RATE", ALL;
+        /// Corrupt as this transceiver does on an attenuated fibre (Figure 1)
+        transceiver: Transceiver = "transceiver", "transceiver", Word, "NAME", ALL;
+        /// Attenuation of that fibre beyond what the standard allows, like 3.5dB
+        attenuation: Decibels = "attenuation", "attenuation", Attenuation, "DECIBELS", ALL;
+        /// Corrupt exactly the frames whose numbers this file lists in ascending order, one a line; counted from 0 over all
+        /// frames sent in that direction, on a protected link from the handshake on, copies and dummies included
+        losses: PathBuf = "losses", "losses", Word, "FILE", ALL;
+        /// Corrupt retransmitted copies with this probability instead, and correct the effective loss for it (importance
+        /// sampling, for losses too rare to count); everything else then describes a link that loses more copies
+        copy_loss: LossRate = "copy-loss", "loss rate of copies", LossRate, "RATE", LINE_RATE;
+        /// Share of frames corrupted in the other direction, where ACKs and loss notifications go [default: 0]
+        reverse_loss: LossRate = "reverse-loss", "loss rate in reverse", LossRate, "RATE", ALL;
+        /// Corrupt both directions of these links, and protect both
+        both_directions: bool = "both-directions", "both directions", Word, "", HOSTS;
+        /// Corrupting links: those in the middle, of the links between switches [default: 1]
+        corrupting_links: u32 = "corrupting-links", "corrupting links", Count, "N", HOSTS;
+    }
+    "Hosts" {
+        /// Begin TCP flows with the handshake of their connection
+        handshake: bool = "handshake", "handshake", Word, "", HOSTS;
+        /// Minimum retransmission timeout of TCP [default: 1ms]
+        rto_min: Span = "rto-min", "least timeout", Time, "TIME", HOSTS;
+        /// Median latency that a host adds to a frame: stack, NIC, interrupts [default: 15.5us with TCP, 1.23us with RDMA]
+        host_latency: Span = "host-latency", "host latency", Time, "TIME", HOSTS;
+    }
+    "RDMA" {
+        /// RDMA connections between each two hosts, shared by their flows [default: one per flow]
+        queue_pairs: u32 = "queue-pairs", "queue pairs", Count, "N", HOSTS;
+        /// What hosts and switches add against timeouts (JCST 2022): none, nak, twice, dummy, repeat, all, all-optimized,
+        /// testbed, or numbers: dummies/NAK replicas/packet replicas/tail replicas, such as 2/1/3 [default: none]
+        rdma_mechanisms: RdmaMechanisms = "rdma-mechanisms", "mechanisms", Word, "NAME", HOSTS;
+        /// Send dummies after a flow only if the flow before it on the same connection was written longer ago than this
+        /// [default: 0s]
+        dummy_gap: Span = "dummy-gap", "dummy gap", Time, "TIME", HOSTS;
+        /// How flows are transferred: write, from the source; or read, by the destination, with dummies that are read, too
+        /// [default: write]
+        rdma_verb: RdmaVerb = "rdma-verb", "verb", Word, "VERB", HOSTS;
+        /// Exponent t of the transport timer, 4.096 us x 2^t, 0 to 31 [default: 8, a millisecond]
+        timeout_exponent: u8 = "timeout-exponent", "timeout exponent", Count, "T", HOSTS;
+        /// Payload of full packets: 256, 512, 1024, 2048 or 4096 bytes [default: 1024]
+        rdma_mtu: u16 = "rdma-mtu", "MTU", Count, "BYTES", HOSTS;
+        /// Maximum number of outstanding packets [default: 8388607, the limit of 24-bit sequence numbers]
+        rdma_window: u32 = "rdma-window", "RDMA window", Count, "N", HOSTS;
+    }
+    "Failures" {
+        /// Interval at which links between switches fail, both directions together [default: none fails]
+        failure_every: Span = "failure-every", "failure every", Time, "TIME", HOSTS;
+        /// Failing links: those in the middle, of the links between switches [default: 1]
+        failing_links: u32 = "failing-links", "failing links", Count, "N", HOSTS;
+        /// How long a failed link that has a backup (local) stays down [default: 10ms]
+        down_for: Span = "down-for", "down for", Time, "TIME", HOSTS;
+        /// Time until switches detect a failure: f10 (30us), squelch (2.755us) or a time [default: f10]
+        detection: Detection = "detection", "detection", Time, "NAME|TIME", HOSTS;
+        /// How traffic is rerouted: sharebackup (the link itself comes back after 730us), local (a second link, immediately),
+        /// portland (the link comes back after 65ms), or a time after which it comes back [default: sharebackup]
+        reroute: Reroute = "reroute", "reroute", Time, "NAME|TIME", HOSTS;
+        /// How switches recover frames that a failed link lost: none; sqr, which keeps a copy of each frame until a failure
+        /// would have been detected; or acknowledged, which keeps each frame until it is acknowledged [default: none]
+        hand_off: HandOffKind = "hand-off", "hand-off", Word, "NAME", HOSTS;
+        /// Maximum size of the copies that a switch keeps for one port with SQR [default: 22MB]
+        sqr_buffer: ByteSize = "sqr-buffer", "SQR buffer", Size, "SIZE", HOSTS;
+        /// How much longer than the detection time SQR keeps copies [default: as long as a frame is in flight; the paper's: 0s]
+        sqr_margin: Span = "sqr-margin", "margin", Time, "TIME", HOSTS;
+        /// Keep all copies of SQR in the queue of the port itself, instead of that of the least loaded one
+        sqr_one_queue: bool = "sqr-one-queue", "one queue", Word, "", HOSTS;
+    }
+    "Reordering" {
+        /// Parallel queues before the middle link, served round-robin (a load-balanced switch)
+        parallel_queues: u32 = "parallel-queues", "parallel queues", Count, "N", HOSTS;
+        /// Where frames go among them: uniform (each anywhere, which reorders) or hashed (by flow, which does not) [default:
+        /// uniform]
+        placement: PlacementKind = "placement", "placement", Word, "NAME", HOSTS;
+        /// Additional delay of frames in the reverse direction of the middle link [default: 0s]
+        reverse_delay: Span = "reverse-delay", "reverse delay", Time, "TIME", HOSTS;
+        /// How switches choose among equal paths: spray sends each frame anywhere [default: flow-hash]
+        balance: Balance = "balance", "balance", Word, "NAME", HOSTS;
+    }
+    "Switches" {
+        /// How buffered frames can be reached: each when it comes back through a recirculation port, as on the Tofino, or
+        /// immediately, as in software or on the Tofino2 [default: what switches of that speed have: recirculating up to 100G,
+        /// direct beyond; recirculating if a parameter of the recirculation port is set]
+        buffering: Buffering = "buffering", "buffering", Word, "NAME", ALL;
+        /// Time from the queue to the wire, with either buffering [default: 260ns, calibrated]
+        egress_latency: Span = "egress-latency", "egress latency", Time, "TIME", ALL;
+        /// Time from the wire to the forwarding decision, with either buffering [default: 850ns, calibrated]
+        ingress_latency: Span = "ingress-latency", "ingress latency", Time, "TIME", ALL;
+        /// Latency of one pass through the recirculation port, without serialisation; this and the options below have no effect
+        /// with --buffering direct [default: 2.35us, calibrated]
+        loop_latency: Span = "loop-latency", "loop latency", Time, "TIME", ALL;
+        /// Time between the packets that keep time in the receiver's pipe, for which timeouts, pauses and resumes wait; 0ns
+        /// for no wait [default: 100ns]
+        timer_interval: Span = "timer-interval", "timer interval", Time, "TIME", ALL;
+        /// Rate of the recirculation port, at which the Rx buffer drains [default: 100G, beyond that the link's]
+        recirculation_speed: BitRate = "recirculation-speed", "recirculation speed", Rate, "RATE", ALL;
+        /// Capacity of each recirculation buffer [default: 200kB]
+        recirculation_buffer: ByteSize = "recirculation-buffer", "recirculation buffer", Size, "SIZE", ALL;
+        /// Packets per second that a pipe can process, of which recirculation takes a share [default: 1220M]
+        pipe_capacity: Count = "pipe-capacity", "pipe capacity", Count, "COUNT", ALL;
+    }
+    "Run" {
+        /// What several parameters together are called; it decides nothing
+        variant: String = "variant", "variant", Word, "NAME", ALL;
+        /// Seed of everything random; the same seed gives the same results on every machine [default: 1]
+        seed: u64 = "seed", "seed", Count, "N", ALL;
+        /// Simulate every event, even in the steady state between losses; slower, with the same results
+        full: bool = "full", "every event simulated", Word, "", LINE_RATE;
+    }
+}

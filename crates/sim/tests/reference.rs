@@ -1,0 +1,66 @@
+//! docs/parameters.md lists what can be set and what is measured. `UPDATE_EXPECT=1` writes it anew.
+
+use linkmend_sim::experiment::metrics;
+use linkmend_sim::parameters::{PARAMETERS, Parameter, Runs};
+use std::fmt::Write;
+use std::path::Path;
+
+const HEAD: &str = "\
+# Parameters and measured values of runs
+
+A run has the same words everywhere. A parameter is an option of `linkmend sim stress`, `sim flows`, `sim throughput`, \
+`sim timeline` or `sim scenario` (with two hyphens before its name), and a key of the files that `linkmend sim run` and \
+`linkmend reproduce` read. It is a column of their tables, and may be the x of a plot. A measured value may be x or y.
+
+Hosts send flows if `transport` is set. Otherwise a generator sends frames at line rate over one link.
+";
+
+fn row(text: &mut String, parameter: &Parameter) {
+    let runs = match (parameter.runs.include(Runs::LINE_RATE), parameter.runs.include(Runs::HOSTS)) {
+        (true, true) => "all",
+        (true, false) => "line rate",
+        (false, _) => "hosts",
+    };
+    let help =
+        parameter.help.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ").replace('|', "\\|");
+    let words = parameter.words();
+    let value = match (parameter.is_flag, words.is_empty()) {
+        (true, _) => "true, false".to_owned(),
+        (false, true) => parameter.value_name.replace('|', " or "),
+        (false, false) => words.join(", "),
+    };
+    writeln!(text, "| `{}` | {value} | {runs} | {help} |", parameter.key).expect("memory");
+}
+
+fn reference() -> String {
+    let mut text = HEAD.to_owned();
+    let mut section = "";
+    for parameter in PARAMETERS {
+        if parameter.section != section {
+            section = parameter.section;
+            write!(text, "\n## {section}\n\n| key | value | runs | |\n| --- | --- | --- | --- |\n")
+                .expect("memory");
+        }
+        row(&mut text, parameter);
+    }
+    text.push_str("\n## Measured values\n\n| name | |\n| --- | --- |\n");
+    for metric in metrics() {
+        writeln!(text, "| `{}` | {} |", metric.name, metric.label).expect("memory");
+    }
+    text
+}
+
+#[test]
+fn the_page_lists_every_parameter_and_every_measured_value() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/parameters.md");
+    let expected = reference();
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&path, &expected).expect("it can be written");
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == expected,
+        "UPDATE_EXPECT=1 cargo test -p linkmend-sim --test reference writes {}",
+        path.display()
+    );
+}

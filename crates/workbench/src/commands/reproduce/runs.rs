@@ -1,0 +1,115 @@
+//! Presents experiments with simulated runs: makes plots and tables from outcomes.
+
+use super::Options;
+use super::present::{Present, Presentation};
+use linkmend::failure::{Context, Error, Hinted, Result};
+use linkmend_experiment::{Failure, Kind, Row};
+use linkmend_sim::experiment::{self, Experiment, Outcome, Point, RunExperiments, metrics_of, plots, tables};
+use linkmend_sim::flows::FlowsReport;
+use linkmend_sim::parameters::RunParameters;
+use linkmend_sim::stress::ParameterError;
+use serde_json::{Map, Value, json};
+
+/// Largest number of rows on a page; larger tables are only in the files.
+const ROWS_SHOWN: usize = 60;
+/// Largest number of rows on a terminal, where there is nothing to compare.
+const ROWS_PRINTED: usize = 40;
+
+impl Present for RunExperiments {
+    fn present(experiment: &Experiment, outcomes: Vec<Outcome>, options: &Options) -> Result<Presentation> {
+        let count = outcomes.len();
+        let results = experiment.points.iter().zip(&outcomes);
+        let results = results
+            .map(|(point, outcome)| result(experiment, point, outcome, options))
+            .collect::<Result<_>>()?;
+        Ok(Presentation {
+            plots: plots::all(experiment, &outcomes),
+            points: tables::everything(experiment, &outcomes),
+            shown: (count <= ROWS_SHOWN).then(|| tables::points(experiment, &outcomes)),
+            briefly: (count <= ROWS_PRINTED).then(|| tables::points_briefly(experiment, &outcomes)),
+            results: Value::Array(results),
+        })
+    }
+
+    fn compare(experiment: &Experiment, outcomes: &[Option<Outcome>]) -> Vec<Row> {
+        experiment::compare(experiment, outcomes)
+    }
+
+    fn failed(experiment: &Experiment, point: usize, failure: Failure<ParameterError>) -> Error {
+        let Failure { seed, error } = failure;
+        let point = &experiment.points[point];
+        let place = experiment.describe(point);
+        let message = format!("{}: {place}, seed {seed}: {error}", experiment.id);
+        let hint = format!("`{}` repeats it", command(&point.parameters, seed));
+        Hinted { message, hint }.into()
+    }
+}
+
+/// The parameters of a point, what was measured over all its runs, and the report of each, or of all together.
+fn result(experiment: &Experiment, point: &Point, outcome: &Outcome, options: &Options) -> Result<Value> {
+    let first_seed = RunExperiments::seed(options.seed, &experiment.id, point, 0);
+    let measured: Map<String, Value> = metrics_of(outcome)
+        .iter()
+        .filter_map(|metric| {
+            let measured = metric.value(outcome)?;
+            Some((metric.name.to_owned(), json!(measured.value / metric.scale)))
+        })
+        .collect();
+    let mut result = json!({
+        "parameters": point.parameters,
+        "runs": point.runs,
+        "first_seed": first_seed,
+        "command": command(&point.parameters, first_seed),
+        "measured": measured,
+    });
+    let (name, reports) = match outcome {
+        Outcome::LineRate { report, .. } => ("result", serde_json::to_value(report)),
+        Outcome::Flows(runs) => {
+            let reports: Vec<&FlowsReport> = runs.iter().map(|run| &run.report).collect();
+            ("reports", serde_json::to_value(reports))
+        }
+    };
+    result[name] = reports.context("cannot serialise a report")?;
+    if let Some(fields) = result["result"].as_object_mut() {
+        // That of the first of several runs is given above.
+        fields.remove("seed");
+    }
+    Ok(result)
+}
+
+/// The command that repeats a run.
+fn command(parameters: &RunParameters, seed: u64) -> String {
+    let name = match (parameters.has_hosts(), parameters.trials, parameters.load) {
+        (false, ..) => "stress",
+        (true, None, None) => "throughput",
+        (true, ..) => "flows",
+    };
+    let mut written = RunParameters { variant: None, seed: Some(seed), ..parameters.clone() };
+    if name == "throughput" {
+        written.size = None;
+    }
+    format!("linkmend sim {name} {}", written.arguments().join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli;
+    use linkmend_sim::experiment::built_in;
+
+    #[test]
+    fn every_recorded_command_of_the_built_in_experiments_is_one() {
+        let mut commands = 0;
+        for experiment in built_in().unwrap_or_else(|error| panic!("{error}")) {
+            for point in &experiment.points {
+                let command = command(&point.parameters, 7);
+                let parsed = cli::command().try_get_matches_from(command.split(' '));
+                if let Err(error) = parsed {
+                    panic!("{}: {command}: {error}", experiment.id);
+                }
+                commands += 1;
+            }
+        }
+        assert!(commands > 500, "{commands}");
+    }
+}
