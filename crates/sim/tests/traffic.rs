@@ -1,34 +1,41 @@
 //! Several kinds of traffic in one network: each is what it would be alone, as far as they share nothing.
 
 use linkmend_sim::flows::{
-    Between, Demand, FlowSetup, FlowsConfig, FlowsReport, RdmaMechanisms, RdmaSetup, TrafficConfig,
-    TrafficHosts, TransportKind, run_with_records,
+    Between, Demand, FlowsConfig, FlowsReport, TrafficConfig, TrafficHosts, TransportKind, run_with_records,
 };
 use linkmend_sim::host::{Extent, FlowRecord, FlowSizes, TimeoutCounts};
 use linkmend_sim::network::LinkId;
+use linkmend_sim::parameters::RunParameters;
 use linkmend_sim::time::Time;
 use linkmend_topology::{NodeId, spec};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 const LINE: &str = "line:switches=2,hosts=2";
 const STAR: &str = "star:hosts=4";
 
-fn setup(transport: TransportKind) -> FlowSetup {
-    FlowSetup { transport, loss: 0.0, ..FlowSetup::default() }
+fn setup(transport: TransportKind) -> RunParameters {
+    RunParameters { transport: Some(transport), ..RunParameters::default() }
 }
 
 /// Traffic between these hosts of a network, in this order.
-fn between(topology: &str, hosts: &[usize], name: &str, setup: &FlowSetup, demand: Demand) -> TrafficConfig {
+fn between(
+    topology: &str,
+    hosts: &[usize],
+    name: &str,
+    setup: &RunParameters,
+    demand: Demand,
+) -> TrafficConfig {
     let graph = spec::graph(topology).expect("it can be built");
     let nodes: Vec<NodeId> = graph.hosts().collect();
-    let alone = setup.config(graph, demand).expect("valid").traffic.remove(0);
+    let alone = setup.flows_in(graph, demand, Path::new("")).expect("valid").traffic.remove(0);
     let listed = hosts.iter().map(|host| nodes[*host]).collect();
     TrafficConfig { name: name.to_owned(), between: TrafficHosts::Listed(listed), ..alone }
 }
 
-fn config(topology: &str, setup: &FlowSetup, traffic: Vec<TrafficConfig>) -> FlowsConfig {
+fn config(topology: &str, setup: &RunParameters, traffic: Vec<TrafficConfig>) -> FlowsConfig {
     let graph = spec::graph(topology).expect("it can be built");
-    FlowsConfig { traffic, ..setup.config(graph, trials(1)).expect("valid") }
+    FlowsConfig { traffic, ..setup.flows_in(graph, trials(1), Path::new("")).expect("valid") }
 }
 
 fn trials(count: u64) -> Demand {
@@ -59,7 +66,7 @@ fn both_on_a_line() -> FlowsConfig {
         between(LINE, &[0, 2], "web", &tcp, trials(300)),
         between(LINE, &[3, 1], "storage", &rdma, trials(200)),
     ];
-    config(LINE, &FlowSetup { loss: 1e-2, both_directions: true, ..tcp }, traffic)
+    config(LINE, &tcp.or(&[("loss", "1e-2"), ("both-directions", "true")]), traffic)
 }
 
 #[test]
@@ -102,9 +109,7 @@ fn the_same_seed_gives_the_same_report_and_another_seed_another_one() {
 /// One switch and four hosts: neither pair uses a link of the other one. Both links that corrupt are those of senders.
 #[test]
 fn traffic_over_other_links_changes_nothing() {
-    let mechanisms: RdmaMechanisms = "2/1/3/1".parse().expect("they are four");
-    let rdma = RdmaSetup { mechanisms: mechanisms.0, queue_pairs: Some(2), ..RdmaSetup::default() };
-    let rdma = FlowSetup { rdma, ..setup(TransportKind::Rdma) };
+    let rdma = setup(TransportKind::Rdma).or(&[("rdma-mechanisms", "2/1/3/1"), ("queue-pairs", "2")]);
     let storage = || between(STAR, &[0, 1], "storage", &rdma, load(0.4, 2_000));
     let web = |kind| between(STAR, &[2, 3], "web", &setup(kind), load(0.4, 2_000));
     let lossy = |traffic| {
@@ -131,10 +136,8 @@ fn traffic_over_other_links_changes_nothing() {
 #[test]
 fn mechanisms_are_those_of_their_traffic() {
     let plain = setup(TransportKind::Rdma);
-    let mechanisms: RdmaMechanisms = "0/1/3/0".parse().expect("they are four");
-    let rdma = RdmaSetup { mechanisms: mechanisms.0, ..RdmaSetup::default() };
-    let helped = FlowSetup { rdma, ..plain.clone() };
-    let lossy = FlowSetup { loss: 5e-2, both_directions: true, ..plain.clone() };
+    let helped = plain.clone().or(&[("rdma-mechanisms", "0/1/3/0")]);
+    let lossy = plain.clone().or(&[("loss", "5e-2"), ("both-directions", "true")]);
     for (first, second) in [(&plain, &helped), (&helped, &plain)] {
         let traffic = vec![
             between(LINE, &[0, 2], "first", first, trials(2_000)),
@@ -143,7 +146,7 @@ fn mechanisms_are_those_of_their_traffic() {
         let (report, _) = measure(&config(LINE, &lossy, traffic));
         for (traffic, setup) in report.traffic.iter().zip([first, second]) {
             let TimeoutCounts { nak, twice, .. } = traffic.rdma_timeouts;
-            let expected = if setup.rdma.mechanisms.is_none() { 100..1_000 } else { 0..30 };
+            let expected = if setup.rdma_mechanisms.is_none() { 100..1_000 } else { 0..30 };
             assert!(expected.contains(&(nak + twice)), "{traffic:?}");
         }
     }

@@ -6,7 +6,7 @@ use super::outcome::Outcome;
 use super::trials::completed;
 use super::work::{WORK_PER_SECOND, quick, work};
 use crate::link::config::ParameterError;
-use crate::parameters::{Parameter, RunConfig, RunParameters};
+use crate::parameters::{Parameter, RunConfig, RunParameters, TrafficTable};
 use crate::random::Random;
 use linkmend_experiment::{
     Combination, ExperimentError, ExperimentFile, Head, Kind, Parameters, PointOf, Quantity, Reader,
@@ -140,14 +140,28 @@ impl Kind for RunExperiments {
     }
 
     fn task(
-        _rest: &Rest,
+        rest: &Rest,
         at: &Combination<RunParameters>,
         source: Source<'_>,
         folder: &Path,
     ) -> Result<(RunParameters, RunConfig), ExperimentError> {
-        let parameters = completed(&at.parameters, folder);
-        let run = parameters.run(folder);
-        let run = run.map_err(|error| source.error(at.place_of(error.parameter), error.to_string()))?;
+        // Of several kinds of traffic, tables show the first one.
+        let first = rest.traffic.first();
+        let written = first
+            .map_or(at.parameters.clone(), |first| at.parameters.replaced_by(&first.get_ref().parameters));
+        let place = |error: &ParameterError| match first {
+            Some(first) if at.places.iter().all(|(name, _)| name != error.parameter) => {
+                Some(first.span().start)
+            }
+            _ => at.place_of(error.parameter),
+        };
+        let parameters = completed(&written, folder);
+        let traffic: Vec<TrafficTable> = rest.traffic.iter().map(|table| table.get_ref().clone()).collect();
+        let run = match traffic.len() {
+            0 => parameters.run(folder),
+            _ => in_network(&at.parameters, &parameters).run_with(&traffic, folder),
+        };
+        let run = run.map_err(|error| source.error(place(&error), error.to_string()))?;
         let parameters = match &run {
             RunConfig::LineRate(config) => parameters.written_out(config),
             RunConfig::Flows(_) => parameters,
@@ -184,13 +198,13 @@ impl ExperimentFile<RunExperiments> for File {
     type Extra = Extra;
 
     fn split(self) -> (Head, Rest) {
-        let File { id, title, source, about, base, sweep, published, plot, expected } = self;
-        let rest = Rest { title: title.clone(), plot, expected };
+        let File { id, title, source, about, base, sweep, published, traffic, plot, expected } = self;
+        let rest = Rest { title: title.clone(), traffic, plot, expected };
         (Head { id, title, source, about, base, sweep, published }, rest)
     }
 
     fn extra(rest: Rest, reader: &Reader<'_, RunExperiments>) -> Result<Extra, ExperimentError> {
-        let Rest { title, plot, expected } = rest;
+        let Rest { title, plot, expected, .. } = rest;
         let of_runs = RunReader { reader, title };
         let plots = plot.into_iter().map(|plot| of_runs.plot(plot)).collect::<Result<_, _>>()?;
         let expected = expected.into_iter().map(|row| of_runs.expected(row)).collect::<Result<_, _>>()?;
@@ -198,10 +212,23 @@ impl ExperimentFile<RunExperiments> for File {
     }
 }
 
+/// What all kinds of traffic share, completed as the first one is: its network.
+fn in_network(shared: &RunParameters, first: &RunParameters) -> RunParameters {
+    let defaults = RunParameters {
+        topology: first.topology.clone(),
+        scheme: first.scheme,
+        loss: first.loss,
+        speed: first.speed,
+        ..RunParameters::default()
+    };
+    defaults.replaced_by(&RunParameters { topology: None, ..shared.clone() })
+}
+
 /// What a file says beyond what all experiment files say.
 #[derive(Debug)]
 pub struct Rest {
     title: String,
+    traffic: Vec<Spanned<TrafficTable>>,
     plot: Vec<Spanned<PlotTable>>,
     expected: Vec<Spanned<ExpectedTable>>,
 }

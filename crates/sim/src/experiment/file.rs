@@ -1,5 +1,6 @@
 //! The form of an experiment file, before anything is checked that TOML does not check.
 
+use crate::parameters::TrafficTable;
 use linkmend_experiment::{PublishedTable, Settings};
 use serde::Deserialize;
 use toml::Spanned;
@@ -17,6 +18,9 @@ pub struct File {
     pub(super) base: Settings,
     #[serde(default)]
     pub(super) sweep: Vec<Settings>,
+    /// Kinds of traffic, if a run has several.
+    #[serde(default)]
+    pub(super) traffic: Vec<Spanned<TrafficTable>>,
     #[serde(default)]
     pub(super) plot: Vec<Spanned<PlotTable>>,
     #[serde(default)]

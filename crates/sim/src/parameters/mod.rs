@@ -15,11 +15,13 @@ mod link;
 mod seeds;
 mod table;
 mod text;
+mod traffic;
 mod value;
 
 pub use declare::{Parameter, Runs};
 pub(crate) use seeds::PAIRED;
 pub use table::{PARAMETERS, RunParameters};
+pub use traffic::TrafficTable;
 
 use crate::flows::FlowsConfig;
 use crate::link::config::ParameterError;

@@ -149,6 +149,9 @@ fn show(finished: &[&Finished], options: &Options) -> Result<()> {
     }
     let tally = Tally::sum(finished.iter().map(|finished| finished.tally()));
     let report = options.report().map_or_else(String::new, |report| format!(" Report: {report}"));
+    if tally.total() == 0 && report.is_empty() {
+        return Ok(());
+    }
     Ok(output::print(&format!("{}.{report}", in_words(tally)))?)
 }
 

@@ -2,8 +2,10 @@
 
 use super::Options;
 use super::present::{Present, Presentation};
+use crate::commands::sim::flow_table;
 use linkmend::failure::{Context, Error, Hinted, Result};
 use linkmend_experiment::{Failure, Kind, Row};
+use linkmend_report::Table;
 use linkmend_sim::experiment::{self, Experiment, Outcome, Point, RunExperiments, metrics_of, plots, tables};
 use linkmend_sim::flows::FlowsReport;
 use linkmend_sim::parameters::RunParameters;
@@ -26,7 +28,7 @@ impl Present for RunExperiments {
             plots: plots::all(experiment, &outcomes),
             points: tables::everything(experiment, &outcomes),
             shown: (count <= ROWS_SHOWN).then(|| tables::points(experiment, &outcomes)),
-            briefly: (count <= ROWS_PRINTED).then(|| tables::points_briefly(experiment, &outcomes)),
+            briefly: (count <= ROWS_PRINTED).then(|| briefly(experiment, &outcomes)),
             results: Value::Array(results),
         })
     }
@@ -43,6 +45,17 @@ impl Present for RunExperiments {
         let hint = format!("`{}` repeats it", command(&point.parameters, seed));
         Hinted { message, hint }.into()
     }
+}
+
+/// What a terminal shows: all numbers of the only run, or a row for each point.
+fn briefly(experiment: &Experiment, outcomes: &[Outcome]) -> Table {
+    if let [Outcome::Flows(runs)] = outcomes
+        && runs.count() == 1
+        && let Some(run) = runs.iter().next()
+    {
+        return flow_table::table(&experiment.title, &run.report);
+    }
+    tables::points_briefly(experiment, outcomes)
 }
 
 /// The parameters of a point, what was measured over all its runs, and the report of each, or of all together.

@@ -1,13 +1,13 @@
 //! The table of a run with flows.
 
 use linkmend_report::{Alignment, Cell, Column, Table, Unit};
-use linkmend_sim::flows::{FailoverReport, FlowsReport, SpreadingReport};
+use linkmend_sim::flows::{FailoverReport, FlowsReport, SpreadingReport, TrafficReport};
 use linkmend_sim::host::TimeoutCounts;
 
 const MICRO: f64 = 1e-6;
 
 /// What a run measured, a row for each number.
-pub(super) fn table(title: &str, report: &FlowsReport) -> Table {
+pub fn table(title: &str, report: &FlowsReport) -> Table {
     let mut table = Table::new(title.to_owned())
         .column(Column::text(""))
         .column(Column::text("").align(Alignment::Right));
@@ -59,6 +59,7 @@ pub(super) fn table(title: &str, report: &FlowsReport) -> Table {
     if let Some(spreading) = &report.spreading {
         spreading_rows(&mut row, spreading);
     }
+    traffic_rows(&mut row, &report.traffic);
     row("goodput", Cell::quantity(report.goodput_gbps * 1e9, Unit::BitPerSecond));
     row("frames sent, on all links", count(report.frame_hops));
     row("frames corrupted", count(report.frames_corrupted));
@@ -71,6 +72,22 @@ pub(super) fn table(title: &str, report: &FlowsReport) -> Table {
     row("simulated time", Cell::quantity(report.simulated_s, Unit::Second));
     row("events simulated", count(report.events));
     table
+}
+
+/// What became of the flows of each traffic, if there are several.
+fn traffic_rows(row: &mut impl FnMut(&str, Cell), traffic: &[TrafficReport]) {
+    let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
+    for TrafficReport { name, fct_us, retransmissions, timeouts, goodput_gbps, .. } in traffic {
+        if let Some(fct) = fct_us {
+            row(&format!("{name}: flows"), count(fct.count));
+            row("completion time, median", Cell::quantity(fct.p50 * MICRO, Unit::Second));
+            row("99 %", Cell::quantity(fct.p99 * MICRO, Unit::Second));
+            row("most", Cell::quantity(fct.max * MICRO, Unit::Second));
+        }
+        row(&format!("{name}: retransmissions by hosts"), count(*retransmissions));
+        row("retransmission timeouts", count(*timeouts));
+        row("goodput", Cell::quantity(goodput_gbps * 1e9, Unit::BitPerSecond));
+    }
 }
 
 /// What failures of links cost.

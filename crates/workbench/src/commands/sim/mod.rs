@@ -1,7 +1,7 @@
 //! `linkmend sim`: simulated links.
 
 mod capture;
-mod flow_table;
+pub mod flow_table;
 mod flows;
 mod kernel;
 mod packetdrill;
