@@ -30,7 +30,7 @@ struct Levels {
     rx_bytes: u64,
 }
 
-/// A run.
+/// A run, and what has been measured of it so far.
 #[derive(Debug)]
 struct Run<'a> {
     setting: &'a Setting<'a>,
