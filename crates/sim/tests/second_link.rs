@@ -1,13 +1,12 @@
 //! Flows over a protected link that has a second one, of which one fails again and again.
 
-use linkmend_quantity::BitRate;
 use linkmend_sim::corruption::Corruption;
 use linkmend_sim::flows::{
-    self, Demand, FlowSetup, FlowsConfig, FlowsReport, HostSetup, SchemeKind, SecondLink, SecondLinkReport,
-    TransportKind,
+    self, Demand, FlowsConfig, FlowsReport, SecondLink, SecondLinkReport, TransportKind,
 };
 use linkmend_sim::link::config::ProfileName;
 use linkmend_sim::network::{Cut, Cuts, HandOff, LinkId, Noticed};
+use linkmend_sim::parameters::RunParameters;
 use linkmend_sim::time::Time;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -25,29 +24,28 @@ fn second(cuts: Cuts) -> SecondLink {
     SecondLink { cuts: Some(cuts), silence: us(200), return_after: us(300), corruption: None }
 }
 
-fn setup(seed: u64) -> FlowSetup {
-    FlowSetup {
-        seed,
-        transport: TransportKind::Cubic,
-        speed: BitRate(25_000_000_000),
-        scheme: SchemeKind::Ordered,
-        loss: 1e-3,
-        both_directions: true,
-        hosts: HostSetup { rto_min: Some(us(1_000)), ..HostSetup::default() },
-        ..FlowSetup::default()
-    }
+fn setup(seed: u64) -> RunParameters {
+    RunParameters { seed: Some(seed), ..RunParameters::default() }.or(&[
+        ("topology", "line:switches=2,hosts=2"),
+        ("transport", "cubic"),
+        ("speed", "25G"),
+        ("scheme", "ordered"),
+        ("loss", "1e-3"),
+        ("both-directions", "true"),
+    ])
 }
 
-fn config(setup: &FlowSetup, demand: Demand, second_link: Option<SecondLink>) -> FlowsConfig {
-    let graph = setup.graph(Some("line:switches=2,hosts=2"), Path::new("")).expect("a line");
-    FlowsConfig { second_link, ..setup.config(graph, demand).expect("valid") }
+fn config(setup: &RunParameters, demand: Demand, second_link: Option<SecondLink>) -> FlowsConfig {
+    let folder = Path::new("");
+    let graph = setup.graph(folder).expect("a line");
+    FlowsConfig { second_link, ..setup.flows_in(graph, demand, folder).expect("valid") }
 }
 
 fn measure(config: &FlowsConfig) -> FlowsReport {
     flows::run(config, 2, &AtomicBool::new(false), &|| ()).expect("it runs").expect("it ends")
 }
 
-fn run(setup: &FlowSetup, demand: Demand, second: SecondLink) -> (FlowsReport, SecondLinkReport) {
+fn run(setup: &RunParameters, demand: Demand, second: SecondLink) -> (FlowsReport, SecondLinkReport) {
     let report = measure(&config(setup, demand, Some(second)));
     let second = report.second_link.clone().expect("there is a second link");
     (report, second)
@@ -75,7 +73,7 @@ fn flows_do_not_notice_that_a_link_fails_if_there_is_a_second_one() {
         for noticed in [Noticed::Carrier, Noticed::Silence] {
             for cut in [Cut::Primary, Cut::Either] {
                 seed += 1;
-                let setup = FlowSetup { profile, ..setup(seed) };
+                let setup = RunParameters { profile: Some(profile), ..setup(seed) };
                 let (report, second) = run(&setup, trials(100), second(cuts(cut, noticed)));
                 let what = format!("{} {noticed:?} {cut:?} {second:?}", profile.name());
                 assert_unnoticed(&report, &what);
@@ -112,7 +110,11 @@ fn without_a_second_link_the_same_flows_wait_for_timers() {
 fn one_long_flow_keeps_its_rate_in_both_directions_of_a_cut() {
     for both_directions in [true, false] {
         // CUBIC would fill the queue until it overflows.
-        let setup = FlowSetup { both_directions, transport: TransportKind::Dctcp, ..setup(3) };
+        let setup = RunParameters {
+            both_directions: Some(both_directions),
+            transport: Some(TransportKind::Dctcp),
+            ..setup(3)
+        };
         let (report, second) = run(&setup, endless(), second(cuts(Cut::Primary, Noticed::Carrier)));
         assert_eq!((report.retransmissions, report.timeouts), (0, 0), "{second:?}");
         // Two ends count each of 14 failures.
@@ -148,7 +150,7 @@ fn when_both_links_fail_nothing_is_lost_but_time() {
 #[test]
 fn rdma_does_not_go_back() {
     for transport in [TransportKind::Rdma, TransportKind::RdmaDcqcn] {
-        let setup = FlowSetup { transport, hosts: HostSetup::default(), ..setup(6) };
+        let setup = RunParameters { transport: Some(transport), ..setup(6) };
         let (report, second) = run(&setup, trials(60), second(cuts(Cut::Primary, Noticed::Carrier)));
         assert!(second.frames_cut > 50, "{second:?}");
         assert_eq!(

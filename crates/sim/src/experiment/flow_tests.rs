@@ -236,3 +236,34 @@ fn flows_of_an_idle_network_take_the_time_that_slowdown_compares_with() {
         assert!((0.95..1.1).contains(&median), "{median}");
     }
 }
+
+/// TCP and RDMA over two links, of which one fails and both corrupt: no host notices.
+#[test]
+fn several_kinds_of_traffic_share_a_link_that_fails_over() {
+    let text = include_str!("../../../../examples/failover.toml");
+    assert!(text.lines().count() <= 25);
+    let experiments = [Experiment::parse("failover.toml", text, Path::new("")).expect("a file")];
+    let outcomes = outcomes(&experiments, 1).remove(0);
+    let run = outcomes[0].iter().next().expect("a run");
+    let second = run.report.second_link.as_ref().expect("a second link");
+    assert!(second.failovers >= 5 && second.frames_cut > 100 && second.frames_corrupted > 10, "{second:?}");
+    assert_eq!((run.report.retransmissions, run.report.timeouts, run.report.frames_given_up), (0, 0, 0));
+    assert_eq!(run.report.traffic.len(), 2);
+    for traffic in &run.report.traffic {
+        assert_eq!(traffic.fct_us.map(|fct| fct.count), Some(2_000), "{}", traffic.name);
+    }
+    for (change, to, message) in [
+        (
+            "\"left1\"",
+            "\"left7\"",
+            "hosts = left7: must be a host of the topology for `storage`: left0, left1",
+        ),
+        ("\"left1\"", "\"left0\"", "takes part in `web` and in `storage`"),
+        ("second-link = true", "cut = \"both\"", "cut = both: needs `second-link`"),
+        ("\"storage\"", "\"web\"", "is the name of two"),
+    ] {
+        let error = Experiment::parse("failover.toml", &text.replace(change, to), Path::new(""));
+        let error = error.expect_err(message).to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}

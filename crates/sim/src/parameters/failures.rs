@@ -3,8 +3,8 @@
 use super::hosts::time;
 use super::table::RunParameters;
 use crate::link::config::{ParameterError, check};
-use crate::network::{FailingLink, HandOff, LinkId, SqrConfig};
-use crate::run::flows::{FlowsConfig, HandOffKind, Reroute};
+use crate::network::{Cut, Cuts, FailingLink, HandOff, LinkId, Noticed, SqrConfig};
+use crate::run::flows::{FlowsConfig, HandOffKind, Reroute, SecondLink};
 use crate::time::Time;
 use linkmend_topology::Graph;
 
@@ -18,6 +18,9 @@ impl RunParameters {
     /// The first parameter that cannot be used, or that says something about what is not asked for.
     pub(super) fn failing(&self, graph: &Graph) -> Result<Vec<FailingLink>, ParameterError> {
         self.check_failures()?;
+        if self.has_second_link() {
+            return Ok(Vec::new());
+        }
         let Some(every) = self.failure_every.map(time) else { return Ok(Vec::new()) };
         let links = self.failing_links.unwrap_or(1);
         let between_switches = FlowsConfig::middle_links(graph, usize::MAX).len();
@@ -52,6 +55,44 @@ impl RunParameters {
         Ok(failing)
     }
 
+    fn has_second_link(&self) -> bool {
+        self.second_link.unwrap_or(false)
+    }
+
+    /// Second links beside those that corrupt, if they are asked for.
+    ///
+    /// # Errors
+    /// What is set without one.
+    pub(super) fn beside(&self) -> Result<Option<SecondLink>, ParameterError> {
+        if !self.has_second_link() {
+            self.refuse(&["cut", "noticed", "silence", "return-after"], "needs `second-link`")?;
+            return Ok(None);
+        }
+        self.refuse(&["failing-links", "reroute", "hand-off"], "has no meaning beside `second-link`")?;
+        let of_daemon = SecondLink::default();
+        let cuts = self.failure_every.map(|every| Cuts {
+            cut: self.cut.unwrap_or(Cut::Primary),
+            noticed: self.noticed.unwrap_or(Noticed::Carrier),
+            detection: self.detection.unwrap_or_default().time(),
+            every: time(every),
+            down_for: self.down_for.map_or(DOWN_FOR, time),
+            failures_max: u64::MAX,
+        });
+        Ok(Some(SecondLink {
+            cuts,
+            silence: self.silence.map_or(of_daemon.silence, time),
+            return_after: self.return_after.map_or(of_daemon.return_after, time),
+            corruption: None,
+        }))
+    }
+
+    /// Refuses the first of these parameters that is set.
+    fn refuse(&self, keys: &[&'static str], needs: &str) -> Result<(), ParameterError> {
+        let set = keys.iter().filter_map(|key| Some((*key, self.value(key)?.text)));
+        let first = set.into_iter().find(|(_, text)| text != "no");
+        first.map_or(Ok(()), |(key, text)| Err(ParameterError::new(key, text, needs)))
+    }
+
     fn handing_off(&self) -> HandOff {
         let published = SqrConfig::published();
         match self.hand_off.unwrap_or_default() {
@@ -70,21 +111,16 @@ impl RunParameters {
     fn check_failures(&self) -> Result<(), ParameterError> {
         const OF_SQR: [&str; 3] = ["sqr-buffer", "sqr-margin", "sqr-one-queue"];
         const OF_FAILURES: [&str; 5] = ["failing-links", "down-for", "detection", "reroute", "hand-off"];
-        let refuse = |keys: &[&'static str], needs: &str| {
-            let set = keys.iter().filter_map(|key| Some((*key, self.value(key)?.text)));
-            let first = set.into_iter().find(|(_, text)| text != "no");
-            first.map_or(Ok(()), |(key, text)| Err(ParameterError::new(key, text, needs)))
-        };
         if self.failure_every.is_none() {
-            refuse(&OF_FAILURES, "needs `failure-every`: no link fails")?;
-            refuse(&OF_SQR, "needs `failure-every`: no link fails")?;
+            self.refuse(&OF_FAILURES, "needs `failure-every`: no link fails")?;
+            self.refuse(&OF_SQR, "needs `failure-every`: no link fails")?;
         }
         if self.hand_off != Some(HandOffKind::Sqr) {
-            refuse(&OF_SQR, "needs `hand-off` sqr")?;
+            self.refuse(&OF_SQR, "needs `hand-off` sqr")?;
         }
-        if self.reroute != Some(Reroute::Local) {
+        if self.reroute != Some(Reroute::Local) && !self.has_second_link() {
             let needs = "needs `reroute` local: without a backup, the link comes back when `reroute` says";
-            refuse(&["down-for"], needs)?;
+            self.refuse(&["down-for"], needs)?;
         }
         Ok(())
     }

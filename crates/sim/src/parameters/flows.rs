@@ -77,7 +77,7 @@ impl RunParameters {
         let config = FlowsConfig {
             seed: self.seed.unwrap_or(1),
             failing: self.failing(&graph)?,
-            second_link: None,
+            second_link: self.beside()?,
             corrupting: FlowsConfig::middle_links(&graph, corrupting as usize),
             graph,
             balance: self.balance.unwrap_or_default(),

@@ -69,7 +69,7 @@ const FLOWS: [(&str, &str); 21] = [
 
 /// What points of experiments with flows may differ in and still have the same flows and the same seeds: what recovers losses, or
 /// causes them.
-pub(crate) const PAIRED: [&str; 30] = [
+pub(crate) const PAIRED: [&str; 35] = [
     "scheme",
     "profile",
     "host-recovery",
@@ -100,6 +100,11 @@ pub(crate) const PAIRED: [&str; 30] = [
     "rounds",
     "window",
     "buffering",
+    "second-link",
+    "cut",
+    "noticed",
+    "silence",
+    "return-after",
 ];
 
 impl RunParameters {

@@ -5,7 +5,7 @@ use super::value::ParameterValue;
 use crate::corruption::Transceiver;
 use crate::host::{FlowSizes, RdmaVerb};
 use crate::link::config::{Buffering, ProfileName};
-use crate::network::Balance;
+use crate::network::{Balance, Cut, Noticed};
 use crate::run::flows::{
     Detection, HandOffKind, HostRecovery, PlacementKind, RdmaMechanisms, Reroute, SchemeKind, TrafficKind,
     TransportKind,
@@ -141,7 +141,7 @@ parameters! {
         failure_every: Span = "failure-every", "failure every", Time, "TIME", HOSTS;
         /// Failing links: those in the middle, of the links between switches [default: 1]
         failing_links: u32 = "failing-links", "failing links", Count, "N", HOSTS;
-        /// How long a failed link that has a backup (local) stays down [default: 10ms]
+        /// How long a failed link that has a backup (local), or one of two links, stays down [default: 10ms]
         down_for: Span = "down-for", "down for", Time, "TIME", HOSTS;
         /// Time until switches detect a failure: f10 (30us), squelch (2.755us) or a time [default: f10]
         detection: Detection = "detection", "detection", Time, "NAME|TIME", HOSTS;
@@ -157,6 +157,21 @@ parameters! {
         sqr_margin: Span = "sqr-margin", "margin", Time, "TIME", HOSTS;
         /// Keep all copies of SQR in the queue of the port itself, instead of that of the least loaded one
         sqr_one_queue: bool = "sqr-one-queue", "one queue", Word, "", HOSTS;
+    }
+    "Second link" {
+        /// Give each corrupting link a second one, used by the same link ends as `linkmend run` uses two links. Then the
+        /// links that fail are these two, by --failure-every, --down-for and --detection
+        second_link: bool = "second-link", "second link", Word, "", HOSTS;
+        /// Which of the two links fails each time: the primary, either one at random, or both [default: primary]
+        cut: Cut = "cut", "cut", Word, "NAME", HOSTS;
+        /// How link ends detect a failure: both ports lose their carrier after the detection time, or nothing is heard for
+        /// that time [default: carrier]
+        noticed: Noticed = "noticed", "noticed by", Word, "NAME", HOSTS;
+        /// Silence that counts as a failure if the carrier stays; a quarter of it is between two probes, at least 20us
+        /// [default: 10ms, as of `linkmend run`]
+        silence: Span = "silence", "silence", Time, "TIME", HOSTS;
+        /// How long the primary link must be up before it is used again [default: as of `linkmend run`]
+        return_after: Span = "return-after", "return after", Time, "TIME", HOSTS;
     }
     "Reordering" {
         /// Parallel queues before the middle link, served round-robin (a load-balanced switch)

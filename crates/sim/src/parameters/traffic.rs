@@ -50,7 +50,8 @@ impl RunParameters {
                 let known = || part.graph.hosts().map(|host| part.graph.node(host).name.clone());
                 part.graph.hosts().find(|host| part.graph.node(*host).name == *name).ok_or_else(|| {
                     let known = known().take(16).collect::<Vec<_>>().join(", ");
-                    ParameterError::new("hosts", name, format!("must be hosts of the topology: {known}"))
+                    let requirement = format!("must be a host of the topology for `{}`: {known}", table.name);
+                    ParameterError::new("hosts", name, requirement)
                 })
             };
             of_part.between =

@@ -3,7 +3,7 @@
 use crate::corruption::Transceiver;
 use crate::host::{FlowSizes, RdmaVerb};
 use crate::link::config::{Buffering, ParameterError, ProfileName};
-use crate::network::Balance;
+use crate::network::{Balance, Cut, Noticed};
 use crate::run::flows::{
     Detection, HandOffKind, HostRecovery, PlacementKind, RdmaMechanisms, Reroute, SchemeKind, TrafficKind,
     TransportKind,
@@ -86,8 +86,10 @@ macro_rules! words {
 words! {
     Balance;
     Buffering;
+    Cut;
     HandOffKind;
     HostRecovery;
+    Noticed;
     PlacementKind;
     ProfileName;
     RdmaVerb;

@@ -52,6 +52,19 @@ pub enum Noticed {
     Silence,
 }
 
+impl Noticed {
+    /// Both of them.
+    pub const ALL: [Noticed; 2] = [Noticed::Carrier, Noticed::Silence];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Noticed::Carrier => "carrier",
+            Noticed::Silence => "silence",
+        }
+    }
+}
+
 /// Which link fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
@@ -61,6 +74,20 @@ pub enum Cut {
     Either,
     /// Both at the same time.
     Both,
+}
+
+impl Cut {
+    /// All of them.
+    pub const ALL: [Cut; 3] = [Cut::Primary, Cut::Either, Cut::Both];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cut::Primary => "primary",
+            Cut::Either => "either",
+            Cut::Both => "both",
+        }
+    }
 }
 
 /// Failures of two links between the same ends. A link fails in both directions at once.

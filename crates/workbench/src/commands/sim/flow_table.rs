@@ -1,7 +1,9 @@
 //! The table of a run with flows.
 
 use linkmend_report::{Alignment, Cell, Column, Table, Unit};
-use linkmend_sim::flows::{FailoverReport, FlowsReport, SpreadingReport, TrafficReport};
+use linkmend_sim::flows::{
+    FailoverReport, FlowsReport, SecondLinkReport, SpreadingReport, Summary, TrafficReport,
+};
 use linkmend_sim::host::TimeoutCounts;
 
 const MICRO: f64 = 1e-6;
@@ -56,6 +58,9 @@ pub fn table(title: &str, report: &FlowsReport) -> Table {
     if let Some(failover) = &report.failover {
         failover_rows(&mut row, failover);
     }
+    if let Some(second) = &report.second_link {
+        second_link_rows(&mut row, second);
+    }
     if let Some(spreading) = &report.spreading {
         spreading_rows(&mut row, spreading);
     }
@@ -108,11 +113,33 @@ fn failover_rows(row: &mut impl FnMut(&str, Cell), failover: &FailoverReport) {
         row("90 %", time(recovery.p90));
         row("most", time(recovery.max));
     }
-    for (flows, times) in
-        [("flows that met a failure", &failover.hit_fct_us), ("other flows", &failover.other_fct_us)]
-    {
-        let Some(times) = times else { continue };
-        row(flows, count(times.count));
+    flow_rows(row, "flows that met a failure", failover.hit_fct_us.as_ref());
+    flow_rows(row, "other flows", failover.other_fct_us.as_ref());
+}
+
+/// What second links did.
+fn second_link_rows(row: &mut impl FnMut(&str, Cell), second: &SecondLinkReport) {
+    let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
+    let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
+    row("link failures, counted at both ends", count(second.cuts));
+    row("of these, of a link in use", count(second.cuts_in_use));
+    row("failovers", count(second.failovers));
+    row("other changes of the link", count(second.returns));
+    row("frames lost on failed links", count(second.frames_cut));
+    row("frames retransmitted on the other link", count(second.frames_resent));
+    if let Some(gap) = &second.gap_us {
+        row("time without delivery after a failure, median", time(gap.p50));
+        row("most", time(gap.max));
+    }
+    flow_rows(row, "flows that lost a frame on a failed link", second.hit_fct_us.as_ref());
+    flow_rows(row, "other flows", second.other_fct_us.as_ref());
+}
+
+/// Completion times of some of the flows.
+fn flow_rows(row: &mut impl FnMut(&str, Cell), flows: &str, times: Option<&Summary>) {
+    let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
+    if let Some(times) = times {
+        row(flows, Cell::quantity(times.count as f64, Unit::Count));
         row("completion time, least", time(times.min));
         row("median", time(times.p50));
         row("99 %", time(times.p99));
