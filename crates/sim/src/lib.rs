@@ -10,6 +10,7 @@
 //! - [`histogram`]: counts of values, good to one 128th, in constant space.
 //! - [`measure`]: observers of a run: time series, pcapng files and others.
 //! - [`parameters`]: what a run is, in words and numbers: the one vocabulary of files and command lines.
+//! - [`rdma_check`]: the model of RDMA's timeouts against simulated flows.
 //! - [`run`]: kinds of runs: [`stress`], line-rate traffic over one protected link; [`scenario`], several links and
 //!   more.
 //! - [`replay`]: protocol logs of real link ends, repeated exactly and compared with simulated ones.
@@ -74,6 +75,7 @@ pub mod measure;
 pub mod network;
 pub mod node;
 pub mod parameters;
+pub mod rdma_check;
 pub mod replay;
 pub mod run;
 

@@ -171,7 +171,7 @@ fn without_backup(setup: &mut RunParameters, reroute: u64) {
     (setup.down_for, setup.reroute) = (None, Some(Reroute::After(us(reroute))));
 }
 
-/// Without failures.
+/// Takes away the failures, and what needs them.
 fn intact(setup: &mut RunParameters) {
     setup.failure_every = None;
     (setup.down_for, setup.reroute, setup.hand_off) = (None, None, None);
@@ -235,6 +235,10 @@ fn what_cannot_be_is_refused_by_name() {
     assert!("never".parse::<Reroute>().expect_err("refused").to_string().contains("sharebackup"));
     let error = RunParameters::default().set("hand-off", "sqrt").expect_err("refused");
     assert!(error.contains("acknowledged"), "{error}");
+}
+
+#[test]
+fn what_only_tcp_has_is_refused_with_rdma() {
     for change in [
         RunParameters { handshake: Some(true), ..RunParameters::default() },
         RunParameters { rto_min: span(1), ..RunParameters::default() },

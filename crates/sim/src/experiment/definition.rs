@@ -1,9 +1,9 @@
 //! An experiment, read from its file and checked.
 
+use super::completed::completed;
 use super::file::{ExpectedTable, File, LogAxes, PlotKind, PlotTable, Reference, Theory};
-use super::metric::{METRICS, Metric, metric_named};
-use super::outcome::Outcome;
-use super::trials::completed;
+use super::metric::{METRICS, metric_named};
+use super::outcome::{Metric, Outcome};
 use super::work::{WORK_PER_SECOND, quick, work};
 use crate::link::config::ParameterError;
 use crate::parameters::{Parameter, RunConfig, RunParameters, TrafficTable};

@@ -1,14 +1,14 @@
 //! What runs with flows measure, and what is compared with published values.
 
 use super::flow_run::{FlowOutcome, extremes, flows, measured_percentile, measured_slowdown, moments};
-use super::metric::Metric;
+use super::outcome::Metric;
 use crate::host::TimeoutCounts;
 use crate::run::flows::{Affected, FailoverReport, SpreadingReport};
 use linkmend_experiment::{CONFIDENCE, Measurement, Quantity, poisson_interval};
 use std::ops::RangeInclusive;
 
 /// Sizes of flows, in bytes.
-const ALL: RangeInclusive<u64> = 0..=u64::MAX;
+const ANY: RangeInclusive<u64> = 0..=u64::MAX;
 const SMALL: RangeInclusive<u64> = 0..=10_000;
 const LARGE: RangeInclusive<u64> = 1_000_000..=u64::MAX;
 
@@ -50,8 +50,7 @@ pub(super) const COUNTS_OF_A_RUN: [&str; 17] = [
 
 /// All of them, in the order of tables: the parts of the distribution of flow completion times (FCT) of all runs, then means
 /// over the runs. A percentile has the interval in which the true one lies.
-pub(super) fn all() -> [Metric; 71] {
-    metrics! {
+pub(super) const ALL: [Metric; 71] = metrics! {
     "fct_us.min", "least FCT", Time, 1e-6, |outcome, _| exact(extremes(outcome)?.0);
     "fct_us.mean", "mean FCT", Time, 1e-6, |outcome, _| exact(moments(outcome)?.0);
     "fct_us.p50", "median FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.5);
@@ -63,9 +62,9 @@ pub(super) fn all() -> [Metric; 71] {
     "fct_us.p99_999", "99.999 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.99999);
     "fct_us.max", "greatest FCT", Time, 1e-6, |outcome, _| exact(extremes(outcome)?.1);
     "fct_us.std", "standard deviation of FCT", Time, 1e-6, |outcome, _| exact(moments(outcome)?.1);
-    "slowdown.p50", "median slowdown", Plain, 1.0, |outcome, _| measured_slowdown(outcome, ALL, 0.5);
-    "slowdown.p99", "99 % slowdown", Plain, 1.0, |outcome, _| measured_slowdown(outcome, ALL, 0.99);
-    "slowdown.p99_9", "99.9 % slowdown", Plain, 1.0, |outcome, _| measured_slowdown(outcome, ALL, 0.999);
+    "slowdown.p50", "median slowdown", Plain, 1.0, |outcome, _| measured_slowdown(outcome, ANY, 0.5);
+    "slowdown.p99", "99 % slowdown", Plain, 1.0, |outcome, _| measured_slowdown(outcome, ANY, 0.99);
+    "slowdown.p99_9", "99.9 % slowdown", Plain, 1.0, |outcome, _| measured_slowdown(outcome, ANY, 0.999);
     "slowdown_small.p99", "99 % slowdown up to 10 kB", Plain, 1.0, |outcome, _| measured_slowdown(outcome, SMALL, 0.99);
     "slowdown_small.p99_9", "99.9 % slowdown up to 10 kB", Plain, 1.0, |outcome, _| measured_slowdown(outcome, SMALL, 0.999);
     "slowdown_large.p99", "99 % slowdown from 1 MB", Plain, 1.0, |outcome, _| measured_slowdown(outcome, LARGE, 0.99);
@@ -138,8 +137,7 @@ pub(super) fn all() -> [Metric; 71] {
         let pending = outcome.iter().map(|run| run.report.affected_flows.group_d_pending_bytes_max);
         exact(pending.max()? as f64)
     };
-    }
-}
+};
 
 fn exact(value: f64) -> Option<Measurement> {
     Measurement::exact(value)
@@ -185,10 +183,10 @@ mod tests {
     #[test]
     fn counts_of_a_run_are_metrics() {
         for name in COUNTS_OF_A_RUN {
-            assert!(all().iter().any(|metric| metric.name == name), "{name}");
+            assert!(ALL.iter().any(|metric| metric.name == name), "{name}");
         }
         // Whatever says so of itself is one.
-        for metric in all().iter().filter(|metric| metric.label.ends_with("of a run")) {
+        for metric in ALL.iter().filter(|metric| metric.label.ends_with("of a run")) {
             assert!(COUNTS_OF_A_RUN.contains(&metric.name), "{}", metric.name);
         }
     }

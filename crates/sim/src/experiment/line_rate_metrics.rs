@@ -1,7 +1,6 @@
 //! What line-rate traffic measures: the values in the JSON of `linkmend sim stress`, and a few computed from them.
 
-use super::metric::Metric;
-use super::outcome::{Optics, Outcome};
+use super::outcome::{Metric, Optics, Outcome};
 use crate::stress::StressReport;
 use linkmend_experiment::{Measurement, Quantity};
 
@@ -55,12 +54,8 @@ const NANO: f64 = 1e-9;
 const PERCENT: f64 = 0.01;
 const GIGA: f64 = 1e9;
 
-/// How many there are.
-pub(super) const COUNT: usize = 38;
-
 /// All of them, in the order in which tables show them.
-pub(super) fn all() -> [Metric; COUNT] {
-    metrics! {
+pub(super) const ALL: [Metric; 38] = metrics! {
     "frames_sent", "frames sent", Count, 1.0, number(|r| r.frames_sent as f64);
     "frames_lost", "frames lost on the link", Count, 1.0, number(|r| r.frames_lost as f64);
     "actual_loss_rate", "actual loss rate", LossRate, 1.0, counted(|r| (r.frames_lost, r.frames_sent));
@@ -110,8 +105,7 @@ pub(super) fn all() -> [Metric; COUNT] {
     "events", "events simulated", Count, 1.0, number(|r| r.events as f64);
     "frame_loss_rate", "frame loss rate", LossRate, 1.0, optics(|of| of.frame_loss_rate);
     "optical_bit_error_rate", "bit error rate before correction", LossRate, 1.0, optics(|of| of.bit_error_rate);
-    }
-}
+};
 
 #[cfg(test)]
 mod tests {

@@ -1,15 +1,12 @@
 //! Measured values by name.
 
-use super::outcome::Outcome;
+use super::outcome::{Metric, Outcome};
 use super::{flow_metrics, line_rate_metrics};
 use std::sync::LazyLock;
 
-/// Something that a run measures.
-pub type Metric = linkmend_experiment::Metric<Outcome>;
-
 /// All of them, in the order in which tables show them.
 pub(super) static METRICS: LazyLock<Vec<Metric>> =
-    LazyLock::new(|| line_rate_metrics::all().into_iter().chain(flow_metrics::all()).collect());
+    LazyLock::new(|| line_rate_metrics::ALL.into_iter().chain(flow_metrics::ALL).collect());
 
 /// All of them.
 pub fn metrics() -> &'static [Metric] {
@@ -23,7 +20,7 @@ pub fn metric_named(name: &str) -> Option<&'static Metric> {
 
 /// What such an outcome may have.
 pub fn metrics_of(outcome: &Outcome) -> &'static [Metric] {
-    let (line_rate, flows) = METRICS.split_at(line_rate_metrics::COUNT);
+    let (line_rate, flows) = METRICS.split_at(line_rate_metrics::ALL.len());
     match outcome {
         Outcome::LineRate { .. } => line_rate,
         Outcome::Flows(_) => flows,

@@ -13,6 +13,7 @@
 
 mod catalogue;
 mod compare;
+mod completed;
 mod definition;
 mod file;
 mod flow_metrics;
@@ -38,7 +39,7 @@ pub use definition::{
 };
 pub use file::{File, LogAxes, PlotKind, Reference, Theory};
 pub use flow_run::{FlowOutcome, FlowRun};
-pub use metric::{Metric, metric_named, metrics, metrics_of};
-pub use outcome::{Optics, Outcome};
+pub use metric::{metric_named, metrics, metrics_of};
+pub use outcome::{Metric, Optics, Outcome};
 pub use pool::Pool;
 pub use trials::with_trials;

@@ -10,6 +10,9 @@ use crate::stress::{self, StressConfig, StressReport};
 use linkmend_experiment::{Pooled, Runs};
 use std::sync::atomic::AtomicBool;
 
+/// Something that a run measures.
+pub type Metric = linkmend_experiment::Metric<Outcome>;
+
 /// The outcome of one point of a sweep.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {

@@ -2,8 +2,8 @@
 
 use super::definition::{Dimension, Experiment, Ordinate};
 use super::file::PlotKind;
-use super::metric::{Metric, metric_named, metrics_of};
-use super::outcome::Outcome;
+use super::metric::{metric_named, metrics_of};
+use super::outcome::{Metric, Outcome};
 use crate::parameters::{RunConfig, RunParameters};
 use linkmend_experiment::Parameters;
 use linkmend_experiment::tables::{Headings, of_distribution, of_points};

@@ -1,13 +1,13 @@
 //! Estimates the work of a point, for progress bars and for the list of experiments. Its unit is a frame of line-rate traffic that
 //! is simulated by itself.
 
-use super::definition::Point;
 use crate::corruption::Corruption;
 use crate::flows::{Demand, FlowsConfig, Recovery};
 use crate::host::Extent;
-use crate::parameters::RunConfig;
+use crate::parameters::{RunConfig, RunParameters};
 use crate::stress::StressConfig;
 use crate::time::Time;
+use linkmend_experiment::Point;
 use linkmend_quantity::{Count, Span};
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ pub(super) fn work(run: &RunConfig) -> f64 {
 
 /// The same point with so few frames, or flows, that it takes a fraction of a second.
 #[must_use]
-pub(super) fn quick(point: &Point) -> Point {
+pub(super) fn quick(point: &Point<RunParameters, RunConfig>) -> Point<RunParameters, RunConfig> {
     let mut quick = point.clone();
     match &mut quick.task {
         RunConfig::LineRate(config) => {

@@ -1,10 +1,9 @@
 //! The macro that declares parameters, and what each declaration says.
 
-use super::RunParameters;
 use linkmend_experiment::{Quantity, Value};
 
-/// A parameter of a run: whatever files, command lines, tables and documents say of it follows from its declaration.
-pub struct Parameter {
+/// A parameter of `P`: whatever files, command lines, tables and documents say of it follows from its declaration.
+pub struct Declared<P> {
     /// Its name in files; on the command line two hyphens stand before it.
     pub key: &'static str,
     /// Its name in tables and on axes.
@@ -22,8 +21,8 @@ pub struct Parameter {
     /// Whether it is on or off.
     pub is_flag: bool,
     pub(super) words: fn() -> Vec<&'static str>,
-    pub(super) read: fn(&mut RunParameters, &str) -> Result<(), String>,
-    pub(super) value: fn(&RunParameters) -> Option<Value>,
+    pub(super) read: fn(&mut P, &str) -> Result<(), String>,
+    pub(super) value: fn(&P) -> Option<Value>,
 }
 
 /// Kinds of runs.
@@ -47,7 +46,7 @@ impl Runs {
     }
 }
 
-impl Parameter {
+impl<P> Declared<P> {
     /// The values there are, if they are words.
     pub fn words(&self) -> Vec<&'static str> {
         (self.words)()
@@ -69,8 +68,11 @@ macro_rules! parameters {
             )*)*
         }
 
+        /// A parameter of a run.
+        pub type Parameter = Declared<RunParameters>;
+
         /// All parameters, in the order of help texts.
-        pub static PARAMETERS: &[Parameter] = &[$($(Parameter {
+        pub static PARAMETERS: &[Parameter] = &[$($(Declared {
             key: $key,
             label: $label,
             quantity: Quantity::$quantity,

@@ -18,9 +18,9 @@ mod text;
 mod traffic;
 mod value;
 
-pub use declare::{Parameter, Runs};
+pub use declare::{Declared, Runs};
 pub(crate) use seeds::PAIRED;
-pub use table::{PARAMETERS, RunParameters};
+pub use table::{PARAMETERS, Parameter, RunParameters};
 pub use traffic::TrafficTable;
 
 use crate::flows::FlowsConfig;

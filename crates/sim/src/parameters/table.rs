@@ -1,6 +1,6 @@
 //! All parameters: each is declared here, and nowhere else.
 
-use super::declare::{Parameter, Runs, parameters};
+use super::declare::{Declared, Runs, parameters};
 use super::value::ParameterValue;
 use crate::corruption::Transceiver;
 use crate::host::{FlowSizes, RdmaVerb};

@@ -1,7 +1,6 @@
 //! Parameters as text: what files and command lines write, and tables show.
 
-use super::declare::Parameter;
-use super::table::{PARAMETERS, RunParameters};
+use super::table::{PARAMETERS, Parameter, RunParameters};
 use linkmend_experiment::{Parameters, Value};
 use serde::de::{self, Deserializer, MapAccess};
 use serde::ser::SerializeMap;

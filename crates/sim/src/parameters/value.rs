@@ -22,10 +22,10 @@ pub(super) trait ParameterValue: Sized {
         Vec::new()
     }
 
-    /// Reads it.
+    /// Reads it as files and command lines write it; the error says what it must be.
     fn read(text: &str) -> Result<Self, String>;
 
-    /// As it is shown.
+    /// As tables show it: a text that reads back as the same value, and a number.
     fn value(&self) -> Value;
 }
 

@@ -3,6 +3,7 @@
 pub mod demo;
 pub mod evaluate;
 pub mod fleet;
+mod flow_table;
 pub mod generate;
 pub mod lab;
 pub mod rdma;

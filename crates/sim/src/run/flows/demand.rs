@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Trials in one network, after each other; further ones are in another network with random numbers of its own. It bounds
 /// how long a thread works alone, and does not depend on the number of threads.
-pub(super) const TRIALS_AT_ONCE: u64 = 10_000;
+pub(crate) const TRIALS_AT_ONCE: u64 = 10_000;
 /// The same for rounds of an incast, each of which is many flows.
 pub(super) const ROUNDS_AT_ONCE: u64 = 100;
 /// Longest time that a flow may take after the last has begun, before the run ends without it.

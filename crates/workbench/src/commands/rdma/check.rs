@@ -9,7 +9,8 @@ use linkmend::interrupt;
 use linkmend::output;
 use linkmend_quantity::Count;
 use linkmend_report::{Comparison, Judged, Tolerance, Unit, Verdict};
-use linkmend_sim::flows::{Check, CheckCase, RdmaMechanisms, check_cases};
+use linkmend_sim::flows::RdmaMechanisms;
+use linkmend_sim::rdma_check::{Check, CheckCase, check_cases};
 
 /// Timeouts that must be seen for their interval to mean anything: it is that of weighed counts, and normal.
 const SEEN_MIN: u64 = 5;

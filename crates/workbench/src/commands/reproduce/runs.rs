@@ -2,7 +2,7 @@
 
 use super::Options;
 use super::present::{Present, Presentation};
-use crate::commands::sim::flow_table;
+use crate::commands::flow_table;
 use linkmend::failure::{Context, Error, Hinted, Result};
 use linkmend_experiment::{Failure, Kind, Row};
 use linkmend_report::Table;

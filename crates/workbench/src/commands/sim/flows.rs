@@ -1,8 +1,8 @@
 //! `linkmend sim flows` and `linkmend sim throughput`: flows between hosts over a corrupting link.
 
-use super::flow_table::table;
 use super::parameters::{ParameterArgs, Preset, usage};
 use super::port_capture::PortCaptureArgs;
+use crate::commands::flow_table::table;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend::commands::arguments::threads;
@@ -106,7 +106,7 @@ struct OutputArgs {
     json: bool,
 }
 
-/// Threads.
+/// How many threads run trials.
 #[derive(Debug, Args)]
 pub struct ThreadArgs {
     /// Threads that run trials in parallel; a single run uses one [default: one for each processor]

@@ -1,7 +1,6 @@
 //! `linkmend sim`: simulated links.
 
 mod capture;
-pub mod flow_table;
 mod flows;
 mod kernel;
 mod packetdrill;

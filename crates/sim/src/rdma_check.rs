@@ -1,8 +1,8 @@
 //! The model of RDMA's timeouts against the simulated transport: cases in which each kind can be counted.
 
-use super::rare::{Estimate, RareTimeouts, rare_timeouts};
-use super::rdma::RdmaMechanisms;
-use super::{FlowsConfig, TransportKind};
+use crate::flows::{
+    Estimate, FlowsConfig, RareTimeouts, RdmaMechanisms, TRIALS_AT_ONCE, TransportKind, rare_timeouts,
+};
 use crate::host::FlowSizes;
 use crate::link::config::ParameterError;
 use crate::parameters::RunParameters;
@@ -100,7 +100,7 @@ impl CheckCase {
 
     /// In how many parts it runs.
     pub fn parts(trials: u64) -> u64 {
-        trials.div_ceil(super::demand::TRIALS_AT_ONCE)
+        trials.div_ceil(TRIALS_AT_ONCE)
     }
 
     fn checks(&self, model: &Model, rare: &RareTimeouts) -> Vec<Check> {
@@ -161,7 +161,7 @@ mod tests {
             config.link.corruption =
                 crate::corruption::Corruption::PerBit { bit_error_rate: path.bit_error_rate };
             let chances = Model { path, ..case.model() }.chances(&case.mechanisms);
-            let report = super::super::run::run(&config, 2, &AtomicBool::new(false), &|| ());
+            let report = crate::flows::run(&config, 2, &AtomicBool::new(false), &|| ());
             let counts = report.expect("it can be run").expect("nobody stops it").rdma_timeouts;
             for kind in Kind::ALL {
                 let (seen, expected) = (counts.of(kind) as f64, FLOWS as f64 * chances.of(kind).per_flow);
