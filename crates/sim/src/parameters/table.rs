@@ -56,8 +56,8 @@ parameters! {
         distance: Distance = "distance", "distance", Distance, "LENGTH", LINE_RATE;
     }
     "Protection" {
-        /// How the corrupting links recover: not at all, in order (LinkGuardian), without order (LinkGuardianNB), or by forward
-        /// error correction (Wharf)
+        /// How the corrupting links recover: not at all (none), in order (LinkGuardian), without waiting for order
+        /// (LinkGuardianNB), or by forward error correction (Wharf) [default: ordered at line rate, none with hosts]
         scheme: SchemeKind = "scheme", "scheme", Word, "NAME", ALL;
         /// Parameters of the link ends: tofino, as published, or daemon, as `linkmend run` derives them [default: tofino]
         profile: ProfileName = "profile", "profile", Word, "NAME", ALL;

@@ -50,6 +50,19 @@ impl StressConfig {
         self
     }
 
+    /// Checks that the run can be watched: what recovers is what the link's description says.
+    ///
+    /// # Errors
+    /// [`ParameterError`], if it is another scheme.
+    pub fn check_observable(&self) -> Result<(), ParameterError> {
+        let name = match self.recovery {
+            Recovery::Described => return Ok(()),
+            Recovery::Scheme { kind, .. } => kind.name(),
+        };
+        let requirement = "must be none, ordered or non-blocking where a run is captured or recorded over time";
+        Err(ParameterError::new("scheme", name, requirement))
+    }
+
     /// Checks everything; the first parameter that cannot be used is named.
     ///
     /// # Errors

@@ -53,7 +53,7 @@ pub fn run_observed<O: Observer>(
     observer: O,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(StressReport, O), ParameterError> {
-    check_described(config)?;
+    config.check_observable()?;
     run::run::<_, Absent>(config, None, observer, None, progress)
         .map(|(report, observer, _)| (report, observer))
 }
@@ -69,17 +69,7 @@ pub fn run_with_series<O: Observer>(
     step: Time,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(StressReport, O, Option<BufferSeries>), ParameterError> {
-    check_described(config)?;
+    config.check_observable()?;
     let config = StressConfig { full: true, ..config.clone() };
     run::run::<_, Absent>(&config, None, observer, Some(step), progress)
-}
-
-/// Only what a link's description says can be observed.
-fn check_described(config: &StressConfig) -> Result<(), ParameterError> {
-    let name = match config.recovery {
-        Recovery::Described => return Ok(()),
-        Recovery::Scheme { kind, .. } => kind.name(),
-    };
-    let requirement = "must be none, ordered or non-blocking where a run is captured or recorded over time";
-    Err(ParameterError::new("scheme", name, requirement))
 }

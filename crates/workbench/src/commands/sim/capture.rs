@@ -38,6 +38,11 @@ pub struct Capturing {
 }
 
 impl CaptureArgs {
+    /// Whether there is to be a capture.
+    pub fn is_asked_for(&self) -> bool {
+        self.capture.is_some()
+    }
+
     /// Creates the file, if one is requested, and makes the run simulate every event. `config` must have been checked,
     /// so that no file is overwritten for an invalid run.
     ///

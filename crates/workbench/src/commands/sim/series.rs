@@ -37,6 +37,11 @@ pub struct SeriesFile {
 }
 
 impl SeriesArgs {
+    /// Whether there is to be a series.
+    pub fn is_asked_for(&self) -> bool {
+        self.series.is_some()
+    }
+
     /// Creates the file, if one is requested, and makes the run simulate every event. `config` must have been checked,
     /// so that no file is overwritten for an invalid run.
     ///

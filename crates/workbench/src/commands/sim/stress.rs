@@ -68,6 +68,9 @@ pub struct StressArgs {
 /// Executes the command. After Ctrl-C, the results so far are shown, and the exit code is 1.
 pub fn execute(arguments: &StressArgs) -> Result<()> {
     let mut config = arguments.parameters.parameters().line_rate(Path::new("")).map_err(usage)?;
+    if arguments.capture.is_asked_for() || arguments.series.is_asked_for() {
+        config.check_observable().map_err(usage)?;
+    }
     let capturing = arguments.capture.begin(&mut config)?;
     let series = arguments.series.begin(&mut config)?;
     let stop = interrupt::flag()?;
@@ -126,6 +129,11 @@ fn run(
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Measured, ParameterError> {
     match capturing {
+        None if step.is_none() => stress::run(config, progress).map(|report| Measured {
+            report,
+            capturing: None,
+            levels: None,
+        }),
         None => observed(config, NoObserver, step, progress).map(|(report, _, levels)| Measured {
             report,
             capturing: None,
