@@ -170,7 +170,7 @@ mod tests {
             ("paper=x", "not a share"),
             ("speed=50%", "other than paths, capacity"),
             ("paths=50%,paths=60%", "twice"),
-            ("paper=50%,capacity=60%", "adds something"),
+            ("paper=50%,capacity=60%", "something else"),
             ("paths=50%,60%", "other than paths"),
             ("paths=", "not a share"),
             ("", "not a share"),

@@ -210,7 +210,11 @@ mod tests {
         let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
         assert_eq!(
             faults,
-            ["a/2 faces b/2, and c/9 as well", "a/4 faces c/4, and d/4 as well", "a/6 faces itself"]
+            [
+                "a/2 is connected to both b/2 and c/9",
+                "a/4 is connected to both c/4 and d/4",
+                "a/6 is connected to itself"
+            ]
         );
         let left = cables(&[["a/1", "b/1"], ["a/3", "c/3"], ["a/5", "b/5"]]).expect("no contradiction");
         assert_eq!(cabling, left, "neither statement about a/2 and a/4 is believed");
@@ -241,7 +245,7 @@ mod tests {
             "nobody has heard of it by an alias"
         );
         let error = cabling.resolve(&port("b/swp3"), &port("b/1")).expect_err("it faces another port");
-        assert_eq!(error.to_string(), "b/1 faces a/1, and a/3 as well");
+        assert_eq!(error.to_string(), "b/1 is connected to both a/1 and a/3");
         // Another neighbour at the same port contradicts.
         let (_, faults) = known.with_heard(&[heard("a/2", "c/etp2", true)], &[]);
         assert_eq!(faults.len(), 1);
@@ -264,9 +268,9 @@ mod tests {
         assert_eq!(
             faults,
             [
-                "a/1 faces b/1 by the configuration, and lldpd sees evil/1 there",
-                "b/2 faces a/2 by the configuration, and lldpd sees a/9 there",
-                "a/3 faces b/3 by the configuration, and lldpd sees b/4 there",
+                "a/1 is connected to b/1 according to the configuration, but lldpd sees evil/1 there",
+                "b/2 is connected to a/2 according to the configuration, but lldpd sees a/9 there",
+                "a/3 is connected to b/3 according to the configuration, but lldpd sees b/4 there",
             ]
         );
     }
@@ -274,7 +278,7 @@ mod tests {
     #[test]
     fn contradictions_are_reported() {
         let error = cables(&[["a/1", "b/1"], ["c/1", "b/1"]]).expect_err("two peers");
-        assert_eq!(error.to_string(), "b/1 faces a/1, and c/1 as well");
-        assert_eq!(cables(&[["a/1", "a/1"]]).expect_err("a loop").to_string(), "a/1 faces itself");
+        assert_eq!(error.to_string(), "b/1 is connected to both a/1 and c/1");
+        assert_eq!(cables(&[["a/1", "a/1"]]).expect_err("a loop").to_string(), "a/1 is connected to itself");
     }
 }

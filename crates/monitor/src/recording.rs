@@ -393,8 +393,7 @@ mod tests {
         let armed = decisions(Policy { arm: true, ..Policy::default() }, bad);
         assert_eq!(armed[..2], told);
         assert!(
-            armed[2].contains("requests protection, ordered, copies ")
-                && armed[2].contains("before frames are lost"),
+            armed[2].contains("requests protection, ordered, copies ") && armed[2].contains("early warning"),
             "{armed:?}"
         );
         assert_eq!(armed.len(), 3, "{armed:?}");

@@ -117,5 +117,5 @@ fn what_is_wrong_with_a_file_is_named_with_its_line() {
     }
     let none = text.replacen("constraint = [\"50%\", \"75%\"]", "pods = [3, 4]", 1);
     let error = FleetExperiment::parse(path, &none, Path::new("")).expect_err("no constraint").to_string();
-    assert!(error.contains("needs `constraint`"), "{error}");
+    assert!(error.contains("requires `constraint`"), "{error}");
 }

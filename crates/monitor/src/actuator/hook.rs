@@ -224,7 +224,7 @@ mod tests {
         hook.stop.ask();
         let began = Instant::now();
         let error = hook.apply("eth0", &Request::default(), false).expect_err("it was ended");
-        assert!(error.contains("because corruptd stops"), "{error}");
+        assert!(error.contains("because corruptd is stopping"), "{error}");
         assert!(began.elapsed() < TIME_MOST, "{:?}", began.elapsed());
         let pids = std::fs::read_to_string(pids).expect("they ran");
         assert_eq!(pids.lines().count(), 3);

@@ -196,7 +196,9 @@ fn a_top_that_is_a_guess_is_refused_with_the_option_that_says_it() {
     assert!(guess(&levels, &["a:1, b:1"]).contains("only `graph-level`"));
     // A core that only a border leaf is cabled to is not what all leaves climb to.
     let core = ["leaf1:1, spine1:1", "leaf2:1, spine1:2", "leaf2:2, core:1"];
-    assert!(guess(&["leaf1:", "leaf2:", "spine1:", "core:"], &core).contains("core is called higher"));
+    assert!(
+        guess(&["leaf1:", "leaf2:", "spine1:", "core:"], &core).contains("the keyword of core puts it above")
+    );
 }
 
 #[test]
@@ -304,7 +306,7 @@ fn linux_machines_that_route_are_known_by_letters() {
     assert_eq!(loaded.understood.outside[0].name, "dc1_cr1");
     assert_eq!(loaded.host_links.len(), 1);
     let plain = lab(&["dc1_l1: {kind: linux}", "dc1_s1: {kind: linux}"], &["dc1_l1:1, dc1_s1:1"]);
-    assert!(refused("n.clab.yml", &plain).contains("all nodes are of kinds that are taken for hosts"));
+    assert!(refused("n.clab.yml", &plain).contains("all nodes are of kinds that are treated as hosts"));
 }
 
 /// A cable from a switch to itself was refused, with the whole network.
@@ -314,7 +316,7 @@ fn a_cable_to_itself_is_left_out() {
     let loaded = read_text("n.clab.yml", lab(&["leaf1:", "spine1:"], &links).as_bytes(), &AT_100G).unwrap();
     assert_eq!(loaded.topology.link_count(), 1);
     let doubt = &loaded.understood.doubts[0];
-    assert_eq!(doubt.text, "a cable from leaf1 to itself is left out: it is on no path");
+    assert_eq!(doubt.text, "a cable from leaf1 to itself is left out, because it is on no path");
     assert_eq!(doubt.place.line, Some(7));
 }
 

@@ -98,7 +98,7 @@ fn what_is_wrong_with_the_links_of_a_layered_network_is_said_with_its_line() {
         (with("links: []\n"), "n.yaml:2: t has no path to the top layer (layer 1)"),
         (link("{from: t, to: x}"), "n.yaml:6: link t--x ends at x, which is not defined"),
         (link("from: t\n  to: x"), "n.yaml:7: link t--x ends at x, which is not defined"),
-        (link("{from: t, to: t}"), "n.yaml:6: link t--t joins t with itself"),
+        (link("{from: t, to: t}"), "n.yaml:6: link t--t connects t to itself"),
         (
             link("{from: t, to: s, name: t--s}"),
             "n.yaml:6: the name of link t--s also means t--s#1\ngive the link a different `name`, or none, \

@@ -78,7 +78,7 @@ fn what_is_wrong_with_lldp_dumps_is_said_with_its_line() {
         ),
         (
             vec![rules(), ("t1.json", dump(&[("1", "s1", "1"), ("2", "t1", "3")]))],
-            "t1.json:3: link t1:2--t1:3 joins t1 with itself",
+            "t1.json:3: link t1:2--t1:3 connects t1 to itself",
         ),
         (
             vec![rules(), ("t1.json", dump(&[("1", "s1", "1"), ("2", "t2", "3")]))],

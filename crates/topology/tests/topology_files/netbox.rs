@@ -111,7 +111,7 @@ fn a_page_of_several_and_what_is_no_cable_are_refused() {
     for (text, expected) in [
         (
             "{\"count\": 900,\n\"next\": \"https://x/?offset=50\", \"results\": []}",
-            "cables.json:2: this is one page of several (`next`)",
+            "cables.json:2: this is only one page of several (`next`)",
         ),
         ("[\n{\"id\": 1}]", "cables.json:2: this is not a NetBox cable"),
         ("[1, 2]", "cables.json:1: this is not a NetBox cable"),

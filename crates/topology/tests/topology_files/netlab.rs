@@ -93,11 +93,11 @@ fn what_cannot_be_read_is_refused_or_in_doubt() {
         ("nodes: 3\n", "topology.yml:1: `nodes` is a list or a mapping"),
         (
             "module: [bgp]\nplugin: [fabric]\nfabric: {spines: 2}\n",
-            "topology.yml:2: a plugin makes the nodes of this topology",
+            "topology.yml:2: a plugin creates the nodes of this topology",
         ),
         (
             "plugin: [fabric]\nfabric: {leafs: 2}\nnodes: [h1]\nlinks: [h1-L1]\n",
-            "topology.yml:1: a plugin makes the nodes of this topology",
+            "topology.yml:1: a plugin creates the nodes of this topology",
         ),
         ("nodes: [r1, r2]\nlinks: [r1-r2]\n", "topology.yml: cannot determine the layers"),
     ] {

@@ -24,7 +24,7 @@ fn peer_links_are_protected_even_where_every_path_may_go() {
     let plan = Plan::new(&topology, &reported, free);
     assert_eq!(actions(&plan), [(0, "disable"), (4, "protect"), (5, "protect")]);
     let explained = plan.explain(LinkId(5)).expect("it was reported");
-    assert!(explained.reasons[0].contains("two switches of one layer"), "{explained:?}");
+    assert!(explained.reasons[0].contains("two switches of the same layer"), "{explained:?}");
     assert_eq!(plan.tor(SwitchId(0)).paths, 1);
     assert!(plan.affected_zones().iter().all(|zone| zone.zone.0 < 2), "the top is no pod");
 }

@@ -315,7 +315,7 @@ pub(super) mod tests {
             (&line[..line.len() - 1], 0o600, "line 1 must have a key of 64"),
             (&line.replace('a', "g"), 0o600, "line 1 must have a key of 64"),
             (&format!("{line}\n{line}"), 0o600, "line 2 gives an agent a second key"),
-            (&line.replace("leaf1", "leaf2"), 0o600, "has no key of leaf1"),
+            (&line.replace("leaf1", "leaf2"), 0o600, "has no key for leaf1"),
         ] {
             let error = refusal(text, mode);
             assert!(error.contains(part) && !error.contains("aaaa"), "{text}: {error}");

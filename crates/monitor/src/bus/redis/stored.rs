@@ -206,7 +206,7 @@ mod tests {
         (fields[0], fields[1]) = (bulk(VERSION), Value::Int(20 << 20));
         assert_eq!(
             parts(&fields),
-            Err("its request has 20971520 bytes, and at most 65536 are read".to_owned())
+            Err("its request has 20971520 bytes, but at most 65536 are read".to_owned())
         );
     }
 
