@@ -167,7 +167,7 @@ mod tests {
         let error = Unfinished::create(Path::new("/nowhere/at/all.csv")).expect_err("no such folder");
         assert_eq!(error.to_string(), "cannot write /nowhere/at/all.csv");
         let error = create(Path::new("/nowhere/at/all.pcapng")).expect_err("no such folder");
-        assert_eq!(error.hint().as_deref(), Some("make its folder with `mkdir -p /nowhere/at`"));
+        assert_eq!(error.hint().as_deref(), Some("create its directory with `mkdir -p /nowhere/at`"));
         let error = write(Path::new("/proc"), "x").expect_err("a folder");
         assert_eq!(error.hint().as_deref(), Some("choose a file in that directory"));
     }

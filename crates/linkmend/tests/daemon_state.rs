@@ -19,7 +19,7 @@ fn protection_set_at_run_time_survives_a_restart_however_the_daemon_ended() {
     let first = lab.start(&left, "left", "--mode off");
     ask(&lab, "protect left --mode non-blocking --copies 3");
     assert!(
-        lab.status("left").contains("set at run time, otherwise than configured"),
+        lab.status("left").contains("set at run time, differs from the configuration"),
         "{}",
         lab.status("left")
     );

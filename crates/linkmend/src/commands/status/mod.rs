@@ -398,7 +398,7 @@ mod tests {
         let mut report = LinkReport { mismatched_format: Some(Format::Compact), ..LinkReport::default() };
         report.parameters.format = Format::Transparent;
         let text = describe(&report);
-        assert!(text.contains("it uses format compact, this end transparent; set the same"), "{text}");
+        assert!(text.contains("uses format compact, but this end uses transparent; set the same"), "{text}");
         assert!(text.lines().all(|line| line.len() <= 80), "{text}");
     }
 
@@ -412,7 +412,7 @@ mod tests {
         };
         let mut report =
             LinkReport { failover: Some(failover), protection_requested: true, ..LinkReport::default() };
-        let named = "the backup is NOT READY: another end, 02:00:00:00:00:03, answers there";
+        let named = "the backup is NOT READY: a different end, 02:00:00:00:00:03, answers there";
         assert!(describe(&report).contains(named), "{}", describe(&report));
         report.third_end = Some(ThirdEndReport::default());
         assert!(!describe(&report).contains("SUSPENDED"), "{}", describe(&report));
