@@ -138,7 +138,7 @@ fn samples_in_the_documents_are_what_their_commands_print() {
     }
     assert_eq!(
         checked,
-        ["corruptd-replay", "plan", "failover", "protected-flows", "flows", "sim"],
+        ["corruptd-replay", "plan", "failover-run", "protected-flows", "flows", "sim"],
         "does the test still find the samples?"
     );
 }

@@ -19,16 +19,16 @@ parameters! {
     "Traffic" {
         /// Transport of the hosts [default: dctcp]
         transport: TransportKind = "transport", "transport", Word, "NAME", HOSTS;
-        /// How hosts recover from losses: rack, rack-static, duplicate-acks and adaptive-duplicate-acks are of TCP,
-        /// go-back-n and selective-repeat of RDMA [default: rack; go-back-n]
+        /// How hosts recover from losses: rack, rack-static, duplicate-acks or adaptive-duplicate-acks for TCP; go-back-n
+        /// or selective-repeat for RDMA [default: rack; go-back-n]
         host_recovery: HostRecovery = "host-recovery", "host recovery", Word, "NAME", HOSTS;
         /// Size of each flow, or a published workload: web-search, facebook-hadoop, alibaba-storage, google-all-rpc,
-        /// google-search-rpc, facebook-key-value, data-mining, mice-and-elephants; with the longest of its flows:
+        /// google-search-rpc, facebook-key-value, data-mining, mice-and-elephants; a suffix limits the flow size:
         /// web-search:100kB [default: 24387B]
         size: FlowSizes = "size", "flow size", Size, "SIZE|WORKLOAD", FLOWS;
-        /// Which hosts send to which: each flow of a load between two hosts drawn at random (full-mesh), from the first to
-        /// the last host (point-to-point), from the first half to the second, with the load of one link (across), or there
-        /// and back (ping-pong) [default: full-mesh]
+        /// Which hosts send to which: a random pair for each flow (full-mesh), the first host to the last (point-to-point),
+        /// the first half to the second with the load of one link (across), or there and back (ping-pong) [default:
+        /// full-mesh]
         traffic: TrafficKind = "traffic", "traffic", Word, "NAME", FLOWS;
         /// Start flows at random times instead of one after the other, so that they load the senders' links by this share,
         /// above 0 and below 1
@@ -37,8 +37,8 @@ parameters! {
         incast: u32 = "incast", "senders at once", Count, "N", FLOWS;
         /// How long the flow sends; with a load, for how long flows are started [default: 1s without a load]
         duration: Span = "duration", "duration", Time, "TIME", HOSTS;
-        /// Flows, one after the other, from the first host to the last, or of the load; of an incast or a ping-pong, its rounds
-        /// [default: 5k]
+        /// Number of flows: one after the other from the first host to the last, or with --load; for an incast or a
+        /// ping-pong, the number of rounds [default: 5k]
         trials: Count = "trials", "trials", Count, "N", FLOWS;
         /// Frames to send at line rate, like 100M [default: 10M]
         frames: Count = "frames", "frames", Count, "COUNT", LINE_RATE;
@@ -46,30 +46,30 @@ parameters! {
         frame_size: ByteSize = "frame-size", "frame size", Size, "SIZE", LINE_RATE;
     }
     "Network" {
-        /// The network with its hosts: a line such as fat-tree:k=4,hosts=2, or a file [default: five switches in a row with
-        /// a host at either end, as in the paper]
+        /// The network with its hosts: a specification such as fat-tree:k=4,hosts=2, or a file [default: five switches in a
+        /// row with a host at either end, as in the paper]
         topology: String = "topology", "topology", Word, "TOPOLOGY", HOSTS;
         /// Rate of the links, like 25G, unless the topology sets one; a byte must last a whole number of picoseconds
         /// [default: 100G]
         speed: BitRate = "speed", "link speed", Rate, "RATE", ALL;
-        /// Length of the fibre, like 2km; 5 ns each metre [default: 2m]
+        /// Length of the fibre, like 2km; 5 ns per metre [default: 2m]
         distance: Distance = "distance", "distance", Distance, "LENGTH", LINE_RATE;
     }
     "Protection" {
-        /// How the corrupting links recover: not at all (none), in order (LinkGuardian), without waiting for order
-        /// (LinkGuardianNB), or by forward error correction (Wharf) [default: ordered at line rate, none with hosts]
+        /// How the corrupting links recover: not at all (none), in order (LinkGuardian), out of order (LinkGuardianNB), or
+        /// by forward error correction (Wharf) [default: ordered at line rate, none with hosts]
         scheme: SchemeKind = "scheme", "scheme", Word, "NAME", ALL;
         /// Parameters of the link ends: tofino, as published, or daemon, as `linkmend run` derives them [default: tofino]
         profile: ProfileName = "profile", "profile", Word, "NAME", ALL;
         /// Always retransmit this many copies of a lost frame (1 to 16), instead of as many as --target needs
         copies: u8 = "copies", "copies", Count, "N", ALL;
-        /// Effective loss rate to stay below, which decides the copies (Equation 2) [default: 1e-8]
+        /// Effective loss rate to stay below, which determines the number of copies (Equation 2) [default: 1e-8]
         target: LossRate = "target", "target loss rate", LossRate, "RATE", ALL;
         /// Give up a frame that has been missing for this long (ackNoTimeout) [default: 13.5us up to 10G, 7.5us up to 50G, 7us
         /// above]
         recovery_timeout: Span = "recovery-timeout", "ackNoTimeout", Time, "TIME", ALL;
         /// Bytes in the Rx buffer at which the sender is paused; at most --recirculation-buffer, or 16MiB with --buffering
-        /// direct [default: --resume-threshold and 2 frames]
+        /// direct [default: --resume-threshold plus 2 frames]
         pause_threshold: ByteSize = "pause-threshold", "pauseThreshold", Size, "SIZE", ALL;
         /// Bytes in the Rx buffer at which the sender may resume; below --pause-threshold [default: 40kB, above 50G 37kB]
         resume_threshold: ByteSize = "resume-threshold", "resumeThreshold", Size, "SIZE", ALL;
@@ -77,7 +77,7 @@ parameters! {
         no_backpressure: bool = "no-backpressure", "no backpressure", Word, "", ALL;
         /// Dummy frames sent each time the queue runs empty, so that a lost tail is noticed; 0 for none [default: 1]
         dummy_copies: u8 = "dummy-copies", "dummy copies", Count, "N", ALL;
-        /// Times a loss may be retransmitted; the paper's protocol has 1 [default: 1]
+        /// Maximum number of retransmission rounds for a lost frame; the paper's protocol has 1 [default: 1]
         rounds: u8 = "rounds", "rounds", Count, "N", ALL;
         /// Maximum number of outstanding frames of a link end: a power of two from 16 to 32768, half the sequence space
         /// [default: 1024]
@@ -86,7 +86,7 @@ parameters! {
     "Corruption" {
         /// Share of frames that each corrupting link corrupts, each independently or in bursts [default: 1e-3]
         loss: LossRate = "loss", "loss rate", LossRate, "RATE", ALL;
-        /// Corrupt in bursts of this many frames on average (Gilbert-Elliott); --loss stays the share in the long run
+        /// Corrupt in bursts of this many frames on average (Gilbert-Elliott); --loss remains the long-term loss rate
         mean_burst: f64 = "mean-burst", "mean burst", Count, "FRAMES", ALL;
         /// Interpret --loss as the loss rate of full-size packets, and apply independent bit errors
         bit_errors: bool = "bit-errors", "bit errors", Word, "", ALL;
@@ -96,8 +96,8 @@ parameters! {
         transceiver: Transceiver = "transceiver", "transceiver", Word, "NAME", ALL;
         /// Attenuation of that fibre beyond what the standard allows, like 3.5dB
         attenuation: Decibels = "attenuation", "attenuation", Attenuation, "DECIBELS", ALL;
-        /// Corrupt exactly the frames whose numbers this file lists in ascending order, one a line; counted from 0 over all
-        /// frames sent in that direction, on a protected link from the handshake on, copies and dummies included
+        /// Corrupt exactly the frames whose numbers this file lists in ascending order, one per line. Numbers start at 0
+        /// and count all frames sent in that direction; on a protected link this includes the handshake, copies and dummies
         losses: PathBuf = "losses", "losses", Word, "FILE", ALL;
         /// Corrupt retransmitted copies with this probability instead, and correct the effective loss for it (importance
         /// sampling, for losses too rare to count); everything else then describes a link that loses more copies
@@ -106,11 +106,11 @@ parameters! {
         reverse_loss: LossRate = "reverse-loss", "loss rate in reverse", LossRate, "RATE", ALL;
         /// Corrupt both directions of these links, and protect both
         both_directions: bool = "both-directions", "both directions", Word, "", HOSTS;
-        /// Corrupting links: those in the middle, of the links between switches [default: 1]
+        /// Number of corrupting links, chosen from the middle of the links between switches [default: 1]
         corrupting_links: u32 = "corrupting-links", "corrupting links", Count, "N", HOSTS;
     }
     "Hosts" {
-        /// Begin TCP flows with the handshake of their connection
+        /// Include the TCP handshake in each flow
         handshake: bool = "handshake", "handshake", Word, "", HOSTS;
         /// Minimum retransmission timeout of TCP [default: 1ms]
         rto_min: Span = "rto-min", "least timeout", Time, "TIME", HOSTS;
@@ -118,7 +118,7 @@ parameters! {
         host_latency: Span = "host-latency", "host latency", Time, "TIME", HOSTS;
     }
     "RDMA" {
-        /// RDMA connections between each two hosts, shared by their flows [default: one per flow]
+        /// RDMA connections between each pair of hosts, shared by their flows [default: one per flow]
         queue_pairs: u32 = "queue-pairs", "queue pairs", Count, "N", HOSTS;
         /// What hosts and switches add against timeouts (JCST 2022): none, nak, twice, dummy, repeat, all, all-optimized,
         /// testbed, or numbers: dummies/NAK replicas/packet replicas/tail replicas, such as 2/1/3 [default: none]
@@ -139,7 +139,7 @@ parameters! {
     "Failures" {
         /// Interval at which links between switches fail, both directions together [default: none fails]
         failure_every: Span = "failure-every", "failure every", Time, "TIME", HOSTS;
-        /// Failing links: those in the middle, of the links between switches [default: 1]
+        /// Number of failing links, chosen from the middle of the links between switches [default: 1]
         failing_links: u32 = "failing-links", "failing links", Count, "N", HOSTS;
         /// How long a failed link that has a backup (local), or one of two links, stays down [default: 10ms]
         down_for: Span = "down-for", "down for", Time, "TIME", HOSTS;
@@ -176,17 +176,17 @@ parameters! {
     "Reordering" {
         /// Parallel queues before the middle link, served round-robin (a load-balanced switch)
         parallel_queues: u32 = "parallel-queues", "parallel queues", Count, "N", HOSTS;
-        /// Where frames go among them: uniform (each anywhere, which reorders) or hashed (by flow, which does not) [default:
-        /// uniform]
+        /// How frames are distributed over the parallel queues: uniform (at random, which reorders) or hashed (by flow,
+        /// which does not) [default: uniform]
         placement: PlacementKind = "placement", "placement", Word, "NAME", HOSTS;
         /// Additional delay of frames in the reverse direction of the middle link [default: 0s]
         reverse_delay: Span = "reverse-delay", "reverse delay", Time, "TIME", HOSTS;
-        /// How switches choose among equal paths: spray sends each frame anywhere [default: flow-hash]
+        /// How switches choose among equal paths: spray picks a path for each frame [default: flow-hash]
         balance: Balance = "balance", "balance", Word, "NAME", HOSTS;
     }
     "Switches" {
-        /// How buffered frames can be reached: each when it comes back through a recirculation port, as on the Tofino, or
-        /// immediately, as in software or on the Tofino2 [default: what switches of that speed have: recirculating up to 100G,
+        /// When a buffered frame is available: when it comes round through a recirculation port, as on the Tofino, or
+        /// immediately, as in software or on the Tofino2 [default: as in switches of that speed: recirculating up to 100G,
         /// direct beyond; recirculating if a parameter of the recirculation port is set]
         buffering: Buffering = "buffering", "buffering", Word, "NAME", ALL;
         /// Time from the queue to the wire, with either buffering [default: 260ns, calibrated]
@@ -196,8 +196,8 @@ parameters! {
         /// Latency of one pass through the recirculation port, without serialisation; this and the options below have no effect
         /// with --buffering direct [default: 2.35us, calibrated]
         loop_latency: Span = "loop-latency", "loop latency", Time, "TIME", ALL;
-        /// Time between the packets that keep time in the receiver's pipe, for which timeouts, pauses and resumes wait; 0ns
-        /// for no wait [default: 100ns]
+        /// Interval of the timer packets in the receiver's pipe; timeouts, pauses and resumes take effect with the next
+        /// one. 0ns for no wait [default: 100ns]
         timer_interval: Span = "timer-interval", "timer interval", Time, "TIME", ALL;
         /// Rate of the recirculation port, at which the Rx buffer drains [default: 100G, beyond that the link's]
         recirculation_speed: BitRate = "recirculation-speed", "recirculation speed", Rate, "RATE", ALL;

@@ -59,7 +59,8 @@ impl StressConfig {
             Recovery::Described => return Ok(()),
             Recovery::Scheme { kind, .. } => kind.name(),
         };
-        let requirement = "must be none, ordered or non-blocking where a run is captured or recorded over time";
+        let requirement =
+            "must be none, ordered or non-blocking where a run is captured or recorded over time";
         Err(ParameterError::new("scheme", name, requirement))
     }
 

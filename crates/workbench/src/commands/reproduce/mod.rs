@@ -64,8 +64,8 @@ Examples:
   linkmend sim run mine.toml              one run or many, as tables
   linkmend sim run mine.toml --out mine   with a report, plots and data
 
-A file sets parameters of runs, by the names of the options of `linkmend sim stress` and `linkmend sim flows`; every list is \
-varied, every combination is run. With a `transport`, hosts send flows; without one, a generator sends at line rate.
+A file sets the parameters of runs; their names are those of the options of `linkmend sim stress` and `linkmend sim flows`. \
+Every list is swept, and every combination is run. With a `transport`, hosts send flows; without one, a generator sends at line rate.
 
   id = \"mine\"
   title = \"Longer links, with a longer timeout\"

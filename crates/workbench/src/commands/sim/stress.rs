@@ -40,7 +40,7 @@ Examples:
       What Figure 9b shows: the Rx buffer overflows.
 
   linkmend sim stress --transceiver 50GBASE-SR-FEC --attenuation 0.7dB --speed 50G
-      Losses as an attenuated fibre makes them.
+      Losses like those of an attenuated fibre.
 
   linkmend sim stress --losses lost.txt --frames 1M --scheme none
       Exactly these losses, unprotected.
@@ -51,8 +51,8 @@ Examples:
   linkmend sim stress --frames 100k --series levels.csv --series-step 500ns
       The fill levels of both buffers over time.
 
-Everything is checked before anything runs. Without losses nothing has to be simulated: the steady state between them \
-is skipped, exactly (--full simulates it as well). Sizes, rates, times and lengths need a unit.")]
+Options are validated before the run starts. The steady state between losses is skipped, which does not change the \
+results (--full simulates it as well). Sizes, rates, times and lengths need a unit.")]
 pub struct StressArgs {
     #[command(flatten)]
     parameters: ParameterArgs<LineRate>,
@@ -129,11 +129,9 @@ fn run(
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Measured, ParameterError> {
     match capturing {
-        None if step.is_none() => stress::run(config, progress).map(|report| Measured {
-            report,
-            capturing: None,
-            levels: None,
-        }),
+        None if step.is_none() => {
+            stress::run(config, progress).map(|report| Measured { report, capturing: None, levels: None })
+        }
         None => observed(config, NoObserver, step, progress).map(|(report, _, levels)| Measured {
             report,
             capturing: None,

@@ -36,7 +36,7 @@ impl Preset for Protected {
     ];
     const HELP: &'static [(&'static str, &'static str)] = &[
         ("duration", "How long the flow sends"),
-        ("scheme", "What is switched on at the corrupting link: ordered or non-blocking"),
+        ("scheme", "Protection to enable at the corrupting link: ordered or non-blocking"),
         ("loss", "Share of frames that the link in the middle corrupts from then on"),
     ];
 }
@@ -46,7 +46,7 @@ impl Preset for Protected {
 #[command(after_help = "\
 Examples:
   linkmend sim timeline
-      DCTCP at 25G: a tenth of the times of Figure 9a.
+      DCTCP at 25G: Figure 9a, with all times divided by ten.
 
   linkmend sim timeline --speed 100G --no-backpressure --series fig9b.csv
       Without backpressure (Figure 9b). At 25G, the Rx buffer has time to empty after each loss.
