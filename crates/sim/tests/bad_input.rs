@@ -107,7 +107,7 @@ fn a_session_that_does_not_open_names_what_is_to_blame() {
     assert_eq!(
         deaf.to_string(),
         "loss = 1: must be lower on a protected link: of the 64-byte frames that open its session at most 99.9% may be \
-         lost, and here 100% are; with `mode` off all may be lost"
+         lost, and here 100% are; with `scheme` none all may be lost"
     );
     // With one handshake in a thousand it is a matter of luck.
     let unlucky = |seed| {

@@ -91,7 +91,7 @@ fn a_server_to_which_anyone_may_write_is_named_and_one_with_a_password_is_not() 
     }
     let server = Server::start(&[]);
     let (open, keys) = found(&server, &server.url());
-    assert!(open.is_some_and(|said| said.contains("asks for no password") && said.contains("redis-keys")));
+    assert!(open.is_some_and(|said| said.contains("requires no password") && said.contains("redis-keys")));
     assert_eq!(keys, 0, "finding out writes nothing");
     let rights = ["~{linkmend}*", "+@read", "+@write", "+@scripting", "+@connection"];
     redis::cmd("ACL")

@@ -69,7 +69,7 @@ fn whoever_has_no_key_is_not_believed_and_keeps_no_agent_from_writing() {
     for (generation, seal) in [(9, ""), (1 << 40, "leaf1 7 00"), (10, seal.as_str())] {
         forge(&server, generation, seal);
         assert_eq!(states(&mut spine), [DirectionState::default()], "{generation}");
-        assert!(spine.trouble().is_some_and(|text| text.contains("no agent writes to the Redis")));
+        assert!(spine.trouble().is_some_and(|text| text.contains("that no agent has written")));
     }
     // There is room for what the agent says.
     leaf.put(&port("leaf1/a"), request(2)).expect("put");

@@ -259,7 +259,7 @@ fn several_kinds_of_traffic_share_a_link_that_fails_over() {
             "hosts = left7: must be a host of the topology for `storage`: left0, left1",
         ),
         ("\"left1\"", "\"left0\"", "takes part in `web` and in `storage`"),
-        ("second-link = true", "cut = \"both\"", "cut = both: needs `second-link`"),
+        ("second-link = true", "noticed = \"silence\"", "needs `reroute` local"),
         ("\"storage\"", "\"web\"", "is the name of two"),
     ] {
         let error = Experiment::parse("failover.toml", &text.replace(change, to), Path::new(""));
