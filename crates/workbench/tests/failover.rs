@@ -137,7 +137,7 @@ fn cuts_are_made_shown_and_mended_and_wrong_ones_are_explained() {
     assert!(code == Some(1) && said.contains("backup delay = 3 s"), "{said}");
     lab.say("up");
     let (code, said) = lab.ask("cut primary");
-    assert!(code == Some(1) && said.contains("has one link") && said.contains("--backup"), "{said}");
+    assert!(code == Some(1) && said.contains("has only one link") && said.contains("--backup"), "{said}");
 }
 
 /// By how many frames one may be late because of the machine. Behind a veth, a frame waits at the processor that sent it. Where no

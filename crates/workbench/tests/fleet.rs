@@ -144,7 +144,7 @@ fn impossible_arguments_are_refused_with_the_reason() {
         (&["--repair", "2d:0.8,4d:0.1"], "the shares add up to 0.9, but must add up to 1"),
         (
             &["--topology", text(&wrong)],
-            "hint: this is a list of links or events, and --topology takes a network",
+            "hint: this is a list of links or events, but --topology takes a network",
         ),
         (&["--trace", text(&wrong), "--days", "7"], "'--trace <FILE>' cannot be used with '--days <DAYS>'"),
         (&["--trace", text(&wrong), "--mttf", "7"], "'--trace <FILE>' cannot be used with '--mttf <HOURS>'"),

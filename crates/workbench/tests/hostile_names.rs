@@ -244,7 +244,7 @@ fn what_anyone_writes_to_a_bus_is_shown_escaped() {
         let daemon = Process(command.spawn().expect("it starts"));
         let status = || linkmend(folder.path(), &["corruptd", "status", "--all", "--control", &control]);
         // What it has read, it shows; and with keys, that somebody wrote there.
-        let word = if with_keys { "is ignored" } else { r"\u202e" };
+        let word = if with_keys { "ignoring" } else { r"\u202e" };
         let shown = |word: &str| {
             let text = String::from_utf8(status().stdout).expect("UTF-8")
                 + &fs::read_to_string(path("log")).expect("a log");

@@ -76,7 +76,7 @@ fn what_cannot_be_is_refused_by_name() {
 fn what_a_simulated_network_cannot_do_is_refused_by_name() {
     let failing = ["--failure-every", "20ms"];
     let with_failures: [(&[&str], &str); 8] = [
-        (&["--hand-off", "none", "--sqr-one-queue"], "--sqr-one-queue true: needs `hand-off` sqr"),
+        (&["--hand-off", "none", "--sqr-one-queue"], "--sqr-one-queue: needs `hand-off` sqr"),
         (&["--hand-off", "acknowledged", "--sqr-buffer", "1MB"], "--sqr-buffer 1MB: needs `hand-off` sqr"),
         (&["--sqr-margin", "1us"], "--sqr-margin 1us: needs `hand-off` sqr"),
         (&["--reroute", "sharebackup", "--down-for", "5ms"], "--down-for 5ms: needs `reroute` local"),

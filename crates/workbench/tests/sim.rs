@@ -288,7 +288,7 @@ fn wrong_names_and_files_exit_with_code_2() {
     fs::write(&path, "id = \"mine\"\ntitle = \"t\"\nsource = \"s\"\n[base]\nspeeed = \"25G\"\n")
         .expect("a file");
     let name = path.to_str().expect("UTF-8");
-    let (code, _, err) = run(&["sim", "experiment", name]);
+    let (code, _, err) = run(&["sim", "run", name]);
     assert_eq!(code, 2);
     assert!(err.starts_with(&format!("error: {name}:5: unknown key `speeed`, expected runs or")), "{err}");
     let begin = "id = \"mine\"\ntitle = \"t\"\nsource = \"s\"\n[base]\n";
@@ -302,13 +302,13 @@ fn wrong_names_and_files_exit_with_code_2() {
         let twice = folder.path().join("twice.toml");
         fs::write(&twice, format!("{begin}{base}")).expect("a file");
         let name = twice.to_str().expect("UTF-8");
-        let (code, _, err) = run(&["sim", "experiment", name]);
+        let (code, _, err) = run(&["sim", "run", name]);
         assert!(code == 2 && err.starts_with(&format!("error: {name}{message}")), "exit code {code}: {err}");
         fs::remove_file(&twice).expect("removed");
     }
     let (code, _, err) = run(&["reproduce", "all", "--experiments", folder.path().to_str().expect("UTF-8")]);
     assert_eq!(code, 2, "{err}");
-    let (code, _, err) = run(&["sim", "experiment", "/nonexistent.toml"]);
+    let (code, _, err) = run(&["sim", "run", "/nonexistent.toml"]);
     assert_eq!(code, 1);
     assert!(err.contains("cannot read /nonexistent.toml\n  caused by: No such file"), "{err}");
 }
@@ -360,8 +360,7 @@ fn a_users_own_experiment_can_fail() {
                 metric = \"frames_sent\"\nvalue = 5\ntolerance = { relative = 0.1 }\n";
     fs::write(&path, text).expect("a file");
     let out = folder.path().join("out");
-    let arguments =
-        ["sim", "experiment", path.to_str().expect("UTF-8"), "--out", out.to_str().expect("UTF-8")];
+    let arguments = ["sim", "run", path.to_str().expect("UTF-8"), "--out", out.to_str().expect("UTF-8")];
     let (code, table, err) = run(&arguments);
     assert_eq!(code, 1);
     assert!(table.contains("outside"), "{table}");
@@ -439,7 +438,11 @@ fn an_experiment_runs_with_as_many_flows_as_asked_for() {
     }
     assert!(fs::read_to_string(out.join("report.html")).expect("a report").contains("Trials of each run"));
     for (id, count, message) in [
-        ("fig8", "40", "error: `fig8` has no trials: hosts send no flows in it\nhint: "),
+        (
+            "fig8",
+            "40",
+            "error: trials = 40: must not be given for fig8, in which hosts send no flows\nhint: ",
+        ),
         (
             "table3",
             "40",

@@ -17,6 +17,13 @@ pub fn with_trials(mut experiment: Experiment, trials: Count) -> Result<Experime
     let id = &experiment.id;
     let refused =
         |reason: &str| ParameterError::new("trials", trials, format!("must not be given for {id}, {reason}"));
+    if experiment.points.iter().all(|point| !point.parameters.has_hosts()) {
+        return Err(ParameterError::new(
+            "trials",
+            trials,
+            format!("must not be given for {id}, in which hosts send no flows"),
+        ));
+    }
     let of_first = experiment.points.first().and_then(|point| point.parameters.trials);
     if experiment.points.iter().any(|point| point.parameters.trials.is_none()) {
         return Err(refused("of which runs end after a time"));

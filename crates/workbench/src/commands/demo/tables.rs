@@ -85,7 +85,7 @@ pub fn stress(result: &DemoResult) -> Table {
     table.push_row(cells("effective link speed", |c| {
         c.effective_speed.map_or(Cell::text("dormant"), |share| Cell::quantity(share, Unit::Share))
     }));
-    table.push_row(cells("copies per lost frame", |c| {
+    table.push_row(cells("copies per loss", |c| {
         if c.copies > 0 { Cell::text(c.copies.to_string()) } else { Cell::missing() }
     }));
     let recovery = |c: &StressColumn| match c.recovery_ns {
@@ -307,7 +307,7 @@ pub(super) mod tests {
             column.speed = Some(MedianInterval { low: 720e6, ..interval(1.02e9).expect("one") });
         });
         let text = stress(&result).to_text(100, false);
-        for row in ["speed, interval", "copies per lost frame", "Tx buffer, min - max"] {
+        for row in ["speed, interval", "copies per loss", "Tx buffer, min - max"] {
             assert!(text.contains(row), "{text}");
         }
     }

@@ -109,7 +109,9 @@ impl<P: Preset> FromArgMatches for ParameterArgs<P> {
 /// Names the option that sets a wrong parameter.
 pub fn usage(error: ParameterError) -> Error {
     let ParameterError { parameter, value, requirement } = error;
-    let value = if value.is_empty() { value } else { format!(" {value}") };
+    // A flag has no value on the command line.
+    let value =
+        if ["", "yes", "true"].contains(&value.as_str()) { String::new() } else { format!(" {value}") };
     UsageError::new(format!("--{parameter}{value}: {requirement}")).into()
 }
 
