@@ -228,7 +228,7 @@ fn receiving(report: &LinkReport) -> String {
 fn peer(report: &LinkReport) -> String {
     if let Some(peer) = report.mismatched_format {
         let own = report.parameters.format;
-        return format!("uses format {peer}, but this end uses {own}; set the same format");
+        return format!("uses format {peer}, this end {own}; set the same");
     }
     if let Some(trouble) = report.key_trouble {
         return match trouble {
@@ -398,7 +398,7 @@ mod tests {
         let mut report = LinkReport { mismatched_format: Some(Format::Compact), ..LinkReport::default() };
         report.parameters.format = Format::Transparent;
         let text = describe(&report);
-        assert!(text.contains("uses format compact, but this end uses transparent; set the same"), "{text}");
+        assert!(text.contains("uses format compact, this end transparent; set the same"), "{text}");
         assert!(text.lines().all(|line| line.len() <= 80), "{text}");
     }
 
