@@ -238,8 +238,8 @@ mod tests {
         };
         assert_eq!(told(0, 1.0), "leaf1/a: healthy -> suspect");
         let some = "leaf1/a: healthy -> suspect: 1 of 1000 frames corrupted (1.0e-3); probability of chance";
-        assert_eq!(told(1, 2e-12), format!("{some} of 2.0e-12"));
-        assert_eq!(told(1, 1e-12), format!("{some} of 1.0e-12"));
+        assert_eq!(told(1, 2e-12), format!("{some} 2.0e-12"));
+        assert_eq!(told(1, 1e-12), format!("{some} 1.0e-12"));
         assert_eq!(told(1, 9e-13), format!("{some} below 1e-12"));
     }
 }

@@ -423,7 +423,7 @@ mod tests {
                 "prometheus-queries = x: must be one of linkmend, node, node-bnxt_en",
             ),
             ("[counters]\nsonic = \"redis://me:secret@a\"", "sonic = redis://me:***@a: requires source"),
-            ("[plan]\nconstraint = \"50%\"", "plan-constraint = 50%: requires the topology"),
+            ("[plan]\nconstraint = \"50%\"", "plan-constraint = 50%: requires plan-topology"),
             ("[plan]\ntopology = \"thin-tree\"", "thin-tree"),
             ("[plan]\ntrial-after = \"1h\"", "trial-after = 3600s: requires the topology"),
             (
