@@ -425,7 +425,7 @@ mod tests {
             ("[counters]\nsonic = \"redis://me:secret@a\"", "sonic = redis://me:***@a: requires source"),
             ("[plan]\nconstraint = \"50%\"", "plan-constraint = 50%: requires plan-topology"),
             ("[plan]\ntopology = \"thin-tree\"", "thin-tree"),
-            ("[plan]\ntrial-after = \"1h\"", "trial-after = 3600s: requires the topology"),
+            ("[plan]\ntrial-after = \"1h\"", "trial-after = 3600s: requires plan-topology"),
             (
                 "[plan]\ntopology = \"fat-tree:k=4\"\ndisables-per-hour = 0",
                 "disables-per-hour = 0: must be 1 to",
