@@ -231,7 +231,7 @@ fn non_blocking_frames_survive_cuts() {
     }
 }
 
-/// Nothing passes on either link for less than the peer timeout: what was sent meanwhile goes out again on the same link.
+/// Nothing passes on either link for less than the peer timeout: what was sent meanwhile is retransmitted on the same link.
 #[test]
 fn a_short_silence_of_both_links_loses_nothing() {
     if !common::privileged("a_short_silence_of_both_links_loses_nothing") {

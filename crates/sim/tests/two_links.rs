@@ -93,7 +93,7 @@ fn the_recovery_time_is_detection_a_way_and_the_frames_that_come_twice() {
             );
             let interval = plain / config.load;
             // An ACK for what arrives later than this before the failure does not reach the sender's port: it is lost with the
-            // link, and the frame goes out again in vain, ahead of the first one that is missing. An ACK may wait for the one
+            // link, and the frame is retransmitted in vain, ahead of the first one that is missing. An ACK may wait for the one
             // before it or for a probe.
             let unacknowledged = ingress + control + egress;
             let twice_least = (unacknowledged / interval).floor();

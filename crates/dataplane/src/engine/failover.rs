@@ -1,7 +1,7 @@
 //! Two links: which of them is in use, what it takes to change them, and what a change has cost.
 //!
 //! The protocol decides ([`Paths`]); the loop tells it what it hears and the carriers, sends its probes ahead of all else, and
-//! posts what goes out again.
+//! posts the retransmissions.
 
 use super::link_side::LinkSide;
 use super::peers::Address;

@@ -5,8 +5,8 @@ use linkmend_protocol::wire;
 /// How far the shaper may lag behind before it forgets; this absorbs scheduling delays of the loop.
 const CREDIT_NS: u64 = 200_000;
 
-/// How many bytes urgent frames, which do not wait for the shaper, may be ahead of the rate. A few copies and control frames are
-/// less; what goes out again on a slower link is not, and would be lost in a queue farther on.
+/// How many bytes urgent frames, which do not wait for the shaper, may be ahead of the rate. A few copies and control frames
+/// stay below it. Everything that is retransmitted after a change to a slower link exceeds it, and would overflow a queue downstream.
 const URGENT_BYTES: u64 = 32 << 10;
 
 /// A token bucket in units of time: a frame may leave once the last bit of its predecessor has left.

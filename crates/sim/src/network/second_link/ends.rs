@@ -192,8 +192,8 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.queue.set(links.first_source + index, due);
     }
 
-    /// Sends on the path that was chosen from now on. What goes out again comes from the link end, so copies that wait already
-    /// are dropped.
+    /// Sends on the chosen path from now on. The link end retransmits everything unacknowledged, so copies that are already
+    /// queued are dropped.
     fn take_path(&mut self, index: usize) {
         let Some(links) = &mut self.second_links else { return };
         let end = &mut links.ends[index];
