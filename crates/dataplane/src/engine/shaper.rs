@@ -6,7 +6,7 @@ use linkmend_protocol::wire;
 const CREDIT_NS: u64 = 200_000;
 
 /// How many bytes urgent frames, which do not wait for the shaper, may be ahead of the rate. A few copies and control frames
-/// stay below it. Everything that is retransmitted after a change to a slower link exceeds it, and would overflow a queue downstream.
+/// stay below it. What is retransmitted after a change to a slower link exceeds it, and would overflow a queue downstream.
 const URGENT_BYTES: u64 = 32 << 10;
 
 /// A token bucket in units of time: a frame may leave once the last bit of its predecessor has left.
