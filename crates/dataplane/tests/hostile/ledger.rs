@@ -3,6 +3,8 @@
 use crate::rules::Holds;
 use linkmend_protocol::wire::{ADDRESSES_BYTES, Decapsulation, FRAME_BYTES_MIN_IN_MEMORY, LinkFrame, parse};
 use std::collections::VecDeque;
+use std::fmt;
+use std::hash::{DefaultHasher, Hasher as _};
 
 /// A stranger's frames that may still arrive. Those that do not arrive soon never do.
 const STRANGE_MAX: usize = 4_096;
@@ -13,11 +15,11 @@ const PAST_MAX: usize = 65_536;
 #[derive(Debug, Default)]
 pub struct Ledger {
     /// Frames that fit the link with a header, which arrive in order and all.
-    protected: VecDeque<Vec<u8>>,
+    protected: VecDeque<Print>,
     /// Longer ones, which pass unprotected.
-    unprotected: VecDeque<Vec<u8>>,
+    unprotected: VecDeque<Print>,
     /// What the hosts may get from a stranger.
-    strange: VecDeque<Vec<u8>>,
+    strange: VecDeque<Print>,
     pub sent: u64,
     pub delivered: u64,
     pub strange_delivered: u64,
@@ -30,10 +32,45 @@ pub struct Ledger {
     past: VecDeque<Past>,
 }
 
+/// What tells frames apart: whole ones by the hundred thousand would be most of a run's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Print {
+    bytes: usize,
+    hash: u64,
+    first: [u8; PRINT_BYTES],
+}
+
+const PRINT_BYTES: usize = 40;
+
+impl Print {
+    /// Of parts of a frame, as a cable pads it.
+    fn of(parts: &[&[u8]]) -> Print {
+        let mut hasher = DefaultHasher::new();
+        let (mut bytes, mut first) = (0, [0; PRINT_BYTES]);
+        let mut write = |part: &[u8]| {
+            for (place, byte) in first.iter_mut().skip(bytes).zip(part) {
+                *place = *byte;
+            }
+            hasher.write(part);
+            bytes += part.len();
+        };
+        parts.iter().for_each(|part| write(part));
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        write(&[0; FRAME_BYTES_MIN_IN_MEMORY][length.min(FRAME_BYTES_MIN_IN_MEMORY)..]);
+        Print { bytes, hash: hasher.finish(), first }
+    }
+}
+
+impl fmt::Display for Print {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes, {:02x?}", self.bytes, self.first)
+    }
+}
+
 /// A frame that has left the books.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 struct Past {
-    frame: Vec<u8>,
+    frame: Print,
     fate: Fate,
     /// How many frames had been delivered by then.
     at: u64,
@@ -60,7 +97,7 @@ impl Ledger {
     pub fn send(&mut self, frame: &[u8], is_protected: bool) {
         self.sent += 1;
         let queue = if is_protected { &mut self.protected } else { &mut self.unprotected };
-        queue.push_back(padded(frame));
+        queue.push_back(Print::of(&[frame]));
     }
 
     /// A link end sends a frame, which is lost or not.
@@ -81,7 +118,7 @@ impl Ledger {
     /// A stranger sends a frame: notes what the hosts may get of it. `is_judged`: the end has a session to judge it by.
     pub fn intrude(&mut self, frame: &[u8], has_key: bool, is_judged: bool) {
         let tag = if has_key { linkmend_protocol::wire::TAG_BYTES } else { 0 };
-        let mut may_arrive = |frame: Vec<u8>| {
+        let mut may_arrive = |frame: Print| {
             self.strange.push_back(frame);
             if self.strange.len() > STRANGE_MAX {
                 let old = self.strange.pop_front();
@@ -90,10 +127,10 @@ impl Ledger {
         };
         // The authors' headers mean nothing in the transparent format.
         if linkmend_protocol::wire::is_compact(frame) {
-            return may_arrive(padded(frame));
+            return may_arrive(Print::of(&[frame]));
         }
         match parse(frame) {
-            LinkFrame::Foreign => may_arrive(padded(frame)),
+            LinkFrame::Foreign => may_arrive(Print::of(&[frame])),
             LinkFrame::Escaped(decapsulation) => may_arrive(restored(frame, decapsulation, 0)),
             LinkFrame::Acknowledging { decapsulation, .. } => may_arrive(restored(frame, decapsulation, tag)),
             LinkFrame::Data { decapsulation, .. } if !is_judged => {
@@ -109,7 +146,7 @@ impl Ledger {
         if holds == Holds::Afterwards {
             return Ok(());
         }
-        let frame = padded(frame);
+        let frame = Print::of(&[frame]);
         let at = self.delivered;
         self.past.drain(..self.past.len().saturating_sub(PAST_MAX));
         if self.protected.front() == Some(&frame) {
@@ -138,15 +175,15 @@ impl Ledger {
                 self.past.extend(arrived.map(|frame| Past { frame, fate: Fate::Arrived, at }));
                 Ok(())
             }
-            Some(place) => Err(format!("{place} frames are missing before {}", shown(&frame))),
-            None => self.deliver_late(&frame, holds),
+            Some(place) => Err(format!("{place} frames are missing before {}", frame)),
+            None => self.deliver_late(frame, holds),
         }
     }
 
     /// A frame arrives that is not on its way any more, which only overtaken ones may, and only once.
-    fn deliver_late(&mut self, frame: &[u8], holds: Holds) -> Result<(), String> {
+    fn deliver_late(&mut self, frame: Print, holds: Holds) -> Result<(), String> {
         let Some(place) = self.past.iter().rposition(|past| past.frame == frame) else {
-            return Err(format!("nobody sent {}", shown(frame)));
+            return Err(format!("nobody sent {}", frame));
         };
         let Past { fate, at, .. } = self.past[place];
         if fate == Fate::Overtaken && holds == Holds::NoDuplicates {
@@ -155,7 +192,7 @@ impl Ledger {
             self.late += 1;
             return Ok(());
         }
-        Err(format!("{fate:?} {} frames ago: {}", self.delivered - at, shown(frame)))
+        Err(format!("{fate:?} {} frames ago: {}", self.delivered - at, frame))
     }
 
     /// Counts what has not arrived as missing, because nothing is on its way.
@@ -166,19 +203,12 @@ impl Ledger {
 }
 
 /// As a cable pads it.
-pub fn padded(frame: &[u8]) -> Vec<u8> {
-    let mut frame = frame.to_vec();
+pub fn pad(frame: &mut Vec<u8>) {
     frame.resize(frame.len().max(FRAME_BYTES_MIN_IN_MEMORY), 0);
-    frame
 }
 
-fn restored(frame: &[u8], decapsulation: Decapsulation, tag: usize) -> Vec<u8> {
-    let mut out = frame[..ADDRESSES_BYTES].to_vec();
-    out.extend(decapsulation.ethertype.into_iter().flat_map(u16::to_be_bytes));
-    out.extend(frame.get(ADDRESSES_BYTES + decapsulation.removes + tag..).unwrap_or_default());
-    padded(&out)
-}
-
-fn shown(frame: &[u8]) -> String {
-    format!("{} bytes, {:02x?}", frame.len(), &frame[..40.min(frame.len())])
+fn restored(frame: &[u8], decapsulation: Decapsulation, tag: usize) -> Print {
+    let ethertype = decapsulation.ethertype.map(u16::to_be_bytes);
+    let rest = frame.get(ADDRESSES_BYTES + decapsulation.removes + tag..).unwrap_or_default();
+    Print::of(&[&frame[..ADDRESSES_BYTES], ethertype.as_ref().map_or(&[], |bytes| &bytes[..]), rest])
 }

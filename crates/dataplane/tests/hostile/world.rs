@@ -1,7 +1,7 @@
 //! Two link ends, the link between them, the hosts behind them and the stranger, in virtual time.
 
 use crate::hosts::{self, pick};
-use crate::ledger::{Ledger, padded};
+use crate::ledger::{Ledger, pad};
 use crate::rules::{Case, Holds, Stranger};
 use crate::stranger::{self, Memory};
 use linkmend_control::LinkReport;
@@ -166,7 +166,7 @@ impl World {
         for _ in 0..pick(&mut self.hostile, 4) {
             let heard = [&self.heard[0], &self.heard[1]];
             stranger::frame(&mut self.hostile, self.case.stranger, heard, &mut frame);
-            let frame = padded(&frame);
+            pad(&mut frame);
             let is_judged = self.case.protects[1 - end] && self.case.holds() == Holds::Everything;
             self.ledgers[1 - end].intrude(&frame, self.case.has_key, is_judged);
             assert!(self.ends[end].arrive(Side::Link, &frame), "the port has room");
@@ -182,7 +182,7 @@ impl World {
         for end in 0..2 {
             self.ends[end].round(self.now_ns);
             while self.ends[end].depart(Side::Link, &mut frame) {
-                let frame = padded(&frame);
+                pad(&mut frame);
                 let is_lost = self.random.uniform() < loss;
                 self.ledgers[end].cross(&frame, is_lost);
                 if !is_lost {
