@@ -1,8 +1,8 @@
 //! The hold model: each event schedules the next one of its source, after an exponentially distributed time.
 
-use crate::every_event::{Event, EveryEvent, Scheduler};
-use crate::heads_only::HeadsOnly;
+use crate::heap::{Event, Heap};
 use crate::{Observed, Run, mixed};
+use linkmend_sim::event_queue::EventQueue;
 use linkmend_sim::time::Time;
 
 /// The mean time between two events of one source.
@@ -32,9 +32,9 @@ pub struct Hold<Q> {
     increments: Increments,
 }
 
-impl<Q: EveryEvent> Hold<Scheduler<Q>> {
-    pub fn every_event(queue: Q, pending: usize) -> Self {
-        let (mut queue, increments) = (Scheduler::new(queue), Increments::new());
+impl Hold<Heap> {
+    pub fn every_event(pending: usize) -> Self {
+        let (mut queue, increments) = (Heap::default(), Increments::new());
         for source in 0..pending {
             queue.schedule(increments.after(Time::ZERO, source), Event::Service { source: source as u32 });
         }
@@ -42,7 +42,7 @@ impl<Q: EveryEvent> Hold<Scheduler<Q>> {
     }
 }
 
-impl<Q: EveryEvent> Run for Hold<Scheduler<Q>> {
+impl Run for Hold<Heap> {
     fn run_until(&mut self, end: Time, seen: &mut Observed) {
         while let Some((now, event)) = self.queue.next_before(end) {
             let (Event::Service { source } | Event::Arrive { source, .. }) = event;
@@ -52,22 +52,19 @@ impl<Q: EveryEvent> Run for Hold<Scheduler<Q>> {
     }
 }
 
-/// The queue is in a type of its own, so that `Run` can tell the two kinds apart.
-pub struct Heads<Q>(Q);
-
-impl<Q: HeadsOnly> Hold<Heads<Q>> {
-    pub fn heads_only(mut queue: Q, pending: usize) -> Self {
-        let increments = Increments::new();
+impl Hold<EventQueue> {
+    pub fn heads_only(pending: usize) -> Self {
+        let (mut queue, increments) = (EventQueue::new(pending), Increments::new());
         (0..pending).for_each(|source| queue.set(source, increments.after(Time::ZERO, source)));
-        Hold { queue: Heads(queue), increments }
+        Hold { queue, increments }
     }
 }
 
-impl<Q: HeadsOnly> Run for Hold<Heads<Q>> {
+impl Run for Hold<EventQueue> {
     fn run_until(&mut self, end: Time, seen: &mut Observed) {
-        while let Some((now, source)) = self.queue.0.next().filter(|(now, _)| *now < end) {
+        while let Some((now, source)) = self.queue.next().filter(|(now, _)| *now < end) {
             seen.event(now, source);
-            self.queue.0.set(source, self.increments.after(now, source));
+            self.queue.set(source, self.increments.after(now, source));
         }
     }
 }

@@ -2,14 +2,14 @@
 //! the receiver's pipeline, while the sender's copy goes once round its recirculation loop. About forty events are
 //! pending per link, in eight sources.
 
-use crate::every_event::{Event, EveryEvent, Scheduler};
-use crate::heads_only::HeadsOnly;
+use crate::heap::{Event, Heap};
 use crate::{Observed, Run, mixed};
+use linkmend_sim::event_queue::EventQueue;
 use linkmend_sim::time::Time;
 use std::collections::VecDeque;
 
 /// Sources of a link. Those of one direction: the port, the wire, the pipeline, the recirculation loop.
-pub const SOURCES: usize = 8;
+const SOURCES: usize = 8;
 const PORT: usize = 0;
 const WIRE: usize = 1;
 const PIPELINE: usize = 2;
@@ -52,15 +52,15 @@ pub struct Links<Q> {
     sent: Vec<u64>,
 }
 
-impl<Q: EveryEvent> Links<Scheduler<Q>> {
-    pub fn every_event(queue: Q, links: usize) -> Self {
-        let mut queue = Scheduler::new(queue);
+impl Links<Heap> {
+    pub fn every_event(links: usize) -> Self {
+        let mut queue = Heap::default();
         ports(links).for_each(|port| queue.schedule(begin(port), Event::Service { source: port as u32 }));
         Links { queue, sent: vec![0; SOURCES * links] }
     }
 }
 
-impl<Q: EveryEvent> Run for Links<Scheduler<Q>> {
+impl Run for Links<Heap> {
     fn run_until(&mut self, end: Time, seen: &mut Observed) {
         while let Some((now, event)) = self.queue.next_before(end) {
             match event {
@@ -87,12 +87,12 @@ impl<Q: EveryEvent> Run for Links<Scheduler<Q>> {
 }
 
 /// A queue of heads, and the frames each source has in flight.
-pub struct Fifos<Q> {
-    heads: Q,
+pub struct Fifos {
+    heads: EventQueue,
     in_flight: Vec<VecDeque<(Time, u64)>>,
 }
 
-impl<Q: HeadsOnly> Fifos<Q> {
+impl Fifos {
     #[inline]
     fn push(&mut self, source: usize, time: Time, frame: u64) {
         let in_flight = &mut self.in_flight[source];
@@ -111,15 +111,16 @@ impl<Q: HeadsOnly> Fifos<Q> {
     }
 }
 
-impl<Q: HeadsOnly> Links<Fifos<Q>> {
-    pub fn heads_only(mut heads: Q, links: usize) -> Self {
+impl Links<Fifos> {
+    pub fn heads_only(links: usize) -> Self {
+        let mut heads = EventQueue::new(SOURCES * links);
         ports(links).for_each(|port| heads.set(port, begin(port)));
         let in_flight = vec![VecDeque::new(); SOURCES * links];
         Links { queue: Fifos { heads, in_flight }, sent: vec![0; SOURCES * links] }
     }
 }
 
-impl<Q: HeadsOnly> Run for Links<Fifos<Q>> {
+impl Run for Links<Fifos> {
     fn run_until(&mut self, end: Time, seen: &mut Observed) {
         while let Some((now, source)) = self.queue.heads.next().filter(|(now, _)| *now < end) {
             seen.event(now, source);

@@ -1,4 +1,4 @@
-//! Queues that hold every pending event: what they share, and the plain one.
+//! A heap of every pending event, which the event queue is compared with.
 
 use linkmend_sim::time::Time;
 use std::cmp::Ordering;
@@ -15,21 +15,21 @@ pub enum Event {
 
 /// A pending event. Events at the same time are ordered by when they were scheduled.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry {
-    pub time: u64,
-    pub sequence: u64,
-    pub event: Event,
+struct Entry {
+    time: u64,
+    sequence: u64,
+    event: Event,
 }
 
 impl Entry {
     /// Time and order in one number.
     #[inline]
-    pub fn key(&self) -> u128 {
+    fn key(&self) -> u128 {
         u128::from(self.time) << 64 | u128::from(self.sequence)
     }
 }
 
-/// The earliest is the greatest, as the standard heap wants it and as a sorted list that is popped at its end.
+/// The earliest is the greatest, as the standard heap wants it.
 impl Ord for Entry {
     #[inline]
     fn cmp(&self, other: &Entry) -> Ordering {
@@ -52,53 +52,25 @@ impl PartialEq for Entry {
 
 impl Eq for Entry {}
 
-/// A queue of every pending event. Nothing is pushed before the time of the last one popped.
-pub trait EveryEvent {
-    fn push(&mut self, entry: Entry);
-    fn pop(&mut self) -> Option<Entry>;
-}
-
-/// The binary heap of the standard library.
+/// The binary heap of the standard library, and the counter that numbers what is scheduled.
 #[derive(Default)]
-pub struct PlainHeap(BinaryHeap<Entry>);
-
-impl EveryEvent for PlainHeap {
-    #[inline]
-    fn push(&mut self, entry: Entry) {
-        self.0.push(entry);
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<Entry> {
-        self.0.pop()
-    }
-}
-
-/// A queue and the counter that numbers what is scheduled.
-pub struct Scheduler<Q> {
-    queue: Q,
+pub struct Heap {
+    pending: BinaryHeap<Entry>,
     scheduled: u64,
 }
 
-impl<Q: EveryEvent> Scheduler<Q> {
-    pub fn new(queue: Q) -> Scheduler<Q> {
-        Scheduler { queue, scheduled: 0 }
-    }
-
+impl Heap {
     #[inline]
     pub fn schedule(&mut self, time: Time, event: Event) {
         self.scheduled += 1;
-        self.queue.push(Entry { time: time.0, sequence: self.scheduled, event });
+        self.pending.push(Entry { time: time.0, sequence: self.scheduled, event });
     }
 
     /// Takes the next event before `end`.
     #[inline]
     pub fn next_before(&mut self, end: Time) -> Option<(Time, Event)> {
-        let entry = self.queue.pop()?;
-        if entry.time >= end.0 {
-            self.queue.push(entry);
-            return None;
-        }
+        self.pending.peek().filter(|entry| entry.time < end.0)?;
+        let entry = self.pending.pop()?;
         Some((Time(entry.time), entry.event))
     }
 }
