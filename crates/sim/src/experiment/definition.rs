@@ -6,7 +6,7 @@ use super::metric::{METRICS, metric_named};
 use super::outcome::{Metric, Outcome};
 use super::work::{WORK_PER_SECOND, quick, work};
 use crate::link::config::ParameterError;
-use crate::parameters::{Parameter, RunConfig, RunParameters, TrafficTable};
+use crate::parameters::{Parameter, RunConfig, RunParameters, TrafficError, TrafficTable};
 use crate::random::Random;
 use linkmend_experiment::{
     Combination, ExperimentError, ExperimentFile, Head, Kind, Parameters, PointOf, Quantity, Reader,
@@ -149,19 +149,22 @@ impl Kind for RunExperiments {
         let first = rest.traffic.first();
         let written = first
             .map_or(at.parameters.clone(), |first| at.parameters.replaced_by(&first.get_ref().parameters));
-        let place = |error: &ParameterError| match first {
-            Some(first) if at.places.iter().all(|(name, _)| name != error.parameter) => {
-                Some(first.span().start)
-            }
-            _ => at.place_of(error.parameter),
-        };
         let parameters = completed(&written, folder);
         let traffic: Vec<TrafficTable> = rest.traffic.iter().map(|table| table.get_ref().clone()).collect();
         let run = match traffic.len() {
-            0 => parameters.run(folder),
+            0 => parameters.run(folder).map_err(TrafficError::from),
             _ => in_network(&at.parameters, &parameters).run_with(&traffic, folder),
         };
-        let run = run.map_err(|error| source.error(place(&error), error.to_string()))?;
+        let run = run.map_err(|TrafficError { table, error }| {
+            let of_table = table.and_then(|table| rest.traffic.get(table)).filter(|table| {
+                let is_its_own = table.get_ref().parameters.value(error.parameter).is_some();
+                is_its_own || at.places.iter().all(|(name, _)| name != error.parameter)
+            });
+            // What contradicts between tables stands in none of them.
+            let place = of_table.map(|table| table.span().start).or_else(|| at.place_of(error.parameter));
+            let place = place.or_else(|| Some(first?.span().start));
+            source.error(place, error.to_string())
+        })?;
         let parameters = match &run {
             RunConfig::LineRate(config) => parameters.written_out(config),
             RunConfig::Flows(_) => parameters,

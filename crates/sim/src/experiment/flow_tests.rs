@@ -256,14 +256,16 @@ fn several_kinds_of_traffic_share_a_link_that_fails_over() {
         (
             "\"left1\"",
             "\"left7\"",
-            "hosts = left7: must be a host of the topology for `storage`: left0, left1",
+            "failover.toml:LINE: hosts = left7: must be a host of the topology for `storage`: left0, left1",
         ),
         ("\"left1\"", "\"left0\"", "takes part in `web` and in `storage`"),
         ("second-link = true", "noticed = \"silence\"", "needs `reroute` local"),
         ("\"storage\"", "\"web\"", "is the name of two"),
     ] {
         let error = Experiment::parse("failover.toml", &text.replace(change, to), Path::new(""));
-        let error = error.expect_err(message).to_string();
-        assert!(error.contains(message), "{error}");
+        let table = text[..text.find(change).expect("it is there")].rfind("[[traffic]]").unwrap_or(0);
+        let message = message.replace("LINE", &(text[..table].lines().count() + 1).to_string());
+        let error = error.expect_err(&message).to_string();
+        assert!(error.contains(&message), "{error}");
     }
 }

@@ -21,7 +21,7 @@ mod value;
 pub use declare::{Declared, Runs};
 pub(crate) use seeds::PAIRED;
 pub use table::{PARAMETERS, Parameter, RunParameters};
-pub use traffic::TrafficTable;
+pub use traffic::{TrafficError, TrafficTable};
 
 use crate::flows::FlowsConfig;
 use crate::link::config::ParameterError;

@@ -20,6 +20,20 @@ pub struct TrafficTable {
     pub parameters: RunParameters,
 }
 
+/// A run of several kinds of traffic that cannot be.
+#[derive(Debug)]
+pub struct TrafficError {
+    /// The kind of traffic at fault, by its place in the list. None if it is what they share.
+    pub table: Option<usize>,
+    pub error: ParameterError,
+}
+
+impl From<ParameterError> for TrafficError {
+    fn from(error: ParameterError) -> TrafficError {
+        TrafficError { table: None, error }
+    }
+}
+
 impl RunParameters {
     /// The same parameters with those that `others` set instead.
     #[must_use]
@@ -39,11 +53,12 @@ impl RunParameters {
     /// The run of several kinds of traffic. Relative paths start from `folder`.
     ///
     /// # Errors
-    /// The first parameter that cannot be used, or a host that there is not.
-    pub fn run_with(&self, traffic: &[TrafficTable], folder: &Path) -> Result<RunConfig, ParameterError> {
+    /// The first parameter that cannot be used, or a host that there is not, and which kind of traffic it is of.
+    pub fn run_with(&self, traffic: &[TrafficTable], folder: &Path) -> Result<RunConfig, TrafficError> {
         let mut run: Option<FlowsConfig> = None;
-        for table in traffic {
-            let mut part = self.replaced_by(&table.parameters).flows(folder)?;
+        for (index, table) in traffic.iter().enumerate() {
+            let at_fault = |error| TrafficError { table: Some(index), error };
+            let mut part = self.replaced_by(&table.parameters).flows(folder).map_err(at_fault)?;
             let mut of_part = part.traffic.remove(0);
             of_part.name.clone_from(&table.name);
             let node = |name: &String| {
@@ -54,8 +69,8 @@ impl RunParameters {
                     ParameterError::new("hosts", name, requirement)
                 })
             };
-            of_part.between =
-                TrafficHosts::Listed(table.hosts.iter().map(node).collect::<Result<_, ParameterError>>()?);
+            let between: Result<_, ParameterError> = table.hosts.iter().map(node).collect();
+            of_part.between = TrafficHosts::Listed(between.map_err(at_fault)?);
             match &mut run {
                 Some(run) => {
                     run.traffic.push(of_part);
@@ -68,7 +83,7 @@ impl RunParameters {
                 }
             }
         }
-        let Some(run) = run else { return self.run(folder) };
+        let Some(run) = run else { return Ok(self.run(folder)?) };
         run.validate()?;
         Ok(RunConfig::Flows(Box::new(run)))
     }
