@@ -1,0 +1,12 @@
+//! Replays the committed fuzz corpora with the bodies of the fuzz targets.
+
+mod fuzz_bodies;
+#[path = "../../../fuzz/replay.rs"]
+mod replay;
+
+use replay::replay;
+
+#[test]
+fn filters() {
+    replay("capture_filter", fuzz_bodies::capture_filter);
+}
