@@ -62,7 +62,9 @@ impl LinkRestarts {
                     let left = attempt.wait.saturating_sub(attempt.at.elapsed()).as_secs() + 1;
                     (
                         obstacle,
-                        format!("the next attempt follows within {left} s, at once if an interface changes"),
+                        format!(
+                            "the next attempt follows within {left} s, or immediately if an interface changes"
+                        ),
                     )
                 }
             };

@@ -13,7 +13,7 @@ pub(super) fn reason(reason: CloseReason) -> &'static str {
         CloseReason::Replaced => "the peer began a new session",
         CloseReason::Stalled => "this process was stalled, and the kernel forwarded meanwhile",
         CloseReason::Stopped => "this end stops, and the kernel forwards",
-        CloseReason::PeerStopped => "the peer stops, and asked for the end",
+        CloseReason::PeerStopped => "the peer is stopping and requested the end",
     }
 }
 

@@ -169,7 +169,7 @@ impl Links {
         self.gauge(encoder, "measured_loss_ratio", help, |report| report.measured_loss)?;
         let help = "Retransmitted copies for one lost frame";
         self.gauge(encoder, "copies", help, |report| Some(f64::from(report.copies)))?;
-        let help = "Whether protection was asked for";
+        let help = "Whether protection was requested";
         self.gauge(encoder, "protection_requested", help, |report| flag(report.protection_requested))?;
         let help = "Whether the peer speaks Linkmend";
         self.gauge(encoder, "peer_known", help, |report| flag(report.peer_known))?;
