@@ -19,7 +19,9 @@ pub struct PortName {
 
 /// Why a text names no port.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no port; write AGENT/PORT, like leaf1/Ethernet4, of at most 255 printable characters each")]
+#[error(
+    "`{0}` is not a port; write AGENT/PORT, like leaf1/Ethernet4, of at most 255 printable characters each"
+)]
 pub struct PortNameError(String);
 
 impl PortNameError {

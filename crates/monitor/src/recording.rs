@@ -28,7 +28,7 @@ pub enum RecordingError {
     #[error("line {line}: {time_s} s comes after {before_s} s; rows must be in the order of time")]
     Order { line: u64, time_s: f64, before_s: f64 },
     /// No time of a poll.
-    #[error("line {line}: {time_s} is no time in seconds from 0 to 1e9")]
+    #[error("line {line}: {time_s} is not a time in seconds from 0 to 1e9")]
     Time { line: u64, time_s: f64 },
     /// Not counts of codewords by their errors.
     #[error("line {line}: codewords {codewords} are not up to {ERRORS_COUNTED} counts with `;` between them")]
@@ -289,8 +289,8 @@ mod tests {
         let head = "time_s,port,good_frames,corrupted_frames\n";
         for (rows, part) in [
             ("1,a,1,0\n0,a,2,0\n", "line 3: 0 s comes after 1 s"),
-            ("nan,a,1,0\n", "line 2: NaN is no time"),
-            ("-1,a,1,0\n", "line 2: -1 is no time"),
+            ("nan,a,1,0\n", "line 2: NaN is not a time"),
+            ("-1,a,1,0\n", "line 2: -1 is not a time"),
             ("0,a,-1,0\n", "line 2: good_frames = -1: invalid digit"),
             ("0,a,1,1e6\n", "line 2: corrupted_frames = 1e6: "),
             ("0,a\n", "line: 2"),

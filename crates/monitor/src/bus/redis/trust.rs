@@ -361,7 +361,7 @@ mod tests {
             let request = Part { text: Some("{}".to_owned()), seal: Some(seal), ..Part::default() };
             let parts = Parts { version: version.to_owned(), request, ..Parts::default() };
             let mut trust = Trust::new(Some(keys("5")), "spine1", "run");
-            trust.refuses("place", &port, Some(&parts), "its version is another")
+            trust.refuses("place", &port, Some(&parts), "its version differs")
         };
         assert!(!refused("2", "leaf1", "5"));
         assert!(refused("3", "leaf1", "5"), "it was sealed as another one");

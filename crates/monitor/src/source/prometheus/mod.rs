@@ -85,7 +85,7 @@ impl PrometheusSource {
             let number = number(&value).filter(|_| trouble.is_none());
             if number.is_none() {
                 let whole =
-                    || Trouble::with(format!("its {what} is no whole number of at most 64 bits"), value);
+                    || Trouble::with(format!("its {what} is not a whole number of at most 64 bits"), value);
                 self.complaints.add(&name, &trouble.unwrap_or_else(whole));
             }
             numbers.insert(name, number);

@@ -223,10 +223,10 @@ fn number(fields: &[Value], place: usize, name: &str) -> Result<Option<u64>, Tro
             let digits = std::str::from_utf8(bytes).ok().filter(|text| !text.starts_with('+'));
             digits.and_then(|digits| digits.parse().ok()).map(Some).ok_or_else(|| {
                 let text = String::from_utf8_lossy(bytes);
-                Trouble::with(format!("its {name} is no whole number of at most 64 bits"), text)
+                Trouble::with(format!("its {name} is not a whole number of at most 64 bits"), text)
             })
         }
-        Some(_) => Err(Trouble::new(format!("its {name} is no text"))),
+        Some(_) => Err(Trouble::new(format!("its {name} is not a string"))),
     }
 }
 

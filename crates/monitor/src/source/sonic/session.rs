@@ -88,10 +88,10 @@ impl Session {
         let fields = answers.map(|answer| match answer {
             Value::Array(fields) => Ok(Ok(fields)),
             Value::ServerError(error) if error.code() == "WRONGTYPE" => {
-                Ok(Err("its key is no hash".to_owned()))
+                Ok(Err("its key is not a hash".to_owned()))
             }
             Value::ServerError(error) => Err(error.into()),
-            _ => Ok(Err("the answer is no list".to_owned())),
+            _ => Ok(Err("the answer is not a list".to_owned())),
         });
         fields.collect()
     }
