@@ -24,7 +24,7 @@ pub struct Constraint {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{text}` {why}; write one share of paths and capacity, like 75%, one for each, like paths=75%,capacity=50%, \
-     or the paper's constraint, which lets ToRs lose each other, like paper=75%"
+     or the paper's constraint, which lets ToRs lose contact with each other, like paper=75%"
 )]
 pub struct ConstraintError {
     text: String,

@@ -73,7 +73,7 @@ pub struct StatusArgs {
     /// Afterwards, reset the recorded minimum and maximum fill levels of the buffers
     #[arg(long)]
     pub reset_extremes: bool,
-    /// Refresh every so many seconds and show the traffic in between, until Ctrl-C [default: 1]
+    /// Redraw every SECONDS seconds and show the traffic in between, until Ctrl-C [default: 1]
     #[arg(
         long,
         value_name = "SECONDS",

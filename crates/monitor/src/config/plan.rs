@@ -34,7 +34,7 @@ pub struct PlanConfig {
     pub plan_topology: Option<String>,
     /// Share of its paths and capacity to the top layer that every ToR must keep, while ToRs that can reach each other
     /// stay connected: one share for both, like 75%; one for each, like paths=75%,capacity=50%; or the paper's
-    /// constraint, like paper=75%, which counts only paths and lets ToRs lose each other [default: 75%]
+    /// constraint, like paper=75%, which counts only paths and lets ToRs lose contact with each other [default: 75%]
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
     #[serde(rename = "constraint", skip_serializing_if = "Option::is_none")]
     pub plan_constraint: Option<Constraint>,

@@ -81,7 +81,7 @@ pub struct PlanArgs {
     corruptd: Option<PathBuf>,
     /// Share of its paths and capacity to the top layer that every ToR must keep, while ToRs that can reach each other
     /// stay connected: one share for both, like 75%; one for each, like paths=75%,capacity=50%; or the paper's
-    /// constraint, like paper=75%, which counts only paths and lets ToRs lose each other
+    /// constraint, like paper=75%, which counts only paths and lets ToRs lose contact with each other
     #[arg(long, value_name = "SHARE", default_value = "75%")]
     constraint: Constraint,
     /// Acceptable loss rate: links at or below it are only watched, others are protected to reach it
