@@ -22,10 +22,10 @@ pub enum RecordingError {
     #[error(transparent)]
     Form(#[from] csv::Error),
     /// The first line does not name what every row must have.
-    #[error("the first line names no column {column}")]
+    #[error("the first line does not name column {column}")]
     NoColumn { column: &'static str },
     /// Time goes back.
-    #[error("line {line}: {time_s} s comes after {before_s} s; rows must be in the order of time")]
+    #[error("line {line}: {time_s} s comes after {before_s} s; rows must be in chronological order")]
     Order { line: u64, time_s: f64, before_s: f64 },
     /// No time of a poll.
     #[error("line {line}: {time_s} is not a time in seconds from 0 to 1e9")]
@@ -302,7 +302,7 @@ mod tests {
             [("", "time_s"), ("time_s,port,frames\n0,a,1\n", "good_frames"), ("0,a,1,0\n", "time_s")]
         {
             let error = polls(text).expect_err("refused");
-            assert_eq!(error, format!("the first line names no column {column}"));
+            assert_eq!(error, format!("the first line does not name column {column}"));
         }
         assert!(polls("time_s,port,good_frames,corrupted_frames,x\n0,a,1,0,0\n").is_err(), "unknown column");
         let head = "time_s,port,good_frames,corrupted_frames,codewords\n";
