@@ -69,7 +69,7 @@ pub enum CommandError {
         error: FilterError,
     },
     /// Too many captures at once: more would slow the loop down.
-    #[error("link {link}: {CAPTURES_MAX} captures are on already")]
+    #[error("link {link}: {CAPTURES_MAX} captures are already running")]
     TooManyCaptures {
         /// Name of the link.
         link: String,

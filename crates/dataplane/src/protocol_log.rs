@@ -134,7 +134,7 @@ impl Drop for ProtocolLog {
         self.writer = None;
         let waited = self.written.recv_timeout(LAST_CHUNKS_MAX);
         if waited == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-            tracing::error!(path = %self.path.display(), "the disk does not take the end of the protocol log");
+            tracing::error!(path = %self.path.display(), "cannot write the end of the protocol log");
         }
     }
 }

@@ -56,7 +56,7 @@ fn a_third_end_is_named_and_nothing_is_lost() {
     }
     assert_eq!(lab.stop(2, "-TERM"), Some(0));
     for name in ["left", "right"] {
-        lab.wait_for_log(name, "there is no third end on this link any more");
+        lab.wait_for_log(name, "there is no longer a third end on this link");
         wait_for_protection(&lab, name, 2);
         let log = lab.read_log(name);
         assert_eq!(log.matches("a third end answers").count(), 1, "said once: {log}");

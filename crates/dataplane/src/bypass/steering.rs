@@ -95,7 +95,7 @@ pub(super) fn keep_flows_together(
              the processor that sent it and is overtaken when the sender moves; undone with the bypass"
         ),
         Ok(Steering::Operator) => {
-            tracing::info!(interface, "receive packet steering is set already, and left so");
+            tracing::info!(interface, "receive packet steering is already set and stays unchanged");
         }
         Err(error) => tracing::info!(
             interface, %error,

@@ -151,7 +151,7 @@ mod tests {
             ),
             (
                 ParametersConfig { peer_timeout: Some(Span(std::time::Duration::from_millis(60))), ..none },
-                "parameters.peer-timeout = 60ms: must be at least 330 ms: a loop may stand still for 300 ms before the kernel takes over, and a session outlasts that",
+                "parameters.peer-timeout = 60ms: must be at least 330 ms: a loop may stall for 300 ms before the kernel takes over, and a session outlasts that",
             ),
             (
                 ParametersConfig { window: Some(100), ..none },

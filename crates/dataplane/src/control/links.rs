@@ -15,7 +15,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 /// What happens to a link that lacks something.
-pub(crate) const WAITS: &str = "the link starts again by itself when that is mended";
+pub(crate) const WAITS: &str = "the link restarts automatically once that is fixed";
 /// How long to wait for the answer of a loop that gave none before. Others must not wait for it.
 const PATIENCE_WITH_SILENT: Duration = Duration::from_millis(50);
 
@@ -94,10 +94,10 @@ impl Link {
             other => {
                 let why = match other {
                     Some(ExitReason::InterfaceBack) => "an interface is back",
-                    Some(_) => "it ended by itself",
+                    Some(_) => "it ended on its own",
                     None => "it panicked",
                 };
-                (format!("its loop has ended ({why})"), "it starts again by itself", Loss::Loop { link, why })
+                (format!("its loop has ended ({why})"), "it restarts automatically", Loss::Loop { link, why })
             }
         };
         let interface_gone = matches!(loss, Loss::Interface { .. });

@@ -119,7 +119,7 @@ impl Daemon {
                     "its loop does not answer; the others go on, and with AF_XDP ports the kernel forwards here; hint: \
                      if it stays so, restart the daemon"
                 ),
-                Loss::Answers { link } => tracing::warn!(link, "its loop answers again"),
+                Loss::Answers { link } => tracing::warn!(link, "its loop is responding again"),
             }
         }
         if !any_runs {

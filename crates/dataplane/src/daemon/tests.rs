@@ -67,7 +67,7 @@ fn a_loop_that_panics_or_ends_is_said_once_and_starts_again_while_the_others_go_
     add(&links, "good", |requests| answer(&requests, Duration::ZERO));
     let fails = [
         ("panics", None, "it panicked"),
-        ("ends", Some(ExitReason::Stopped), "it ended by itself"),
+        ("ends", Some(ExitReason::Stopped), "it ended on its own"),
         ("is-back", Some(ExitReason::InterfaceBack), "an interface is back"),
     ];
     for (link, end, why) in fails {

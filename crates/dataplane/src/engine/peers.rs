@@ -267,7 +267,7 @@ impl Engine {
             was_third |= side.ends.forget_silent(now, silence);
         }
         if was_third && self.third_end().is_none() {
-            tracing::info!(link = %self.settings.name, "there is no third end on this link any more");
+            tracing::info!(link = %self.settings.name, "there is no longer a third end on this link");
         }
         self.weigh_thirds(now);
     }

@@ -44,7 +44,7 @@ pub(crate) fn validate(config: &Config) -> Result<(), ConfigError> {
     Err(ConfigError {
         parameter: "peer_timeout",
         value: config.peer_timeout.0 as f64,
-        requirement: "must be at least 330 ms: a loop may stand still for 300 ms before the kernel takes over, and a \
+        requirement: "must be at least 330 ms: a loop may stall for 300 ms before the kernel takes over, and a \
                       session outlasts that",
     })
 }
