@@ -175,7 +175,7 @@ impl Ledger {
                 self.past.extend(arrived.map(|frame| Past { frame, fate: Fate::Arrived, at }));
                 Ok(())
             }
-            Some(place) => Err(format!("{place} frames are missing before {}", frame)),
+            Some(place) => Err(format!("{place} frames are missing before {frame}")),
             None => self.deliver_late(frame, holds),
         }
     }
@@ -183,7 +183,7 @@ impl Ledger {
     /// A frame arrives that is not on its way any more, which only overtaken ones may, and only once.
     fn deliver_late(&mut self, frame: Print, holds: Holds) -> Result<(), String> {
         let Some(place) = self.past.iter().rposition(|past| past.frame == frame) else {
-            return Err(format!("nobody sent {}", frame));
+            return Err(format!("nobody sent {frame}"));
         };
         let Past { fate, at, .. } = self.past[place];
         if fate == Fate::Overtaken && holds == Holds::NoDuplicates {
@@ -192,7 +192,7 @@ impl Ledger {
             self.late += 1;
             return Ok(());
         }
-        Err(format!("{fate:?} {} frames ago: {}", self.delivered - at, frame))
+        Err(format!("{fate:?} {} frames ago: {frame}", self.delivered - at))
     }
 
     /// Counts what has not arrived as missing, because nothing is on its way.
