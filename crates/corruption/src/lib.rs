@@ -84,7 +84,7 @@ impl Corruption {
                 Some(pair) => Err(ParameterError::new(
                     "recorded",
                     pair[1],
-                    format!("must be above the index before it, {}", pair[0]),
+                    format!("must be greater than the previous index, {}", pair[0]),
                 )),
             },
             Corruption::Attenuated { attenuation_db, .. } => {

@@ -224,7 +224,10 @@ fn parameters_out_of_range_are_refused_by_name() {
         (burst(0.1, 0.5), "mean_burst_frames = 0.5: must be at least 1 at a loss of 0.1"),
         (burst(0.75, 2.0), "mean_burst_frames = 2: must be at least 3 at a loss of 0.75"),
         (burst(0.1, f64::INFINITY), "mean_burst_frames = inf: must be at least 1 at a loss of 0.1"),
-        (Corruption::Recorded(Arc::new([3, 7, 7])), "recorded = 7: must be above the index before it, 7"),
+        (
+            Corruption::Recorded(Arc::new([3, 7, 7])),
+            "recorded = 7: must be greater than the previous index, 7",
+        ),
         (attenuated(-1.0), "attenuation_db = -1: must be 0 or more"),
         (attenuated(f64::NAN), "attenuation_db = NaN: must be 0 or more"),
     ];

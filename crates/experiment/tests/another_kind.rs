@@ -186,7 +186,7 @@ fn what_is_wrong_with_a_file_of_another_kind_is_named_with_its_line() {
         ),
         ("sides = [2, 0]", "dice.toml:11: sides = 0: must be at least 1"),
         ("sides = [2, 2]", "dice.toml:11: `sides` lists 2 twice; leave one of them out"),
-        ("sides = [2, 7]", "dice.toml:13: no point of the sweep is `at` these parameters"),
+        ("sides = [2, 7]", "dice.toml:13: no point of the sweep matches these parameters of `at`"),
     ] {
         let error = parse(&FILE.replace("sides = [2, 6]", wrong)).expect_err(wrong).to_string();
         assert_eq!(error, message);

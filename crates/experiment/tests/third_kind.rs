@@ -190,8 +190,14 @@ fn the_percentiles_of_a_distribution_are_the_columns_of_a_table() {
 #[test]
 fn a_ratio_that_cannot_be_is_refused_with_its_line() {
     for (wrong, message) in [
-        ("over = { scheme = \"ideal\" }", "flows.toml:13: no point of the sweep is `over` these parameters"),
-        ("over = { scheme = \"none\" }", "flows.toml:13: a point `at` these parameters is `over` itself"),
+        (
+            "over = { scheme = \"ideal\" }",
+            "flows.toml:13: no point of the sweep matches these parameters of `over`",
+        ),
+        (
+            "over = { scheme = \"none\" }",
+            "flows.toml:13: `at` and `over` select the same point, which would be compared with itself",
+        ),
         (
             "over = { scheme = [\"none\", \"repaired\"] }",
             "flows.toml:16: `over` takes one value of each parameter",

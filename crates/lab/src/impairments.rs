@@ -38,7 +38,7 @@ pub struct Impairments {
 }
 
 /// Why a queue without a rate is refused.
-const WITHOUT_RATE: &str = "without a rate nothing waits";
+const WITHOUT_RATE: &str = "requires a rate, because without one nothing waits in a queue";
 
 /// An impairment outside its range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,7 +54,7 @@ pub struct ImpairmentError {
 impl Diagnose for ImpairmentError {
     fn hint(&self) -> Option<String> {
         let rate_is_missing = self.field == "queue" && self.reason == WITHOUT_RATE;
-        rate_is_missing.then(|| "give a rate too".to_owned())
+        rate_is_missing.then(|| "set a rate as well".to_owned())
     }
 }
 
@@ -222,7 +222,7 @@ mod tests {
         assert!(of(|i| i.rate_bps = Some(99_999)).to_string().contains("rate = 99999 bit/s"));
         assert!(of(|i| i.delay = Duration::from_secs(3)).to_string().contains("delay = 3 s"));
         assert!(of(|i| i.link_delay = Duration::from_secs(3)).to_string().contains("link delay = 3 s"));
-        assert_eq!(of(|i| i.queue_bytes = Some(100_000)).hint().as_deref(), Some("give a rate too"));
+        assert_eq!(of(|i| i.queue_bytes = Some(100_000)).hint().as_deref(), Some("set a rate as well"));
         assert_eq!(Impairments::default().validate(), Ok(()));
         let slow = BackupLink { rate_bps: Some(1), ..BackupLink::default() };
         assert!(slow.validate().expect_err("too slow").to_string().starts_with("backup rate = 1 bit/s"));

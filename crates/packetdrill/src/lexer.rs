@@ -115,7 +115,7 @@ impl<'a> Lexer<'a> {
         let begin = self.at;
         self.take(open.len());
         let Some(end) = self.rest.find(close) else {
-            return Err(ParseError::new(begin, format!("{what} begins here and does not end (`{close}`)")));
+            return Err(ParseError::new(begin, format!("{what} begins here and is not closed (`{close}`)")));
         };
         let inside = self.take(end);
         self.take(close.len());
@@ -142,7 +142,7 @@ impl<'a> Lexer<'a> {
                 _ => text.push(character),
             }
         }
-        Err(ParseError::new(begin, format!("{what} begins here and does not end (`{mark}`)")))
+        Err(ParseError::new(begin, format!("{what} begins here and is not closed (`{mark}`)")))
     }
 
     fn next(&mut self) -> Result<Token, ParseError> {
@@ -290,10 +290,10 @@ mod tests {
     #[test]
     fn what_does_not_end_is_named_where_it_begins() {
         for (text, wanted) in [
-            ("\n  /* a", "2:3: a comment begins here and does not end (`*/`)"),
-            ("`a\n", "1:1: a command begins here and does not end (```)"),
-            ("0 \"\\", "1:3: a string begins here and does not end (`\"`)"),
-            ("%{ }", "1:1: code begins here and does not end (`}%`)"),
+            ("\n  /* a", "2:3: a comment begins here and is not closed (`*/`)"),
+            ("`a\n", "1:1: a command begins here and is not closed (```)"),
+            ("0 \"\\", "1:3: a string begins here and is not closed (`\"`)"),
+            ("%{ }", "1:1: code begins here and is not closed (`}%`)"),
             ("0xfffffffffffffffff", "1:1: 0xfffffffffffffffff has more than 64 bits"),
         ] {
             assert_eq!(tokens(text).expect_err("an error").to_string(), wanted);

@@ -148,7 +148,7 @@ impl Parser {
         let at = self.position();
         let last = self.time()?;
         if last < first {
-            return Err(ParseError::new(at, "a range of times ends before it begins"));
+            return Err(ParseError::new(at, "a time range ends before it begins"));
         }
         Ok(match is_relative {
             true => EventTime::RelativeRange(first, last),
@@ -162,7 +162,8 @@ impl Parser {
             return self.expected("a time in seconds");
         };
         let Some(time) = nanos(text) else {
-            let message = format!("{text} is no time: 0 to 9,000,000,000 s with at most 9 decimals");
+            let message =
+                format!("{text} is not a time: it must be 0 to 9,000,000,000 s with at most 9 decimals");
             return Err(ParseError::new(self.position(), message));
         };
         self.advance();
@@ -206,12 +207,12 @@ mod tests {
     fn errors_name_line_column_what_was_expected_and_what_stands_there() {
         for (text, wanted) in [
             ("0 `a`\n  x", "2:3: expected a time in seconds, found `x`"),
-            ("-1 `a`", "1:1: -1 is no time: 0 to 9,000,000,000 s with at most 9 decimals"),
-            ("2~1 `a`", "1:3: a range of times ends before it begins"),
+            ("-1 `a`", "1:1: -1 is not a time: it must be 0 to 9,000,000,000 s with at most 9 decimals"),
+            ("2~1 `a`", "1:3: a time range ends before it begins"),
             ("0 )", "1:3: expected a packet (`<` or `>`), a call, a command or code, found `)`"),
             ("0 < S 0:0", "1:10: expected `(`, found the end of the script"),
-            ("0 < S 0:5(4)", "1:7: 0:5(4) says that 5 bytes are 4"),
-            ("0 < Q 0:0(0)", "1:5: `Q` are no TCP flags; they are S, F, R, P, E, W, U and `.`"),
+            ("0 < S 0:5(4)", "1:7: 0:5(4): the sequence numbers span 5 bytes, not 4"),
+            ("0 < Q 0:0(0)", "1:5: `Q` are not TCP flags; valid flags are S, F, R, P, E, W, U and `.`"),
             ("0 < . 0:99999999999(0)", "1:9: 99999999999 does not fit a sequence number"),
             ("0 < . 1:1(0) ack 1 <mss 1,tfo>", "1:27: expected a TCP option, found `tfo`"),
             ("0 read(3, ..., 1)", "1:18: expected `=`, found the end of the script"),

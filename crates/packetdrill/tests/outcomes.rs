@@ -31,7 +31,7 @@ fn a_packet_at_another_time_or_none_at_all_is_a_failure() {
     assert_eq!(run_text(&tolerated), Ok(Outcome::Pass));
     assert_eq!(
         outcome("* > P. 1:1001(1000) ack 1\n").lines().next(),
-        Some("fail: 8: no packet is sent any more")
+        Some("fail: 8: no further packet is sent")
     );
 }
 

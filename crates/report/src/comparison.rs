@@ -209,7 +209,7 @@ impl Comparison {
         }
         let inside = comparisons.iter().filter(|c| c.verdict() == Verdict::Inside).count();
         let counted = comparisons.iter().any(|c| c.interval.is_some());
-        let how = if counted { " Of counted values the whole interval decides." } else { "" };
+        let how = if counted { " Counted values are inside only if their whole interval is." } else { "" };
         table.note(format!("{inside} of {} inside the tolerance.{how}", comparisons.len()))
     }
 

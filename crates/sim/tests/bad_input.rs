@@ -106,8 +106,7 @@ fn a_session_that_does_not_open_names_what_is_to_blame() {
     let deaf = run(&corrupted(Corruption::iid(1.0)), &mut |_| true).expect_err("nothing arrives");
     assert_eq!(
         deaf.to_string(),
-        "loss = 1: must be lower on a protected link: of the 64-byte frames that open its session at most 99.9% may be \
-         lost, and here 100% are; with `scheme` none all may be lost"
+        "loss = 1: must be lower on a protected link: at most 99.9% of the 64-byte frames that open its session may be lost, but here 100% are; there is no such limit with `scheme` none"
     );
     // With one handshake in a thousand it is a matter of luck.
     let unlucky = |seed| {

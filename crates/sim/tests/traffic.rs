@@ -230,9 +230,12 @@ fn what_cannot_be_is_refused_by_name() {
     };
     let of = |hosts: &[usize], name| between(LINE, hosts, name, &tcp, trials(1));
     let error = refused(vec![of(&[0, 1], "web"), of(&[2, 1], "storage")]);
-    assert_eq!(error, "hosts = left1: takes part in `web` and in `storage`; a host takes part once");
+    assert_eq!(
+        error,
+        "hosts = left1: takes part in `web` and in `storage`, but a host can take part only once"
+    );
     let error = refused(vec![of(&[0, 0], "web")]);
-    assert_eq!(error, "hosts = left0: takes part in `web` and in `web`; a host takes part once");
+    assert_eq!(error, "hosts = left0: takes part in `web` and in `web`, but a host can take part only once");
     let error = refused(vec![of(&[0, 1], "web"), of(&[2], "storage")]);
     assert_eq!(error, "hosts = 1: must be at least 2 to take part in `storage`");
     let all = TrafficConfig { between: TrafficHosts::All, ..of(&[2, 3], "storage") };

@@ -39,7 +39,7 @@ pub enum SpecError {
     #[error("topology `{kind}` has no layers")]
     NoLayers { kind: String },
     /// A parameter that is not written as one.
-    #[error("topology {spec}: `{pair}` is not written NAME=VALUE")]
+    #[error("topology {spec}: `{pair}` does not have the form NAME=VALUE")]
     NoValue {
         /// The whole line.
         spec: String,

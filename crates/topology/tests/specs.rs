@@ -187,7 +187,7 @@ fn what_a_line_says_wrong_is_named_with_a_way_out() {
             "hosts, speed, length",
         ),
         (layered("fat-tree:k=7"), "topology fat-tree:k=7: k is 7; it must be even, 2 to 256", ""),
-        (layered("fat-tree:k"), "topology fat-tree:k: `k` is not written NAME=VALUE", ""),
+        (layered("fat-tree:k"), "topology fat-tree:k: `k` does not have the form NAME=VALUE", ""),
         (layered("fat-tree:k=x"), "topology fat-tree:k=x: k=x is not a number", ""),
         (
             graph("line:k=1,k=2"),

@@ -113,10 +113,10 @@ fn what_a_simulated_network_cannot_do_is_refused_by_name() {
         (&["--loss", "-1"], "invalid value '-1' for '--loss <RATE>'"),
         (
             &["--transport", "dctcp", "--rdma-mechanisms", "all"],
-            "--rdma-mechanisms all: needs a transport with RDMA",
+            "--rdma-mechanisms all: needs an RDMA transport",
         ),
-        (&["--transport", "dctcp", "--queue-pairs", "1"], "--queue-pairs 1: needs a transport with RDMA"),
-        (&["--transport", "dctcp", "--rdma-mtu", "1024"], "--rdma-mtu 1024: needs a transport with RDMA"),
+        (&["--transport", "dctcp", "--queue-pairs", "1"], "--queue-pairs 1: needs an RDMA transport"),
+        (&["--transport", "dctcp", "--rdma-mtu", "1024"], "--rdma-mtu 1024: needs an RDMA transport"),
         (&["--transport", "rdma", "--queue-pairs", "0"], "--queue-pairs 0: must be 1 to 1024"),
         (&["--transport", "rdma", "--rdma-mtu", "1000"], "--rdma-mtu 1000: must be 256, 512"),
         (&["--transport", "rdma", "--timeout-exponent", "32"], "--timeout-exponent 32: must be 0 to 31"),
@@ -199,7 +199,7 @@ fn threads_that_cannot_help_are_named() {
     };
     let (code, one_part, err) = flows("10");
     assert_eq!(code, 0, "{err}");
-    assert!(err.contains("--threads 2: there is work for 1 only"), "{err}");
+    assert!(err.contains("--threads 2: there is work for only 1"), "{err}");
     assert!(!one_part.contains("threads"));
     let (_, _, err) = flows("20k");
     assert!(!err.contains("--threads"), "{err}");

@@ -129,7 +129,7 @@ fn impossible_scenarios_are_refused_by_the_name_of_the_flag() {
         (&["two-links", "--silence", "1us"], "error: --silence 1us: must be at least 20 us"),
         (
             &["two-links", "--cut", "either", "--beside-sqr"],
-            "error: --cut either: must be primary beside SQR",
+            "error: --cut either: must be primary for a comparison with SQR",
         ),
         (&["two-links", "--speeds", "3G"], "error: --speeds 3G: must be above 0, at most 8T"),
         (&["two-links", "--buffering", "direct"], "error: unexpected argument '--buffering' found"),
@@ -223,7 +223,7 @@ fn packetdrill_scripts_pass_fail_or_lack_a_feature_and_the_exit_code_says_so() {
     let (code, out, err) = run(&["packetdrill", name]);
     assert_eq!(code, 2);
     assert!(
-        out.contains("unreadable") && err.contains("1 of 3 files are no packetdrill scripts\nhint: "),
+        out.contains("unreadable") && err.contains("1 of 3 files are not packetdrill scripts\nhint: "),
         "{err}"
     );
     let (code, _, err) = run(&["packetdrill", "/nonexistent"]);

@@ -50,8 +50,8 @@ fn impossible_parameters_are_refused_by_name_before_anything_runs() {
         (&["--distance", "1000000000km"], "error: --distance 1000000000km: must be at most 100km\n"),
         (
             &["--loss", "1"],
-            "error: --loss 1: must be lower on a protected link: of the 64-byte frames that open its session at most \
-             99.9% may be lost, and here 100% are; with `scheme` none all may be lost\n",
+            "error: --loss 1: must be lower on a protected link: at most 99.9% of the 64-byte frames that open its session may be \
+             lost, but here 100% are; there is no such limit with `scheme` none\n",
         ),
         (&["--reverse-loss", "1"], "error: --reverse-loss 1: must be lower on a protected link: "),
         (&["--bit-error-rate", "0.5"], "error: --bit-error-rate 0.5: must be lower on a protected link: "),
@@ -59,7 +59,7 @@ fn impossible_parameters_are_refused_by_name_before_anything_runs() {
         (&["--loss", "2"], "a number from 0 to 1 or a percentage, like `1e-3` or `0.1%`"),
         (
             &["--loss", "1e-3", "--bit-error-rate", "1e-9"],
-            "error: --loss 1e-3: has no meaning beside `bit-error-rate`",
+            "error: --loss 1e-3: cannot be combined with `bit-error-rate`",
         ),
         (&["--mean-burst", "0.5"], "error: --mean-burst 0.5: "),
         (&["--attenuation", "3dB"], "error: --attenuation 3dB: needs `transceiver` as well"),
@@ -78,7 +78,7 @@ fn impossible_parameters_are_refused_by_name_before_anything_runs() {
             &["--pause-threshold", "300MB", "--buffering", "direct"],
             "must be at most the Rx buffer of direct buffering, which is 16MiB",
         ),
-        (&["--resume-threshold", "40kB", "--no-backpressure"], "has no meaning beside `no-backpressure`"),
+        (&["--resume-threshold", "40kB", "--no-backpressure"], "cannot be combined with `no-backpressure`"),
         (&["--recovery-timeout", "7"], "`7` has no unit; a time is written like `7us`"),
         (&["--window", "65536"], "error: --window 65536: "),
         (&["--rounds", "0"], "error: --rounds 0: "),
@@ -157,7 +157,7 @@ fn the_report_names_what_buffers_a_link_and_a_port_that_is_too_slow() {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "buffering recirculating at 100 Gbit/s",
-        "given up before a copy came (--recovery-timeout 7.00 µs).",
+        "given up before a copy arrived (--recovery-timeout 7.00 µs).",
         "Warning: the recirculation port is the bottleneck: the link sends up to 400G",
     ] {
         assert!(text.contains(part), "{part}: {text}");
@@ -209,7 +209,7 @@ fn recorded_losses_are_those_of_the_file() {
     fs::write(path, "5\n5\n").expect("a file");
     let (code, _, err) = run(&["sim", "stress", "--losses", path]);
     assert_eq!(code, 2);
-    assert!(err.contains("line 2: 5 must be above the number before it"), "{err}");
+    assert!(err.contains("line 2: 5 must be greater than the previous number"), "{err}");
 }
 
 #[test]
@@ -434,25 +434,21 @@ fn an_experiment_runs_with_as_many_flows_as_asked_for() {
     }
     assert!(fs::read_to_string(out.join("report.html")).expect("a report").contains("Trials of each run"));
     for (id, count, message) in [
-        (
-            "fig8",
-            "40",
-            "error: trials = 40: must not be given for fig8, in which hosts send no flows\nhint: ",
-        ),
+        ("fig8", "40", "error: trials = 40: cannot be set for fig8, in which hosts send no flows\nhint: "),
         (
             "table3",
             "40",
-            "error: trials = 40: must not be given for table3, of which runs end after a time\nhint: ",
+            "error: trials = 40: cannot be set for table3, whose runs end after a fixed time\nhint: ",
         ),
         (
             "load-balanced",
             "40",
-            "error: trials = 40: must not be given for load-balanced, whose points have different",
+            "error: trials = 40: cannot be set for load-balanced, whose points deliberately have",
         ),
         (
             "rdma-ping-pong",
             "40",
-            "error: trials = 40: must not be given for rdma-ping-pong, which compares counts of a run (timeouts_",
+            "error: trials = 40: cannot be set for rdma-ping-pong, which compares counts per run (timeouts_",
         ),
         ("rdma-fig10", "0", "error: trials = 0: must be "),
         ("rdma-fig10", "many", "error: invalid value 'many' for '--trials <COUNT>'"),

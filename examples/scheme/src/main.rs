@@ -25,12 +25,13 @@ const LOSS: f64 = 0.02;
 fn main() -> Result<(), ParameterError> {
     let link = stress_run(FRAMES)?;
     println!(
-        "link: {} of {} frames lost, {} of them with their copy; {:.1} % of the link's speed",
+        "link: {} of {} frames corrupted, not counting copies; {} of them lost for good, because their copy was corrupted \
+         as well; {:.1} % of the link's speed",
         link.frames_lost, link.frames_sent, link.frames_undelivered, link.effective_speed_pct
     );
     let flows = flows_run(TRIALS)?;
     println!(
-        "flows: {} frames corrupted on the way of {} flows, {} retransmissions by hosts",
+        "flows: {} frames of {} flows corrupted, copies included; {} retransmissions by hosts",
         flows.frames_corrupted, TRIALS, flows.retransmissions
     );
     Ok(())

@@ -71,7 +71,7 @@ impl<K: Kind> Reader<'_, K> {
     pub fn selection(&self, settings: &Settings, place: usize) -> Result<Selection, ExperimentError> {
         let selection = self.values(settings)?;
         if !self.points.iter().any(|point| selection.matches(&point.parameters)) {
-            return Err(self.error(place, "no point of the sweep is `at` these parameters"));
+            return Err(self.error(place, "no point of the sweep matches these parameters of `at`"));
         }
         Ok(selection)
     }
@@ -105,9 +105,14 @@ impl<K: Kind> Reader<'_, K> {
                 continue;
             }
             match counterpart(self.points, self.varied, point, over) {
-                None => return Err(self.error(place, "no point of the sweep is `over` these parameters")),
+                None => {
+                    return Err(self.error(place, "no point of the sweep matches these parameters of `over`"));
+                }
                 Some(same) if same == index => {
-                    return Err(self.error(place, "a point `at` these parameters is `over` itself"));
+                    return Err(self.error(
+                        place,
+                        "`at` and `over` select the same point, which would be compared with itself",
+                    ));
                 }
                 Some(_) => {}
             }
@@ -134,7 +139,7 @@ impl<K: Kind> Reader<'_, K> {
             tolerance => tolerance,
         };
         if !tolerance.is_sensible() || !row.value.is_finite() {
-            let message = "a tolerance is 0 or more, a factor 1 or more, and a value a finite number";
+            let message = "a tolerance must be at least 0, a factor at least 1, and a value a finite number";
             return Err(self.error(row.tolerance.span().start, message));
         }
         Ok(PublishedAt {

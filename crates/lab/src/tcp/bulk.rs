@@ -123,14 +123,18 @@ fn validate(options: &BulkOptions) -> Result<(), TcpError> {
         Err(TcpError::Option(ParameterError::new(option, format!("{value:?}"), requirement)))
     };
     if options.duration.is_zero() {
-        return bad("duration", options.duration, "a transfer takes some time");
+        return bad("duration", options.duration, "must be above 0");
     }
     if options.sample_interval < SAMPLE_INTERVAL_MIN {
         return bad("sample_interval", options.sample_interval, "at least 1 ms");
     }
     let samples = (options.duration + options.warm_up).as_nanos() / options.sample_interval.as_nanos();
     if samples > SAMPLES_MAX {
-        return bad("sample_interval", options.sample_interval, "at most 100,000 samples fit in a transfer");
+        return bad(
+            "sample_interval",
+            options.sample_interval,
+            "must leave at most 100,000 samples in a transfer",
+        );
     }
     Ok(())
 }

@@ -154,7 +154,7 @@ fn validate(options: &FlowOptions) -> Result<(), TcpError> {
         FlowOptions { warm_up, .. } if *warm_up > FLOWS_MAX => {
             bad("warm_up", *warm_up, "at most 10,000,000 flows")
         }
-        FlowOptions { timeout, .. } if timeout.is_zero() => bad("timeout", 0, "a flow takes some time"),
+        FlowOptions { timeout, .. } if timeout.is_zero() => bad("timeout", 0, "must be above 0"),
         _ => Ok(()),
     }
 }

@@ -61,7 +61,7 @@ pub enum LabError {
         prefix: String,
     },
     /// A process did not end.
-    #[error("process {pid} ({program}) of lab `{prefix}` does not end{reason}")]
+    #[error("process {pid} ({program}) of lab `{prefix}` cannot be stopped{reason}")]
     StillRunning {
         /// Prefix of the laboratory.
         prefix: String,

@@ -77,7 +77,7 @@ impl Parser {
         if depth >= DEPTH_MAX {
             return Err(ParseError::new(
                 self.position(),
-                format!("more than {DEPTH_MAX} brackets in brackets"),
+                format!("brackets are nested more than {DEPTH_MAX} deep"),
             ));
         }
         match self.peek().clone() {
@@ -201,6 +201,6 @@ mod tests {
     fn brackets_are_not_followed_without_end() {
         let text = format!("0 a({}", "[".repeat(100_000));
         let message = parse(&text).expect_err("too deep").to_string();
-        assert!(message.ends_with("more than 32 brackets in brackets"), "{message}");
+        assert!(message.ends_with("brackets are nested more than 32 deep"), "{message}");
     }
 }

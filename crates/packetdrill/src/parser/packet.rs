@@ -110,7 +110,7 @@ impl Parser {
             for letter in letters.chars() {
                 let Some((_, flag)) = FLAG_LETTERS.iter().find(|(known, _)| *known == letter) else {
                     let message =
-                        format!("`{letters}` are no TCP flags; they are S, F, R, P, E, W, U and `.`");
+                        format!("`{letters}` are not TCP flags; valid flags are S, F, R, P, E, W, U and `.`");
                     return Err(ParseError::new(at, message));
                 };
                 flags.insert(*flag);
@@ -136,7 +136,9 @@ impl Parser {
         self.sign(')')?;
         let difference = end.wrapping_sub(first);
         if difference != length {
-            let message = format!("{first}:{end}({length}) says that {difference} bytes are {length}");
+            let message = format!(
+                "{first}:{end}({length}): the sequence numbers span {difference} bytes, not {length}"
+            );
             return Err(ParseError::new(at, message));
         }
         Ok((first, length))

@@ -272,7 +272,9 @@ fn extreme(is_max: bool, arguments: &[Value]) -> Result<Value, String> {
         [Value::Tuple(list)] => list.as_slice(),
         list => list,
     };
-    let Some((first, others)) = list.split_first() else { return Err("min or max of nothing".to_owned()) };
+    let Some((first, others)) = list.split_first() else {
+        return Err("min or max of an empty list".to_owned());
+    };
     let wanted = if is_max { Ordering::Greater } else { Ordering::Less };
     let mut best = first;
     for value in others {

@@ -14,7 +14,7 @@ pub fn block(lines: &[Line], next: &mut usize, depth: u32) -> Result<Vec<Stateme
     let mut statements = Vec::new();
     let Some(first) = lines.get(*next) else { return Ok(statements) };
     if depth > DEPTH_MAX {
-        return Err((first.number, format!("more than {DEPTH_MAX} blocks in blocks")));
+        return Err((first.number, format!("blocks are nested more than {DEPTH_MAX} deep")));
     }
     let indentation = first.indentation;
     while let Some(line) = lines.get(*next).filter(|line| line.indentation >= indentation) {
@@ -185,7 +185,7 @@ impl Parser<'_> {
     fn expression(&mut self) -> Result<Expression, String> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(format!("more than {DEPTH_MAX} expressions in expressions"));
+            return Err(format!("expressions are nested more than {DEPTH_MAX} deep"));
         }
         let value = self.or()?;
         let found = if self.accept_name("if") {
@@ -285,7 +285,7 @@ impl Parser<'_> {
         if self.accept("**") {
             self.depth += 1;
             if self.depth > DEPTH_MAX {
-                return Err(format!("more than {DEPTH_MAX} expressions in expressions"));
+                return Err(format!("expressions are nested more than {DEPTH_MAX} deep"));
             }
             value = Expression::Binary(Box::new(value), Operator::Power, Box::new(self.unary()?));
             self.depth -= 1;

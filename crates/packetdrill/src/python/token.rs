@@ -91,7 +91,7 @@ fn tokens_of(line: &str) -> Result<Vec<Token>, String> {
         }
         let length = if first == '"' || first == '\'' {
             let end = rest.get(1..).and_then(|inside| inside.find(first));
-            let Some(end) = end else { return Err("a string does not end".to_owned()) };
+            let Some(end) = end else { return Err("a string is not closed".to_owned()) };
             tokens.push(Token::Text(rest[1..=end].to_owned()));
             end + 2
         } else if first.is_ascii_digit() {
@@ -105,7 +105,7 @@ fn tokens_of(line: &str) -> Result<Vec<Token>, String> {
             length
         } else {
             let sign = SIGNS.iter().find(|sign| rest.starts_with(**sign));
-            let Some(sign) = sign else { return Err(format!("`{first}` has no meaning here")) };
+            let Some(sign) = sign else { return Err(format!("`{first}` is not allowed here")) };
             tokens.push(Token::Sign(sign));
             sign.len()
         };
@@ -123,5 +123,5 @@ fn number(text: &str) -> Result<Token, String> {
     if let Some(integer) = integer {
         return Ok(Token::Integer(integer));
     }
-    digits.parse().map(Token::Float).map_err(|_| format!("`{text}` is no number"))
+    digits.parse().map(Token::Float).map_err(|_| format!("`{text}` is not a number"))
 }

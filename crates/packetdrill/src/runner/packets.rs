@@ -43,7 +43,7 @@ impl Runner {
         let script = |time: Nanos| Some(format!("{:.6} {expected}", time.as_secs_f64()));
         let Some(mut sent) = self.wait_for_packet(limit)? else {
             let message = match is_any {
-                true => "no packet is sent any more".to_owned(),
+                true => "no further packet is sent".to_owned(),
                 false => format!("no packet is sent by {:.6}", limit.as_secs_f64()),
             };
             return Err(Stop::Differs(Difference { at, message, expected: script(begin), actual: None }));

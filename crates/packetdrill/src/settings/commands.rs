@@ -123,7 +123,7 @@ impl Settings {
                 self.files.insert(file.to_owned(), block.saturating_mul(count));
                 Ok(())
             }
-            _ => Err("`dd` of something else than zeroes with `bs` and `count`".to_owned()),
+            _ => Err("`dd` of something other than zeroes with `bs` and `count`".to_owned()),
         }
     }
 
@@ -137,6 +137,6 @@ impl Settings {
             _ => (),
         }
         let is_known = self.expected_beyond_window.is_some();
-        if is_known { Ok(()) } else { Err("`nstat` of something else than TcpExtBeyondWindow".to_owned()) }
+        if is_known { Ok(()) } else { Err("`nstat` of something other than TcpExtBeyondWindow".to_owned()) }
     }
 }

@@ -74,12 +74,12 @@ fn what_is_lacking_is_named() {
     for (command, wanted) in [
         ("sysctl -q net.ipv4.tcp_congestion_control=vegas", "the congestion control vegas"),
         ("sysctl net.ipv4.tcp_reordering=10", "net.ipv4.tcp_reordering=10"),
-        ("nstat -n; nstat", "`nstat` of something else than TcpExtBeyondWindow"),
+        ("nstat -n; nstat", "`nstat` of something other than TcpExtBeyondWindow"),
         (
             "echo 2 > /sys/module/tcp_cubic/parameters/hystart_detect",
             "2 in /sys/module/tcp_cubic/parameters/hystart_detect",
         ),
-        ("dd if=/etc/passwd of=/tmp/x", "`dd` of something else than zeroes with `bs` and `count`"),
+        ("dd if=/etc/passwd of=/tmp/x", "`dd` of something other than zeroes with `bs` and `count`"),
         ("ip route change 1.1.1.1 features ecn", "the route's features ecn"),
     ] {
         assert_eq!(after(&[command]).map(|_| ()), Err(wanted.to_owned()));

@@ -282,7 +282,7 @@ impl RunReader<'_> {
         });
         let at = self.reader.selection(&plot.at, place)?;
         if plot.above_percentile.is_some() && plot.kind != PlotKind::Tail {
-            return Err(self.reader.error(place, "only a plot of kind `tail` has `above-percentile`"));
+            return Err(self.reader.error(place, "`above-percentile` requires a plot of kind `tail`"));
         }
         let above_percentile = plot.above_percentile.unwrap_or(0.0);
         if !(0.0..100.0).contains(&above_percentile) {
@@ -317,11 +317,11 @@ impl RunReader<'_> {
         let has_own = kind.is_of_flows() || matches!(kind, PlotKind::Delays | PlotKind::Holes);
         match (kind, name) {
             (_, None) if has_own => Ok(Ordinate::OfKind),
-            (_, Some(_)) if has_own => error("this plot has a `y` of its own; remove it"),
+            (_, Some(_)) if has_own => error("plots of this kind have a fixed `y`; remove it"),
             (PlotKind::Boxes, Some(name)) => match name.get_ref().as_str() {
                 "tx_buffer_bytes" => Ok(Ordinate::TxBuffer),
                 "rx_buffer_bytes" => Ok(Ordinate::RxBuffer),
-                _ => error("boxes show `tx_buffer_bytes` or `rx_buffer_bytes`"),
+                _ => error("the `y` of boxes must be `tx_buffer_bytes` or `rx_buffer_bytes`"),
             },
             (_, Some(name)) => self.reader.metric(name).map(Ordinate::Metric),
             (_, None) => error("this plot needs `y`"),

@@ -51,7 +51,7 @@ pub(super) const COUNTS_OF_A_RUN: [&str; 17] = [
 /// All of them, in the order of tables: the parts of the distribution of flow completion times (FCT) of all runs, then means
 /// over the runs. A percentile has the interval in which the true one lies.
 pub(super) const ALL: [Metric; 71] = metrics! {
-    "fct_us.min", "least FCT", Time, 1e-6, |outcome, _| exact(extremes(outcome)?.0);
+    "fct_us.min", "minimum FCT", Time, 1e-6, |outcome, _| exact(extremes(outcome)?.0);
     "fct_us.mean", "mean FCT", Time, 1e-6, |outcome, _| exact(moments(outcome)?.0);
     "fct_us.p50", "median FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.5);
     "fct_us.p90", "90 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.9);
@@ -60,7 +60,7 @@ pub(super) const ALL: [Metric; 71] = metrics! {
     "fct_us.p99_9", "99.9 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.999);
     "fct_us.p99_99", "99.99 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.9999);
     "fct_us.p99_999", "99.999 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.99999);
-    "fct_us.max", "greatest FCT", Time, 1e-6, |outcome, _| exact(extremes(outcome)?.1);
+    "fct_us.max", "maximum FCT", Time, 1e-6, |outcome, _| exact(extremes(outcome)?.1);
     "fct_us.std", "standard deviation of FCT", Time, 1e-6, |outcome, _| exact(moments(outcome)?.1);
     "slowdown.p50", "median slowdown", Plain, 1.0, |outcome, _| measured_slowdown(outcome, ANY, 0.5);
     "slowdown.p99", "99 % slowdown", Plain, 1.0, |outcome, _| measured_slowdown(outcome, ANY, 0.99);
@@ -72,68 +72,68 @@ pub(super) const ALL: [Metric; 71] = metrics! {
         |outcome, scale| outcome.mean(|run| Some(run.report.goodput_gbps * scale));
     "flows_resent_pct", "flows with a retransmission by hosts", Share, 0.01,
         |outcome, _| outcome.mean(|run| Some(run.resent));
-    "retransmissions", "retransmissions of a run", Plain, 1.0,
+    "retransmissions", "retransmissions per run", Plain, 1.0,
         |outcome, _| outcome.mean(|run| Some(run.report.retransmissions as f64));
-    "timeouts", "timeouts of a run", Plain, 1.0,
+    "timeouts", "timeouts per run", Plain, 1.0,
         |outcome, _| outcome.mean(|run| Some(run.report.timeouts as f64));
     "timeouts_nak", "timeouts because NAKs were lost", Plain, 1.0, |outcome, _| counted(outcome, |counts| counts.nak);
     "timeouts_twice", "timeouts because a packet was lost twice", Plain, 1.0, |outcome, _| counted(outcome, |counts| counts.twice);
     "timeouts_tail", "timeouts because the last packet was lost", Plain, 1.0, |outcome, _| counted(outcome, |counts| counts.tail);
     "timeouts_tail_ack", "timeouts because the last ACK was lost", Plain, 1.0, |outcome, _| counted(outcome, |counts| counts.tail_ack);
-    "flows_failed", "flows given up, of a run", Plain, 1.0,
+    "flows_failed", "flows given up per run", Plain, 1.0,
         |outcome, _| outcome.mean(|run| Some(run.report.failed_flows as f64));
-    "flows_unfinished", "flows not ended, of a run", Plain, 1.0,
+    "flows_unfinished", "unfinished flows per run", Plain, 1.0,
         |outcome, _| outcome.mean(|run| Some(run.report.unfinished_flows as f64));
-    "bytes_sent", "bytes that hosts sent, of a run", Size, 1.0,
+    "bytes_sent", "bytes sent by hosts per run", Size, 1.0,
         |outcome, _| outcome.mean(|run| Some(run.report.host_bytes_sent as f64));
-    "frames_corrupted", "frames corrupted, of a run", Plain, 1.0,
+    "frames_corrupted", "frames corrupted per run, copies included", Plain, 1.0,
         |outcome, _| outcome.mean(|run| Some(run.report.frames_corrupted as f64));
     "flows_corrupted_pct", "flows with a corrupted frame", Share, 0.01, |outcome, _| share_of_flows(outcome, |of| of.corrupted);
     "flows_sacked_pct", "flows whose sender received a SACK", Share, 0.01, |outcome, _| share_of_flows(outcome, |of| of.sacked);
-    "group_a_pct", "group A of these", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_a);
-    "group_b_pct", "group B of these", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_b);
-    "group_c_pct", "group C of these", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_c);
-    "group_d_pct", "group D of these", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_d);
-    "retransmissions_pct", "retransmissions for each segment", Share, 0.01, |outcome, _| outcome.mean(|run| Some(run.report.retransmissions as f64 / run.segments));
+    "group_a_pct", "group A, share of flows with a SACK", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_a);
+    "group_b_pct", "group B, share of flows with a SACK", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_b);
+    "group_c_pct", "group C, share of flows with a SACK", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_c);
+    "group_d_pct", "group D, share of flows with a SACK", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_d);
+    "retransmissions_pct", "retransmissions per segment", Share, 0.01, |outcome, _| outcome.mean(|run| Some(run.report.retransmissions as f64 / run.segments));
     "utilisation_pct", "utilisation of the link behind parallel queues", Share, 0.01, |outcome, _| spreading(outcome, |of| of.utilisation);
     "queue_us.p50", "median delay in parallel queues", Time, 1e-6, |outcome, scale| spreading(outcome, |of| of.delay_p50_us * scale);
     "queue_us.p99", "99 % delay in parallel queues", Time, 1e-6, |outcome, scale| spreading(outcome, |of| of.delay_p99_us * scale);
     "queue_us.p99_9", "99.9 % delay in parallel queues", Time, 1e-6, |outcome, scale| spreading(outcome, |of| of.delay_p99_9_us * scale);
-    "failures", "failures of a run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.failures as f64));
-    "frames_cut", "frames that failed links lost, of a run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_lost as f64));
-    "frames_cut_per_failure", "frames lost of a failure", Plain, 1.0,
+    "failures", "failures per run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.failures as f64));
+    "frames_cut", "frames lost on failed links, per run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_lost as f64));
+    "frames_cut_per_failure", "frames lost per failure", Plain, 1.0,
         |outcome, _| failover(outcome, |of| Some(of.frames_lost as f64 / of.failures.max(1) as f64));
-    "frames_recovered", "frames handed over that had been lost, of a run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_recovered as f64));
-    "frames_missing", "frames lost and not handed over, of a run", Plain, 1.0,
+    "frames_recovered", "lost frames handed over, per run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_recovered as f64));
+    "frames_missing", "frames lost and not handed over, per run", Plain, 1.0,
         |outcome, _| failover(outcome, |of| Some(of.frames_lost as f64 - of.frames_recovered as f64));
-    "frames_missing_per_failure", "frames lost and not handed over, of a failure", Plain, 1.0,
+    "frames_missing_per_failure", "frames lost and not handed over, per failure", Plain, 1.0,
         |outcome, _| failover(outcome, |of| Some((of.frames_lost as f64 - of.frames_recovered as f64) / of.failures.max(1) as f64));
-    "frames_duplicated", "frames handed over that had arrived, of a run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_duplicated as f64));
-    "frames_held", "frames that waited, of a run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_held as f64));
-    "frames_not_kept", "frames without room for a copy, of a run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_not_kept as f64));
-    "steady_buffer_bytes", "most kept for a port while its link is up", Size, 1.0, |outcome, _| failover(outcome, |of| Some(of.steady_buffer_bytes as f64));
-    "failed_buffer_bytes", "most kept for a port while its link has failed", Size, 1.0, |outcome, _| failover(outcome, |of| Some(of.failed_buffer_bytes as f64));
+    "frames_duplicated", "frames handed over that had already arrived, per run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_duplicated as f64));
+    "frames_held", "frames that waited, per run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_held as f64));
+    "frames_not_kept", "frames without room for a copy, per run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_not_kept as f64));
+    "steady_buffer_bytes", "maximum kept for a port while its link is up", Size, 1.0, |outcome, _| failover(outcome, |of| Some(of.steady_buffer_bytes as f64));
+    "failed_buffer_bytes", "maximum kept for a port while its link has failed", Size, 1.0, |outcome, _| failover(outcome, |of| Some(of.failed_buffer_bytes as f64));
     "recovery_us.p50", "median recovery time", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.recovery_us?.p50 * scale));
     "recovery_us.p90", "90 % recovery time", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.recovery_us?.p90 * scale));
-    "recovery_us.max", "greatest recovery time", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.recovery_us?.max * scale));
+    "recovery_us.max", "maximum recovery time", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.recovery_us?.max * scale));
     "recovery_longer_pct", "recoveries longer than the route failure time", Share, 0.01, |outcome, _| failover(outcome, |of| of.recovery_longer_share);
-    "recovery_longer_lost_pct", "recoveries longer than that, of failures that lost frames", Share, 0.01, |outcome, _| failover(outcome, |of| of.recovery_longer_share_lost);
-    "hit_flows_pct", "flows that met a failure", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_flows() / (of.hit_flows() + of.other_fct_us.map_or(0.0, |of| of.count as f64))));
-    "lost_per_hit_flow", "frames lost, of a flow that met a failure", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_lost as f64 / of.hit_flows()));
-    "missing_per_hit_flow", "frames lost and not handed over, of a flow that met a failure", Plain, 1.0, |outcome, _| failover(outcome, |of| Some((of.frames_lost as f64 - of.frames_recovered as f64) / of.hit_flows()));
-    "hit_over_2ms_pct", "of flows that met a failure, longer than 2 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_longer[0] as f64 / of.hit_flows()));
-    "hit_over_30ms_pct", "longer than 30 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_longer[1] as f64 / of.hit_flows()));
-    "hit_over_900ms_pct", "longer than 900 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_longer[2] as f64 / of.hit_flows()));
-    "hit_30_to_900ms_pct", "longer than 30 ms, and not than 900 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some((of.hit_longer[1] - of.hit_longer[2]) as f64 / of.hit_flows()));
-    "timeouts_per_hit_flow", "timeouts of a flow that met a failure", Plain, 1.0,
+    "recovery_longer_lost_pct", "recoveries longer than the route failure time, of failures that lost frames", Share, 0.01, |outcome, _| failover(outcome, |of| of.recovery_longer_share_lost);
+    "hit_flows_pct", "flows hit by a failure", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_flows() / (of.hit_flows() + of.other_fct_us.map_or(0.0, |of| of.count as f64))));
+    "lost_per_hit_flow", "frames lost per flow hit by a failure", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_lost as f64 / of.hit_flows()));
+    "missing_per_hit_flow", "frames lost and not handed over, per flow hit by a failure", Plain, 1.0, |outcome, _| failover(outcome, |of| Some((of.frames_lost as f64 - of.frames_recovered as f64) / of.hit_flows()));
+    "hit_over_2ms_pct", "flows hit by a failure that took longer than 2 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_longer[0] as f64 / of.hit_flows()));
+    "hit_over_30ms_pct", "flows hit by a failure that took longer than 30 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_longer[1] as f64 / of.hit_flows()));
+    "hit_over_900ms_pct", "flows hit by a failure that took longer than 900 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_longer[2] as f64 / of.hit_flows()));
+    "hit_30_to_900ms_pct", "flows hit by a failure that took 30 to 900 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some((of.hit_longer[1] - of.hit_longer[2]) as f64 / of.hit_flows()));
+    "timeouts_per_hit_flow", "timeouts per flow hit by a failure", Plain, 1.0,
         |outcome, _| outcome.mean(|run| Some(run.report.timeouts as f64 / run.report.failover.as_ref()?.hit_flows()));
-    "hit_fct_us.min", "least FCT of flows that met a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.min * scale));
-    "hit_fct_us.p50", "median FCT of flows that met a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.p50 * scale));
-    "hit_fct_us.p99", "99 % FCT of flows that met a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.p99 * scale));
-    "hit_fct_us.max", "greatest FCT of flows that met a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.max * scale));
-    "other_fct_us.min", "least FCT of the others", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.other_fct_us?.min * scale));
-    "other_fct_us.p50", "median FCT of the others", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.other_fct_us?.p50 * scale));
-    "group_d_pending_bytes_max", "most that a flow of group D had to send", Size, 1.0, |outcome, _| {
+    "hit_fct_us.min", "minimum FCT of flows hit by a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.min * scale));
+    "hit_fct_us.p50", "median FCT of flows hit by a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.p50 * scale));
+    "hit_fct_us.p99", "99 % FCT of flows hit by a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.p99 * scale));
+    "hit_fct_us.max", "maximum FCT of flows hit by a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.max * scale));
+    "other_fct_us.min", "minimum FCT of other flows", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.other_fct_us?.min * scale));
+    "other_fct_us.p50", "median FCT of other flows", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.other_fct_us?.p50 * scale));
+    "group_d_pending_bytes_max", "maximum that a flow of group D had left to send", Size, 1.0, |outcome, _| {
         let pending = outcome.iter().map(|run| run.report.affected_flows.group_d_pending_bytes_max);
         exact(pending.max()? as f64)
     };

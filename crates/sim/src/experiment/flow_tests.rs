@@ -119,7 +119,7 @@ fn what_cannot_be_is_refused_with_its_line() {
         ),
         (
             "[base]\ntransport = \"dctcp\"\nsize = \"143B\"\nload = \"50%\"\nduration = \"1ms\"\nincast = 2\n",
-            "alone or with `incast`",
+            "`trials` with `incast`",
         ),
         (
             "[base]\ntransport = \"dctcp\"\nsize = \"143B\"\nincast = 2\n",

@@ -57,7 +57,7 @@ const GIGA: f64 = 1e9;
 /// All of them, in the order in which tables show them.
 pub(super) const ALL: [Metric; 38] = metrics! {
     "frames_sent", "frames sent", Count, 1.0, number(|r| r.frames_sent as f64);
-    "frames_lost", "frames lost on the link", Count, 1.0, number(|r| r.frames_lost as f64);
+    "frames_lost", "frames lost on the link, not counting copies", Count, 1.0, number(|r| r.frames_lost as f64);
     "actual_loss_rate", "actual loss rate", LossRate, 1.0, counted(|r| (r.frames_lost, r.frames_sent));
     "copies", "copies", Count, 1.0, number(|r| f64::from(r.copies));
     "frames_undelivered", "frames undelivered", Count, 1.0, number(|r| r.frames_undelivered as f64);
@@ -67,12 +67,12 @@ pub(super) const ALL: [Metric; 38] = metrics! {
     "frames_reordered", "frames reordered", Count, 1.0, number(|r| r.frames_reordered as f64);
     "effective_speed_gbps", "effective speed", Rate, GIGA, number(|r| r.effective_speed_gbps);
     "effective_speed_pct", "effective link speed", Share, PERCENT, number(|r| r.effective_speed_pct);
-    "tx_buffer_bytes.min", "Tx buffer, least", Size, 1.0, number(|r| r.tx_buffer_bytes.min as f64);
+    "tx_buffer_bytes.min", "Tx buffer, minimum", Size, 1.0, number(|r| r.tx_buffer_bytes.min as f64);
     "tx_buffer_bytes.p50", "Tx buffer, median", Size, 1.0, number(|r| r.tx_buffer_bytes.p50 as f64);
-    "tx_buffer_bytes.max", "Tx buffer, most", Size, 1.0, number(|r| r.tx_buffer_bytes.max as f64);
-    "rx_buffer_bytes.min", "Rx buffer, least", Size, 1.0, number(|r| r.rx_buffer_bytes.min as f64);
+    "tx_buffer_bytes.max", "Tx buffer, maximum", Size, 1.0, number(|r| r.tx_buffer_bytes.max as f64);
+    "rx_buffer_bytes.min", "Rx buffer, minimum", Size, 1.0, number(|r| r.rx_buffer_bytes.min as f64);
     "rx_buffer_bytes.p50", "Rx buffer, median", Size, 1.0, number(|r| r.rx_buffer_bytes.p50 as f64);
-    "rx_buffer_bytes.max", "Rx buffer, most", Size, 1.0, number(|r| r.rx_buffer_bytes.max as f64);
+    "rx_buffer_bytes.max", "Rx buffer, maximum", Size, 1.0, number(|r| r.rx_buffer_bytes.max as f64);
     "recovery_timeouts", "recovery timeouts", Count, 1.0, number(|r| r.recovery_timeouts as f64);
     "timeouts_per_loss", "timeouts per lost frame", LossRate, 1.0,
         counted(|r| (r.recovery_timeouts, r.frames_lost));
@@ -90,7 +90,7 @@ pub(super) const ALL: [Metric; 38] = metrics! {
         number(|r| delay_or_nan(r, r.retransmission_delay_ns.p99));
     "retransmission_delay_ns.max", "retransmission delay, longest", Time, NANO,
         number(|r| delay_or_nan(r, r.retransmission_delay_ns.max));
-    "resume_flight_max_ns", "flight of a resume, longest", Time, NANO,
+    "resume_flight_max_ns", "flight time of a resume, maximum", Time, NANO,
         number(|r| if r.pauses == 0 { f64::NAN } else { r.resume_flight_max_ns });
     "tx_recirculation_pct", "Tx recirculation", Share, PERCENT, number(|r| r.tx_recirculation_pct);
     "rx_recirculation_pct", "Rx recirculation", Share, PERCENT, number(|r| r.rx_recirculation_pct);
@@ -99,7 +99,7 @@ pub(super) const ALL: [Metric; 38] = metrics! {
     "loss_events", "loss events", Count, 1.0, number(|r| r.loss_events as f64);
     "losses_within_5_pct", "loss events of at most 5 frames", Share, PERCENT,
         number(|r| 100.0 * r.hole_lengths.iter().take(5).sum::<u64>() as f64 / r.loss_events as f64);
-    "longest_loss_frames", "most consecutive frames lost", Count, 1.0,
+    "longest_loss_frames", "maximum of consecutive frames lost", Count, 1.0,
         number(|r| r.hole_lengths.iter().rposition(|count| *count > 0).map_or(0.0, |last| last as f64 + 1.0));
     "simulated_ns", "simulated time", Time, NANO, number(|r| r.simulated_ns);
     "events", "events simulated", Count, 1.0, number(|r| r.events as f64);

@@ -80,7 +80,7 @@ fn errors_name_file_line_and_key() {
         ("[base]\nmean-burst = 0.5\n", "x.toml:5: mean-burst = 0.5: "),
         (
             "[base]\nloss = 0.1\nbit-error-rate = 0.1\n",
-            "x.toml:5: loss = 0.1: has no meaning beside `bit-error-rate`",
+            "x.toml:5: loss = 0.1: cannot be combined with `bit-error-rate`",
         ),
         ("[base]\nattenuation = \"3dB\"\n", "x.toml:5: attenuation = 3dB: needs `transceiver` as well"),
         (
@@ -91,11 +91,11 @@ fn errors_name_file_line_and_key() {
         ("[base]\ntrials = 5\n", "x.toml:5: trials = 5: needs hosts: set `transport`"),
         (
             "[base]\ntransport = \"dctcp\"\nsize = \"1kB\"\nframes = 5\n",
-            "x.toml:7: frames = 5: has no meaning in a run with hosts",
+            "x.toml:7: frames = 5: cannot be used in a run with hosts",
         ),
         (
             "[[plot]]\nkind = \"bars\"\nx = \"loss\"\nabove-percentile = 5\ny = \"pauses\"\n",
-            "x.toml:4: only a plot of kind `tail`",
+            "x.toml:4: `above-percentile` requires a plot of kind `tail`",
         ),
         (
             "[[published]]\nmetric = \"speed\"\nvalue = 1\ntolerance = \"at-most\"\n",
@@ -103,16 +103,16 @@ fn errors_name_file_line_and_key() {
         ),
         (
             "[[published]]\nmetric = \"pauses\"\nvalue = 1\ntolerance = { factor = 0.5 }\n",
-            "x.toml:7: a tolerance is 0 or more, a factor 1 or more",
+            "x.toml:7: a tolerance must be at least 0, a factor at least 1",
         ),
         (
             "[[published]]\nmetric = \"pauses\"\nat = { speed = \"25G\" }\nvalue = 1\ntolerance = \"at-most\"\n",
-            "x.toml:4: no point of the sweep is `at` these parameters",
+            "x.toml:4: no point of the sweep matches these parameters of `at`",
         ),
         ("[[plot]]\ntitle = \"p\"\nkind = \"points\"\ny = \"pauses\"\n", "x.toml:4: this plot needs `x`"),
         (
             "[[plot]]\ntitle = \"p\"\nkind = \"boxes\"\ny = \"pauses\"\n",
-            "x.toml:4: boxes show `tx_buffer_bytes`",
+            "x.toml:4: the `y` of boxes must be `tx_buffer_bytes`",
         ),
     ];
     for (text, message) in cases {

@@ -16,26 +16,26 @@ use linkmend_quantity::Count;
 pub fn with_trials(mut experiment: Experiment, trials: Count) -> Result<Experiment, ParameterError> {
     let id = &experiment.id;
     let refused =
-        |reason: &str| ParameterError::new("trials", trials, format!("must not be given for {id}, {reason}"));
+        |reason: &str| ParameterError::new("trials", trials, format!("cannot be set for {id}, {reason}"));
     if experiment.points.iter().all(|point| !point.parameters.has_hosts()) {
         return Err(ParameterError::new(
             "trials",
             trials,
-            format!("must not be given for {id}, in which hosts send no flows"),
+            format!("cannot be set for {id}, in which hosts send no flows"),
         ));
     }
     let of_first = experiment.points.first().and_then(|point| point.parameters.trials);
     if experiment.points.iter().any(|point| point.parameters.trials.is_none()) {
-        return Err(refused("of which runs end after a time"));
+        return Err(refused("whose runs end after a fixed time"));
     }
     if experiment.points.iter().any(|point| point.parameters.trials != of_first) {
-        return Err(refused("whose points have different numbers of them for a reason"));
+        return Err(refused("whose points deliberately have different numbers of trials"));
     }
     let is_count =
         |row: &&PublishedAt<Outcome>| row.over.is_none() && COUNTS_OF_A_RUN.contains(&row.metric.name);
     if let Some(row) = experiment.published.iter().find(is_count) {
         let name = row.metric.name;
-        return Err(refused(&format!("which compares counts of a run ({name}) with published ones")));
+        return Err(refused(&format!("which compares counts per run ({name}) with published counts")));
     }
     for point in &mut experiment.points {
         point.parameters.trials = Some(trials);

@@ -48,7 +48,7 @@ impl RdmaConfig {
     fn validate(&self, transport: &Transport) -> Result<(), ParameterError> {
         self.mechanisms.validate()?;
         let is_rdma = matches!(transport, Transport::Roce(_));
-        let requirement = "needs a transport with RDMA";
+        let requirement = "needs an RDMA transport";
         if !is_rdma && !self.mechanisms.is_none() {
             return Err(ParameterError::new("rdma-mechanisms", "with TCP", requirement));
         }
@@ -61,7 +61,8 @@ impl RdmaConfig {
                     return Err(ParameterError::new(
                         "rdma-verb",
                         name,
-                        "needs `host-recovery` go-back-n: a READ asks again for everything from the gap on",
+                        "needs `host-recovery` go-back-n: after a gap, a READ requests everything from there on \
+                         again",
                     ));
                 }
                 Transport::Roce(_) => {}

@@ -247,7 +247,7 @@ impl FromStr for FlowSizes {
             ParameterError::new(
                 "size",
                 text,
-                format!("must be a size above 0, such as 24387B, or one of {names}, or one of these and the longest of its flows, such as web-search:100kB"),
+                format!("must be a size above 0, such as 24387B, or one of {names}, or one of these with a limit on the flow size, such as web-search:100kB"),
             )
         })
     }

@@ -29,7 +29,7 @@ impl RunParameters {
             "failing-links",
             links,
             &match between_switches {
-                0 => "there is no link between switches that could fail; take a topology such as line:switches=2,hosts=4".to_owned(),
+                0 => "there is no link between switches that could fail; use a topology such as line:switches=2,hosts=4".to_owned(),
                 _ => format!("must be 1 to the {between_switches} links between switches of the topology"),
             },
         )?;
@@ -68,7 +68,7 @@ impl RunParameters {
             self.refuse(&["cut", "noticed", "silence", "return-after"], "needs `second-link`")?;
             return Ok(None);
         }
-        self.refuse(&["failing-links", "reroute", "hand-off"], "has no meaning beside `second-link`")?;
+        self.refuse(&["failing-links", "reroute", "hand-off"], "cannot be combined with `second-link`")?;
         let of_daemon = SecondLink::default();
         let cuts = self.failure_every.map(|every| Cuts {
             cut: self.cut.unwrap_or(Cut::Primary),
@@ -112,8 +112,8 @@ impl RunParameters {
         const OF_SQR: [&str; 3] = ["sqr-buffer", "sqr-margin", "sqr-one-queue"];
         const OF_FAILURES: [&str; 5] = ["failing-links", "down-for", "detection", "reroute", "hand-off"];
         if self.failure_every.is_none() {
-            self.refuse(&OF_FAILURES, "needs `failure-every`: no link fails")?;
-            self.refuse(&OF_SQR, "needs `failure-every`: no link fails")?;
+            self.refuse(&OF_FAILURES, "needs `failure-every`; without it, no link fails")?;
+            self.refuse(&OF_SQR, "needs `failure-every`; without it, no link fails")?;
         }
         if self.hand_off != Some(HandOffKind::Sqr) {
             self.refuse(&OF_SQR, "needs `hand-off` sqr")?;

@@ -45,7 +45,7 @@ impl RunParameters {
         demand: Demand,
         folder: &Path,
     ) -> Result<FlowsConfig, ParameterError> {
-        check(self.has_hosts(), "transport", "", "must be given: hosts send by it")?;
+        check(self.has_hosts(), "transport", "", "must be given, because hosts need a transport")?;
         let mut link = self.link(folder)?;
         let between_switches = FlowsConfig::middle_links(&graph, usize::MAX).len();
         let corrupting = self.corrupting_links.unwrap_or(1);
@@ -54,8 +54,7 @@ impl RunParameters {
             "corrupting-links",
             corrupting,
             &match between_switches {
-                0 => "there is no link between switches that could corrupt; take `loss` 0, or a topology such as \
-                      line:switches=2,hosts=4"
+                0 => "there is no link between switches that could corrupt frames; set `loss` to 0, or use a topology such as line:switches=2,hosts=4"
                     .to_owned(),
                 _ => format!("must be at most the {between_switches} links between switches of the topology"),
             },
@@ -141,8 +140,8 @@ impl RunParameters {
             _ => Err(ParameterError::new(
                 "trials",
                 self.text("trials"),
-                "must be alone or with `incast` or `load`, or `load` with `duration`, or `duration` alone, for one flow \
-                 without an end",
+                "set one of these: `trials`, `trials` with `incast`, `trials` with `load`, `load` with \
+                 `duration`, or `duration` alone for one endless flow",
             )),
         }
     }

@@ -55,7 +55,7 @@ impl RunParameters {
             ];
             let first = of_cards.into_iter().find_map(|(name, value)| Some((name, value?)));
             return first.map_or(Ok(()), |(name, value)| {
-                Err(ParameterError::new(name, value, "needs a transport with RDMA"))
+                Err(ParameterError::new(name, value, "needs an RDMA transport"))
             });
         };
         let card: &mut roce::Config = Arc::make_mut(card);
@@ -83,7 +83,7 @@ impl RunParameters {
     }
 
     fn set_tcp(&self, hosts: &mut HostsConfig) -> Result<(), ParameterError> {
-        let needs = "needs a transport of TCP";
+        let needs = "needs a TCP transport";
         let handshake = self.handshake.unwrap_or(false);
         let Transport::Tcp(config) = &mut hosts.transport else {
             check(!handshake, "handshake", "with RDMA", needs)?;

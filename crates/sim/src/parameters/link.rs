@@ -268,7 +268,7 @@ fn nanoseconds(parameter: &'static str, span: Span) -> Result<u64, ParameterErro
 }
 
 fn conflicts_with(parameter: &'static str, value: impl std::fmt::Display, other: &str) -> ParameterError {
-    let requirement = format!("has no meaning beside `{other}`; remove one of them");
+    let requirement = format!("cannot be combined with `{other}`; remove one of them");
     ParameterError::new(parameter, value, requirement)
 }
 
@@ -285,7 +285,7 @@ fn recorded(path: &Path) -> Result<Corruption, ParameterError> {
     let unreadable = |error: std::io::Error| wrong(format!("cannot be read: {error}"));
     let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
     if bytes > LOSSES_FILE_BYTES {
-        return Err(wrong(format!("has {bytes} bytes, at most {LOSSES_FILE_BYTES} are read")));
+        return Err(wrong(format!("has {bytes} bytes, but at most {LOSSES_FILE_BYTES} are read")));
     }
     let text = std::fs::read_to_string(path).map_err(unreadable)?;
     let mut numbers = Vec::new();
@@ -299,7 +299,7 @@ fn recorded(path: &Path) -> Result<Corruption, ParameterError> {
             .parse()
             .map_err(|_| wrong(format!("line {line}: `{number}` is not the number of a frame")))?;
         if numbers.last().is_some_and(|last| *last >= number) {
-            return Err(wrong(format!("line {line}: {number} must be above the number before it")));
+            return Err(wrong(format!("line {line}: {number} must be greater than the previous number")));
         }
         numbers.push(number);
     }

@@ -67,7 +67,7 @@ impl RunParameters {
         let mut set = strange.filter_map(|parameter| Some((parameter.key, self.value(parameter.key)?.text)));
         if let Some((key, text)) = set.find(|(_, text)| text != "no") {
             let requirement = if self.has_hosts() {
-                "has no meaning in a run with hosts; remove it, or `transport`"
+                "cannot be used in a run with hosts; remove it, or `transport`"
             } else {
                 "needs hosts: set `transport`"
             };

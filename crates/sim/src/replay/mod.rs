@@ -56,7 +56,7 @@ pub enum ReplayError {
         source: serde_json::Error,
     },
     /// A log of another time.
-    #[error("{log}: version {version} of the protocol log is not understood, only 1")]
+    #[error("{log}: version {version} of the protocol log is not supported, only version 1")]
     Version { log: String, version: u32 },
     /// Parameters that no link end can have had.
     #[error("{log}, line 1: parameter {source}")]
@@ -77,17 +77,19 @@ pub enum ReplayError {
         now: String,
     },
     /// A log of nothing.
-    #[error("{log}: nothing happened")]
+    #[error("{log}: the log contains no steps")]
     Empty { log: String },
     /// No protected frame of one log arrived in the other.
     #[error("the two logs have no protected frame in common")]
     NothingInCommon,
     /// Clocks that differ by more than a link can delay a frame.
-    #[error("the two logs are of two clocks: frames arrived {delay_ns} ns after they left")]
+    #[error(
+        "the two logs were recorded with different clocks: frames arrived {delay_ns} ns after they were sent"
+    )]
     TwoClocks { delay_ns: i64 },
     /// A loss that cannot be repeated at another time.
     #[error(
-        "{log}, line {line}: {what} was lost, and which one that is in a run of other timing cannot be told"
+        "{log}, line {line}: {what} was lost, and it cannot be identified in a run with different timing"
     )]
     Loss {
         log: String,
@@ -160,7 +162,7 @@ impl fmt::Display for ReplayReport {
             let late_us = longest_lateness_ns / 1_000;
             writeln!(
                 f,
-                "{link}: {steps} steps repeated, every answer is the same; woken {late_us} us late at most"
+                "{link}: {steps} steps repeated, every answer is the same; woken at most {late_us} us late"
             )?;
         }
         self.agreement.iter().try_for_each(|agreement| writeln!(f, "{agreement}"))

@@ -170,7 +170,7 @@ fn parse(text: &str) -> Result<Graph, (u32, String)> {
                 places.pop();
                 continue;
             }
-            (line, Token::Close) => return Err((line, "`]` closes nothing".to_owned())),
+            (line, Token::Close) => return Err((line, "`]` has no matching `[`".to_owned())),
             (line, Token::Word(key)) => (line, key),
             (line, _) => return Err((line, "a key is expected here".to_owned())),
         };

@@ -92,7 +92,7 @@ fn broken_graphs_are_refused_with_their_line() {
         ("g.gml", &deep, "g.gml:2: lists are nested more than 32 deep"),
         ("g.dot", &deep_dot, "g.dot:2: graphs are nested more than 32 deep"),
         ("g.dot", "graph {\n a -- \n}", "g.dot:3: an edge has a node at both ends"),
-        ("g.dot", "graph {\n a -- {b c}\n}", "g.dot:2: edges to several nodes at once are not read"),
+        ("g.dot", "graph {\n a -- {b c}\n}", "g.dot:2: edges to several nodes at once are not supported"),
         ("g.dot", "graph {\n a -- b\n", "g.dot:"),
         (
             "g.dot",

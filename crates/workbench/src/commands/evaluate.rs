@@ -140,7 +140,7 @@ fn false_alarms(evaluation: &Evaluation) -> Table {
     let mut table = Table::new("Healthy links reported as corrupting")
         .column(Column::text("loss rate"))
         .column(Column::text("load of 100G").align(Alignment::Right));
-    for name in ["link-years", "alarms", "a link-year", "interval (95 %)", "paper's rule"] {
+    for name in ["link-years", "alarms", "per link-year", "interval (95 %)", "paper's rule"] {
         table = table.column(Column::text(name).align(Alignment::Right));
     }
     for cell in &evaluation.false_alarms {
@@ -162,7 +162,7 @@ fn forecasts(evaluation: &Evaluation) -> Table {
     let mut table = Table::new("Loss rates predicted from one minute of FEC counters")
         .column(Column::text("errors"))
         .column(Column::text("loss rate").align(Alignment::Right));
-    for name in ["foreseen (median)", "in the interval", "would be armed"] {
+    for name in ["predicted (median)", "in the interval", "would be armed"] {
         table = table.column(Column::text(name).align(Alignment::Right));
     }
     for cell in &evaluation.forecasts {

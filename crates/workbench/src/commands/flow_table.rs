@@ -18,7 +18,7 @@ pub fn table(title: &str, report: &FlowsReport) -> Table {
     let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
     if let Some(fct) = &report.fct_us {
         row("flows", count(fct.count));
-        row("completion time, least", time(fct.min));
+        row("completion time, minimum", time(fct.min));
         row("mean", time(fct.mean));
         row("median", time(fct.p50));
         row("90 %", time(fct.p90));
@@ -27,13 +27,13 @@ pub fn table(title: &str, report: &FlowsReport) -> Table {
         row("99.9 %", time(fct.p99_9));
         row("99.99 %", time(fct.p99_99));
         row("99.999 %", time(fct.p99_999));
-        row("most", time(fct.max));
+        row("maximum", time(fct.max));
         row("standard deviation", time(fct.std));
     }
     if report.flows_not_begun > 0 {
-        row("flows not begun, because one did not end", count(report.flows_not_begun));
+        row("flows not started, because an earlier one did not finish", count(report.flows_not_begun));
     }
-    row("flows not ended", count(report.unfinished_flows));
+    row("unfinished flows", count(report.unfinished_flows));
     row("flows given up", count(report.failed_flows));
     row("retransmissions by hosts", count(report.retransmissions));
     row("retransmission timeouts", count(report.timeouts));
@@ -43,7 +43,7 @@ pub fn table(title: &str, report: &FlowsReport) -> Table {
         row("because a packet was lost twice", count(causes.twice));
         row("because the last packet was lost", count(causes.tail));
         row("because the last ACK was lost", count(causes.tail_ack));
-        row("behind flows, for dummies alone", count(causes.behind));
+        row("after the end of flows, only for dummies", count(causes.behind));
     }
     let affected = &report.affected_flows;
     if affected.sacked > 0 {
@@ -87,7 +87,7 @@ fn traffic_rows(row: &mut impl FnMut(&str, Cell), traffic: &[TrafficReport]) {
             row(&format!("{name}: flows"), count(fct.count));
             row("completion time, median", Cell::quantity(fct.p50 * MICRO, Unit::Second));
             row("99 %", Cell::quantity(fct.p99 * MICRO, Unit::Second));
-            row("most", Cell::quantity(fct.max * MICRO, Unit::Second));
+            row("maximum", Cell::quantity(fct.max * MICRO, Unit::Second));
         }
         row(&format!("{name}: retransmissions by hosts"), count(*retransmissions));
         row("retransmission timeouts", count(*timeouts));
@@ -101,19 +101,19 @@ fn failover_rows(row: &mut impl FnMut(&str, Cell), failover: &FailoverReport) {
     let bytes = |value: u64| Cell::quantity(value as f64, Unit::Byte);
     let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
     row("failures", count(failover.failures));
-    row("frames that failed links lost", count(failover.frames_lost));
-    row("of these, sent on another way", count(failover.frames_recovered));
-    row("frames sent on another way that had arrived", count(failover.frames_duplicated));
-    row("frames that waited for another way", count(failover.frames_held));
+    row("frames lost on failed links", count(failover.frames_lost));
+    row("of these, sent on another path", count(failover.frames_recovered));
+    row("frames sent on another path that had arrived", count(failover.frames_duplicated));
+    row("frames that waited for another path", count(failover.frames_held));
     row("frames without room for a copy", count(failover.frames_not_kept));
-    row("most kept for a port, link up", bytes(failover.steady_buffer_bytes));
-    row("most kept for a port, link failed", bytes(failover.failed_buffer_bytes));
+    row("maximum kept for a port, link up", bytes(failover.steady_buffer_bytes));
+    row("maximum kept for a port, link failed", bytes(failover.failed_buffer_bytes));
     if let Some(recovery) = &failover.recovery_us {
         row("recovery time, median", time(recovery.p50));
         row("90 %", time(recovery.p90));
-        row("most", time(recovery.max));
+        row("maximum", time(recovery.max));
     }
-    flow_rows(row, "flows that met a failure", failover.hit_fct_us.as_ref());
+    flow_rows(row, "flows hit by a failure", failover.hit_fct_us.as_ref());
     flow_rows(row, "other flows", failover.other_fct_us.as_ref());
 }
 
@@ -129,7 +129,7 @@ fn second_link_rows(row: &mut impl FnMut(&str, Cell), second: &SecondLinkReport)
     row("frames retransmitted on the other link", count(second.frames_resent));
     if let Some(gap) = &second.gap_us {
         row("time without delivery after a failure, median", time(gap.p50));
-        row("most", time(gap.max));
+        row("maximum", time(gap.max));
     }
     flow_rows(row, "flows that lost a frame on a failed link", second.hit_fct_us.as_ref());
     flow_rows(row, "other flows", second.other_fct_us.as_ref());
@@ -140,10 +140,10 @@ fn flow_rows(row: &mut impl FnMut(&str, Cell), flows: &str, times: Option<&Summa
     let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
     if let Some(times) = times {
         row(flows, Cell::quantity(times.count as f64, Unit::Count));
-        row("completion time, least", time(times.min));
+        row("completion time, minimum", time(times.min));
         row("median", time(times.p50));
         row("99 %", time(times.p99));
-        row("most", time(times.max));
+        row("maximum", time(times.max));
     }
 }
 

@@ -63,7 +63,7 @@ fn what_is_not_there_is_named_with_its_line() {
         ("assert", 0, "expected a value at the end of the line"),
         ("if 1:", 0, "expected an indented block"),
         ("pass\n  pass", 1, "unexpected indentation"),
-        ("assert 'a", 0, "a string does not end"),
+        ("assert 'a", 0, "a string is not closed"),
         ("assert 1 ** 99999999999", 0, "a number in code is too large, or a division by zero"),
     ] {
         assert_eq!(run(code), Err(Stopped::Lacking { line, message: message.to_owned() }), "{code}");

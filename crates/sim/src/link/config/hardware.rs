@@ -62,8 +62,7 @@ impl LinkConfig {
         };
         Some(format!(
             "the recirculation port is the bottleneck: {whose} up to {}, every protected frame passes the port at least \
-             once, and it carries {}, {:.0} % of that; frames wait for it, and copies that wait longer than the recovery \
-             timeout come too late; raise `recirculation-speed`, or take direct `buffering`",
+             once, and it carries {}, {:.0} % of that; frames wait for it, and copies that wait longer than the recovery timeout arrive too late; raise `recirculation-speed`, or use direct `buffering`",
             BitRate(bits_per_second),
             BitRate(port),
             100.0 * port as f64 / bits_per_second as f64

@@ -116,8 +116,8 @@ impl LinkConfig {
             if loss > HANDSHAKE_LOSS_MAX {
                 let [most, loss_here] = [HANDSHAKE_LOSS_MAX, loss].map(|share| Share(share).percent());
                 let requirement = format!(
-                    "must be lower on a protected link: of the 64-byte frames that open its session at most {most}% may be \
-                     lost, and here {loss_here}% are; with `scheme` none all may be lost"
+                    "must be lower on a protected link: at most {most}% of the 64-byte frames that open its \
+                     session may be lost, but here {loss_here}% are; there is no such limit with `scheme` none"
                 );
                 return Err(ParameterError { parameter, value: self.written(parameter, loss), requirement });
             }
@@ -163,7 +163,9 @@ impl LinkConfig {
         let longest = times.into_iter().max_by_key(|(_, nanos)| *nanos);
         let losses = || {
             let [forth, back] = [forth, back].map(|share| Share(share).percent());
-            format!("the link loses {forth}% of its 64-byte frames forth and {back}% back")
+            format!(
+                "the link loses {forth}% of its 64-byte frames in the forward direction and {back}% in the reverse direction"
+            )
         };
         let (parameter, value, cause) = match longest {
             Some((parameter, nanos)) if there_and_back.0 > waited.0 / HANDSHAKES_LEAST => {
@@ -171,7 +173,7 @@ impl LinkConfig {
                     "distance" => Distance(u64::from(self.distance_m)).to_string(),
                     _ => Span(Duration::from_nanos(nanos)).to_string(),
                 };
-                (parameter, value, format!("it takes {} us there and back", there_and_back.as_nanos() / 1e3))
+                (parameter, value, format!("the round trip takes {} us", there_and_back.as_nanos() / 1e3))
             }
             _ if back > forth => ("reverse-loss", back.to_string(), losses()),
             _ => match &self.corruption {

@@ -136,10 +136,10 @@ impl FailingLink {
             self.every > self.outage(),
             "failure-every",
             us(self.every),
-            &format!("must be longer than the link is down, {}", us(self.outage())),
+            &format!("must be longer than the outage of the link, {}", us(self.outage())),
         )?;
         let HandOff::Sqr(sqr) = &self.hand_off else { return Ok(()) };
-        check(sqr.buffer_bytes > 0, "sqr-buffer", "0B", "must be above 0B: nothing could be kept")?;
+        check(sqr.buffer_bytes > 0, "sqr-buffer", "0B", "must be above 0B, or no copies could be kept")?;
         if let Some(margin) = sqr.margin {
             // Copies that outlive the time between two failures would never be gone when the next one comes.
             let longest = Time(self.every.0.saturating_sub(self.detection.0));
@@ -148,7 +148,7 @@ impl FailingLink {
                 "sqr-margin",
                 us(margin),
                 &format!(
-                    "must be shorter than from the detection of a failure to the next one, {}",
+                    "must be shorter than the time from the detection of a failure to the next failure, {}",
                     us(longest)
                 ),
             )?;
@@ -161,7 +161,7 @@ impl FailingLink {
             if sqr.margin.is_some() { "sqr-margin" } else { "reroute" },
             us(sqr.margin.unwrap_or(self.reconfiguration)),
             &format!(
-                "copies are kept for {}, and the clock of {} bits that stamps them must not wrap around before",
+                "copies are kept for {}, and the clock of {} bits that stamps them must not wrap around earlier",
                 us(longest),
                 sqr.clock_bits
             ),

@@ -81,7 +81,7 @@ pub fn rare_timeouts(
         config.link.protection.is_none(),
         "scheme",
         "",
-        "must be none: weights are of frames without headers",
+        "must be none, because the weights apply to frames without headers",
     )?;
     let ports: Vec<PortId> = config.corrupting.iter().flat_map(|link| PortId::both(*link)).collect();
     let sampled = Sampled { loss, path: Path { links: 1, corrupting: 1.0, bit_error_rate }, ports };

@@ -55,7 +55,7 @@ impl SecondLink {
         let described = recovery == Recovery::Described && link.protection.is_some();
         let requirement = "needs links that LinkGuardian protects: `scheme` ordered or non-blocking";
         check(described, "second-link", "true", requirement)?;
-        let requirement = "goes without other links that fail";
+        let requirement = "cannot be combined with other links that fail";
         check(!others_fail, "second-link", "true", requirement)?;
         self.corruption.iter().try_for_each(Corruption::validate)?;
         self.network(link).validate()?;

@@ -54,7 +54,12 @@ pub(super) fn validate(traffic: &[TrafficConfig], graph: &Graph) -> Result<(), P
     let mut takes_part: BTreeMap<NodeId, &str> = BTreeMap::new();
     for kind in traffic {
         let name = kind.name.as_str();
-        check(names.insert(name), "traffic", name, "is the name of two; each needs its own in the report")?;
+        check(
+            names.insert(name),
+            "traffic",
+            name,
+            "is the name of two kinds of traffic; each needs a name of its own in the report",
+        )?;
         let nodes = kind.nodes(graph);
         for node in &nodes {
             let is_host = |node: &NodeId| graph.node(*node).kind == NodeKind::Host;
@@ -63,7 +68,8 @@ pub(super) fn validate(traffic: &[TrafficConfig], graph: &Graph) -> Result<(), P
                 return Err(ParameterError::new("hosts", format!("node {}", node.0), requirement));
             }
             if let Some(other) = takes_part.insert(*node, name) {
-                let requirement = format!("takes part in `{other}` and in `{name}`; a host takes part once");
+                let requirement =
+                    format!("takes part in `{other}` and in `{name}`, but a host can take part only once");
                 return Err(ParameterError::new("hosts", &graph.node(*node).name, requirement));
             }
         }

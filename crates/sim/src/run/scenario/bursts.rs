@@ -84,7 +84,12 @@ impl BurstsConfig {
     pub fn validate(&self) -> Result<(), ParameterError> {
         check_link(&self.link, self.tails)?;
         let Some(protection) = self.link.protection else {
-            return check(false, "protection", "off", "there are no dummies without it");
+            return check(
+                false,
+                "protection",
+                "off",
+                "must be enabled, because without it no dummies are sent",
+            );
         };
         check(!self.dummy_copies.is_empty(), "dummy-copies", "none", "at least one number is needed")?;
         let twice = (1..self.dummy_copies.len())
@@ -95,7 +100,8 @@ impl BurstsConfig {
         }
         let least = protection.recovery_timeout_ns.saturating_mul(2).saturating_add(2_000);
         let silence = |ns| Span(Duration::from_nanos(ns));
-        let requirement = format!("must be at least {}, or a silence is none", silence(least));
+        let requirement =
+            format!("must be at least {}, or frames would not be separated by silence", silence(least));
         check(self.silence_ns >= least, "silence", silence(self.silence_ns), &requirement)?;
         check_lasts("silence", silence(self.silence_ns), self.tails, self.silence_ns as f64 * 1e3)
     }

@@ -124,14 +124,19 @@ impl FallbackRunConfig {
     /// The first parameter that cannot be used.
     pub fn validate(&self) -> Result<(), ParameterError> {
         self.link.validate()?;
-        check(self.link.protection.is_some(), "protection", "off", "must be there to fall back from")?;
+        check(
+            self.link.protection.is_some(),
+            "protection",
+            "off",
+            "must be enabled, because the scenario shows how it falls back",
+        )?;
         check(!self.phases.is_empty(), "phases", "none", "at least one phase is needed")?;
         for phase in &self.phases {
             check(
                 phase.duration_us > 0,
                 "duration",
                 written(phase.duration_us),
-                "a phase lasts at least 1 us",
+                "must be at least 1 us in each phase",
             )?;
             Corruption::iid(phase.loss).validate()?;
         }
@@ -147,7 +152,7 @@ impl FallbackRunConfig {
             samples <= SAMPLES_MAX,
             "sample",
             written(self.sample_us),
-            "there may be at most a million samples",
+            "must be longer: at most a million samples are possible",
         )?;
         self.protocol().map_or(Ok(()), |config| config.validate()).map_err(of_protocol)
     }

@@ -51,7 +51,7 @@ impl TimelineConfig {
         before("corruption", self.corruption_at, self.protection_at, "must begin before protection does")?;
         let samples = duration.0.checked_div(self.sample.0).unwrap_or(u64::MAX);
         let requirement =
-            "must be above 0, no longer than the run, and such that there are at most a million";
+            "must be above 0, no longer than the run, and long enough for at most a million samples";
         check(
             (1..=SAMPLES_MAX).contains(&samples),
             "sample",

@@ -90,7 +90,7 @@ impl<'a> Parser<'a> {
                     if matches!(self.tokens.peek(), Some(Ok((_, Token::Edge { .. })))) {
                         return Ok(Err((
                             self.line,
-                            "edges to several nodes at once are not read".to_owned(),
+                            "edges to several nodes at once are not supported".to_owned(),
                         )));
                     }
                 }
@@ -136,7 +136,7 @@ impl<'a> Parser<'a> {
             let next = match self.next() {
                 Ok(Some(Token::Id(word))) => self.named(word.into_owned()),
                 Ok(Some(Token::Sign('{'))) => {
-                    Err((self.line, "edges to several nodes at once are not read".to_owned()))
+                    Err((self.line, "edges to several nodes at once are not supported".to_owned()))
                 }
                 Ok(_) => Err((self.line, "an edge has a node at both ends".to_owned())),
                 Err(fault) => Err(fault),

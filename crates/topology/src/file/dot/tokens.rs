@@ -104,7 +104,9 @@ impl<'a> Iterator for Tokens<'a> {
             let starts = usize::from(first == '-');
             let end = self.rest[starts..].find(|c| !is_name(c)).unwrap_or(self.rest.len() - starts) + starts;
             match end {
-                0 => Err(format!("`{}` is no part of a graph", excerpt(&self.rest[..first.len_utf8()], 1))),
+                0 => {
+                    Err(format!("`{}` cannot be part of a graph", excerpt(&self.rest[..first.len_utf8()], 1)))
+                }
                 _ => Ok(Token::Id(Cow::Borrowed(self.take(end)))),
             }
         };

@@ -127,7 +127,7 @@ fn page(result: &UnattendedResult) -> Result<String> {
             tone(moments.protected_s.is_some()),
         )
         .headline(
-            "Given back after",
+            "Protection ended after",
             time(moments.release_s()),
             "from the repair, hold-down included",
             tone(moments.unprotected_s.is_some()),

@@ -176,7 +176,7 @@ fn page(result: &FailoverResult) -> Result<String> {
         .fact("Kernel", result.kernel.clone())
         .fact("Path", result.options.impairments.to_string())
         .fact("Second link", result.options.backup.impairments().to_string())
-        .fact("Beside Linkmend", format!("{}, because {}", result.usual, result.usual_reason))
+        .fact("Compared with", format!("{}, because {}", result.usual, result.usual_reason))
         .fact("Seed", result.options.seed.to_string());
     for (title, value) in [
         ("Datagrams lost, duplicated or reordered", spoiled as fn(&FailoverColumn) -> u64),

@@ -36,9 +36,10 @@ Examples:
   linkmend fleet simulate --topology fat-tree:k=16 --mttf 1000 --deploy 30%
   linkmend fleet simulate --crew 500 --repair-order most-worth --take-down for-repair
 
-The total penalty is the sum of the loss rates of all active links, the effective one that after protection (section 4.8). \
-A link that does not corrupt frames counts as 1e-18, as in the authors' simulator, so that ratios are defined. Every \
-ToR keeps at least the given share of its paths to the top layer, and no two ToRs lose contact with each other \
+The total penalty is the sum of the loss rates of all active links; the effective penalty is the same sum after \
+protection (section 4.8). A link that does not corrupt frames counts as 1e-18, as in the authors' simulator, so that \
+ratios are defined. Every ToR keeps at least the given share of its paths to the top layer, and no two ToRs lose \
+contact with each other \
 (which --constraint paper=75% allows, as in the paper). The series has a row before and one after every event.")]
 pub struct SimulateArgs {
     #[command(flatten)]
@@ -227,7 +228,7 @@ impl SimulateArgs {
             "repair": self.repair.delays()?.to_string(),
             "crew": self.repair.crew(),
         });
-        let summary = serde_json::to_value(summary).context("a summary is no JSON")?;
+        let summary = serde_json::to_value(summary).context("cannot serialise the summary")?;
         if let (Some(object), Some(summary)) = (object.as_object_mut(), summary.as_object()) {
             object.extend(summary.clone());
         }
@@ -242,7 +243,7 @@ impl SimulateArgs {
             self.draw.seed
         );
         let mut table = Table::new(title).column(Column::text("Over time"));
-        for heading in ["Mean", "Least", "10 %", "Median", "90 %", "99 %", "Most"] {
+        for heading in ["Mean", "Minimum", "10 %", "Median", "90 %", "99 %", "Maximum"] {
             table = table.column(Column::number(heading, Unit::Plain));
         }
         for (label, metric) in summary.labelled() {
@@ -254,15 +255,15 @@ impl SimulateArgs {
         let waits = match self.repair.crew() {
             None => String::new(),
             Some(_) => format!(
-                ", begun {:.1} days after the link was disabled in the mean, {} links waiting at most",
+                ", started on average {:.1} days after the link was disabled, with at most {} links waiting",
                 summary.repair_wait_s as f64 / 86_400.0 / (*repairs).max(1) as f64,
                 summary.max_waiting_repairs
             ),
         };
         table.note(format!(
-            "Total penalty: the loss rates of all links in operation, added up; effective: with what protection leaves of \
-             them. {loss_events} loss events, {skipped_events} of them on disabled links and skipped; {repairs} repairs{waits}; \
-             {fast_checker_rejections} links could not be disabled immediately. {wall_s:.2} s."
+            "Total penalty: sum of the loss rates of all links in operation; effective: the same sum after \
+             protection. {loss_events} loss events, {skipped_events} of them on disabled links and skipped; \
+             {repairs} repairs{waits}; {fast_checker_rejections} links could not be disabled immediately. {wall_s:.2} s."
         ))
     }
 }

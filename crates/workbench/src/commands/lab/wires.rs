@@ -97,7 +97,7 @@ pub fn files(prefix: &str) -> [PathBuf; 2] {
 pub fn describe(report: &WiresReport) -> String {
     let queue = report.impairments.queue_bytes().map(|queue| {
         let queue = quantity::bytes(queue as f64);
-        format!("; up to {queue} wait in front of the rate")
+        format!("; queue limit {queue}")
     });
     let mut text = format!("impairments: {}{}\n", report.impairments, queue.unwrap_or_default());
     if let Some(backup) = &report.backup {
@@ -111,7 +111,7 @@ pub fn describe(report: &WiresReport) -> String {
     for line in &report.lines {
         text.push_str(&format!("  {:<15} {} frames", line.name, line.forwarded_frames));
         for (count, what) in [
-            (line.queue_drops, "dropped by the full queue in front of the rate"),
+            (line.queue_drops, "dropped because the queue in front of the rate limiter was full"),
             (line.overflow_drops, "dropped because the delay line was stalled"),
             (line.refused_frames, "refused by the interface"),
         ] {

@@ -30,16 +30,16 @@ pub(super) struct PathArgs {
     /// google-search-rpc, facebook-key-value, data-mining
     #[arg(long, value_name = "SIZE|WORKLOAD", default_value = "web-search")]
     size: FlowSizes,
-    /// Payload of full-size packets, bytes
+    /// Payload of full-size packets, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = Sizes::default().mtu)]
     mtu: u32,
-    /// Headers of a packet with its frame check sequence, bytes
+    /// Size of the headers of a packet and its frame check sequence, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = Sizes::default().headers)]
     headers: u32,
-    /// Frame of an ACK or NAK, bytes
+    /// Frame size of an ACK or NAK, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = Sizes::default().nak)]
     nak_bytes: u32,
-    /// Frame of a dummy, bytes
+    /// Frame size of a dummy, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = Sizes::default().dummy)]
     dummy_bytes: u32,
 }

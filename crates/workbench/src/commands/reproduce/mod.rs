@@ -24,8 +24,9 @@ use std::path::PathBuf;
 
 /// Arguments of `linkmend reproduce`.
 ///
-/// Every experiment repeats a figure, a table or a section of the paper, or goes beyond it, in the simulator. Published
-/// values stand beside the measured ones, each with a tolerance, and with an explanation where it is known to miss.
+/// Every experiment repeats a figure, a table or a section of the paper, or goes beyond it, in the simulator. Each
+/// measured value is compared with the published one within a tolerance; a value that is known to be outside has an
+/// explanation.
 #[derive(Debug, Args)]
 #[command(mut_arg("out", |out| out.default_value("linkmend-reproduce")), after_help = "\
 Examples:

@@ -14,7 +14,8 @@ use std::path::PathBuf;
 /// What to capture, and where to.
 #[derive(Debug, Args)]
 pub struct CaptureArgs {
-    /// Write what both ends of the link send, receive and pass on to this file (pcapng, for Wireshark and tshark);
+    /// Write the frames that both ends of the link send, receive and pass on to this file (pcapng, for Wireshark and
+    /// tshark);
     /// implies --full, as a skipped frame cannot be captured
     #[arg(long, value_name = "FILE", help_heading = "Capture")]
     capture: Option<PathBuf>,
@@ -61,7 +62,7 @@ impl CaptureArgs {
         let file = written_file::create(path)?;
         let capture = Capture::new(BufWriter::new(file), &options).map_err(cannot_write(path))?;
         if !config.full {
-            tracing::info!("every event is simulated (--full), as skipped frames cannot be captured");
+            tracing::info!("every event is simulated (--full), because skipped frames cannot be captured");
             config.full = true;
         }
         Ok(Some(Capturing { path: path.clone(), capture }))

@@ -83,7 +83,7 @@ pub struct FlowsArgs {
 #[command(after_help = "\
 Examples:
   linkmend sim throughput --transport cubic --speed 10G --loss 1e-3 --scheme none
-      What corruption leaves of 10 Gbit/s to one flow (Table 3: 3.48 Gbit/s).
+      How much of 10 Gbit/s one flow gets despite corruption (Table 3: 3.48 Gbit/s).
 
   linkmend sim throughput --transport cubic --speed 10G --loss 1e-3 --scheme ordered --duration 10s --json
       The same with LinkGuardian, as JSON (Table 3: 9.46 Gbit/s).")]
@@ -119,7 +119,8 @@ impl ThreadArgs {
     pub fn count(&self, parts: usize) -> usize {
         if let Some(asked) = self.threads.filter(|asked| *asked > parts) {
             tracing::warn!(
-                "--threads {asked}: there is work for {parts} only; threads share out many trials, and a single run cannot be divided"
+                "--threads {asked}: there is work for only {parts}; trials can run in parallel, but a single \
+                 run cannot be divided"
             );
         }
         threads(self.threads)

@@ -49,7 +49,7 @@ enum SimCommand {
     ///
     /// Sends data over one TCP connection for a while, once with the kernel, in a laboratory of network namespaces, and once
     /// simulated. Shows goodput, retransmissions and congestion windows side by side, and draws them over time in an HTML
-    /// report. A transfer that the machine disturbed is repeated; half as many as there are may be.
+    /// report. Transfers that the machine disturbed are repeated, at most half as many as there are.
     Kernel(Box<kernel::KernelArgs>),
     /// Run a file: one run or a sweep, with plots, and comparisons if it has published values
     Run(RunArgs),

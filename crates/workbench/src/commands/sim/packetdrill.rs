@@ -20,10 +20,11 @@ Examples:
   linkmend sim packetdrill gtests/net/tcp                      a suite written for Linux
   linkmend sim packetdrill handshake.pkt --json                one script, as JSON
 
-Each script is a pass, a fail with the first line that differs, what it expects there and what the simulated TCP did, \
-or it is lacking: it needs a feature that the simulated TCP does not have. Settings of the kernel that a script makes \
-(`sysctl`, `ip route`, shell scripts such as ../common/defaults.sh) apply to the simulated TCP; no command is ever run.
-Exit codes: 0 all scripts pass, 1 a script fails or is lacking a feature, 2 a file cannot be read or is no script.")]
+Each script passes, fails (the first line that differs is shown, with what it expects and what the simulated \
+TCP did), or is lacking: it needs a feature that the simulated TCP does not have. Settings of the kernel that a \
+script makes (`sysctl`, `ip route`, shell scripts such as ../common/defaults.sh) apply to the simulated TCP; no command \
+is ever run.
+Exit codes: 0 all scripts pass, 1 a script fails or is lacking a feature, 2 a file cannot be read or is not a script.")]
 pub struct PacketdrillArgs {
     /// Scripts, and folders that are searched for *.pkt
     #[arg(value_name = "FILE", required = true)]
@@ -77,7 +78,7 @@ pub fn execute(arguments: &PacketdrillArgs) -> Result<()> {
         report.add(&file, run(&file, &text));
     }
     if arguments.json {
-        output::print(&serde_json::to_string_pretty(&report).context("the report is no JSON")?)?;
+        output::print(&serde_json::to_string_pretty(&report).context("cannot serialise the report")?)?;
     } else {
         output::print(&report.to_string())?;
     }
@@ -109,9 +110,11 @@ fn scripts(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
         search(path, &mut found)?;
         if found.len() == before {
             let message = format!("{}: no *.pkt file in this folder or below", path.display());
-            return Err(
-                UsageError::hinted(message, "name a script with another ending itself".to_owned()).into()
-            );
+            return Err(UsageError::hinted(
+                message,
+                "to run a script with another file extension, name the file itself".to_owned(),
+            )
+            .into());
         }
     }
     Ok(found)
@@ -179,7 +182,7 @@ impl Report {
     fn verdict(&self) -> Result<()> {
         let Counts { total, pass, unreadable, .. } = self.counts;
         if unreadable > 0 {
-            let message = format!("{unreadable} of {total} files are no packetdrill scripts");
+            let message = format!("{unreadable} of {total} files are not packetdrill scripts");
             let hint = "packetdrill's documentation (\"Syntax\") describes the language".to_owned();
             return Err(UsageError::hinted(message, hint).into());
         }
@@ -265,6 +268,6 @@ mod tests {
         let code = |texts: &[&str]| report(texts).verdict().map_err(|error| error.to_string());
         assert_eq!(code(&["0 `true`"]), Ok(()));
         assert_eq!(code(&["0 `true`", "0 `nstat`"]), Err("1 of 2 scripts do not pass".to_owned()));
-        assert_eq!(code(&["0 `nstat`", ")"]), Err("1 of 2 files are no packetdrill scripts".to_owned()));
+        assert_eq!(code(&["0 `nstat`", ")"]), Err("1 of 2 files are not packetdrill scripts".to_owned()));
     }
 }

@@ -19,9 +19,9 @@ Examples:
   linkmend sim replay a.jsonl              does this version answer as the daemon did?
   linkmend sim replay a.jsonl b.jsonl      and does the simulator do what both ends did?
 
-Logs to be compared with a simulated run come from traffic with pauses longer than a recovery, and from two ends on \
-one machine, or on one clock.
-Exit codes: 0 the same, 1 different (the first difference is shown) or a file that cannot be read, 2 a file that is no \
+Two logs can be compared with a simulated run only if the traffic had pauses longer than a recovery, and if both \
+ends ran on one machine or by one clock.
+Exit codes: 0 the same, 1 different (the first difference is shown) or a file that cannot be read, 2 a file that is not a \
 log, or logs that cannot be compared.")]
 pub struct ReplayArgs {
     /// Protocol log of a link end
@@ -44,7 +44,7 @@ pub fn execute(arguments: &ReplayArgs) -> Result<()> {
     spinner.finish_and_clear();
     let report = report?;
     if arguments.json {
-        output::print(&serde_json::to_string_pretty(&report).context("the report is no JSON")?)?;
+        output::print(&serde_json::to_string_pretty(&report).context("cannot serialise the report")?)?;
     } else {
         output::print(&report.to_string())?;
     }

@@ -56,7 +56,7 @@ impl SeriesArgs {
         }
         let file = written_file::create(path)?;
         if !config.full {
-            tracing::info!("every event is simulated (--full), as nothing is seen of what is skipped");
+            tracing::info!("every event is simulated (--full), because skipped time is not recorded");
             config.full = true;
         }
         let step = Time::from_nanos(step.as_nanos() as u64);

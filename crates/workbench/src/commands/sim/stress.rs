@@ -199,7 +199,7 @@ fn table(config: &StressConfig, report: &StressReport) -> Table {
     row("events simulated", count(report.events));
     row("took", Cell::quantity(report.wall_s, Unit::Second));
     let notes = [
-        Some("Buffers: least, quartiles, most. Delay: shortest, median, 99.9 %, longest.".to_owned()),
+        Some("Buffers: minimum, quartiles, maximum. Delay: minimum, median, 99.9 %, maximum.".to_owned()),
         config.link.protection.map(|_| format!("Buffering: {}.", report.hardware.reason)),
         why_undelivered(config, report),
     ];
@@ -227,10 +227,10 @@ fn why_undelivered(config: &StressConfig, report: &StressReport) -> Option<Strin
         (copies_corrupted, "corrupted with all their copies".to_owned()),
         (
             copies_late,
-            format!("given up before a copy came (--recovery-timeout {})", quantity::duration(timeout)),
+            format!("given up before a copy arrived (--recovery-timeout {})", quantity::duration(timeout)),
         ),
-        (overflowed, "dropped by a full Rx buffer and given up before they came again".to_owned()),
-        (other, "not noticed as lost, or still under way at the end".to_owned()),
+        (overflowed, "dropped by a full Rx buffer and given up before they were received again".to_owned()),
+        (other, "loss not noticed, or still in flight at the end".to_owned()),
     ];
     let said: Vec<String> = reasons
         .into_iter()

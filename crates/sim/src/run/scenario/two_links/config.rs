@@ -70,8 +70,8 @@ impl TwoLinksConfig {
     /// The first parameter that cannot be used.
     pub fn validate(&self) -> Result<(), ParameterError> {
         check((1..=CUTS_MAX).contains(&self.cuts), "cuts", self.cuts, "must be 1 to 100000")?;
-        check(!self.links.is_empty(), "speeds", "", "must name one at least")?;
-        check(!self.detections.is_empty(), "detection", "", "must name one at least")?;
+        check(!self.links.is_empty(), "speeds", "", "must name at least one")?;
+        check(!self.detections.is_empty(), "detection", "", "must name at least one")?;
         let loads = [("load", self.load, self.load > 0.0), ("reverse-load", self.reverse_load, true)];
         for (name, load, holds) in loads {
             let requirement = "must be above 0 and at most 1";
@@ -82,7 +82,7 @@ impl TwoLinksConfig {
             !both,
             "cut",
             "either",
-            "must be primary beside SQR, whose switches fail over to a link that stands by",
+            "must be primary for a comparison with SQR, whose switches fail over to a standby link",
         )?;
         self.settings().try_for_each(|setting| setting.validate())
     }
@@ -115,18 +115,18 @@ impl Setting<'_> {
             self.link.protection.is_some(),
             "protection",
             "off",
-            "both links are those of one protected session",
+            "must be enabled, because both links belong to one protected session",
         )?;
         check(
             self.config.cut != Cut::Both,
             "cut",
             "both",
-            "must be primary or either: nothing is left of both",
+            "must be primary or either: if both links fail, none is left",
         )?;
         self.second_link().validate()?;
         let last = self.lasts();
         check_lasts("cuts", self.config.cuts, 1, last.0 as f64)?;
-        let requirement = "must be fewer: not more than 1000000000 frames can be followed";
+        let requirement = "must be fewer: at most 1000000000 frames can be tracked";
         check(self.frames(self.config.load) <= FRAMES_MAX, "cuts", self.config.cuts, requirement)?;
         self.protocol().map_or(Ok(()), |protocol| protocol.validate()).map_err(of_protocol)
     }

@@ -11,7 +11,7 @@ const ABOUT: &str = "Each row is one connection that sends as fast as it may, on
 /// What makes the two sides differ within the tolerance.
 const DIFFERENCES: &str = "Delay lines of the laboratory send what is due in rounds of 100 us, so a round trip there takes \
     some tenths of a millisecond longer, and acknowledgements come in groups. BBR therefore overestimates the bottleneck by \
-    a few percent, and its queue drops more. Random losses meet windows that differ by a segment at other moments.";
+    a few percent, and its queue drops more. If the windows differ by even a segment, random losses hit the two transfers at different moments.";
 
 /// Renders the page.
 pub fn render(comparison: &Comparison) -> Result<String> {

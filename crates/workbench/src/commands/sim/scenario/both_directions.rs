@@ -33,7 +33,7 @@ impl Preset for BothDirections {
 #[command(after_help = "\
 Examples:
   linkmend sim scenario both-directions --buffering direct
-      Both directions busy, and each loses a frame of a thousand.
+      Both directions are busy, and each loses one frame in a thousand.
 
   linkmend sim scenario both-directions --format compact --loss 1e-2 --reverse-loss 1e-3 --reverse-load 10%
       The headers of the paper's program, and little traffic one way.")]
@@ -98,7 +98,7 @@ impl Scenario for BothDirectionsConfig {
         let mut feedback = Table::new("")
             .column(Column::text("feedback for"))
             .column(Column::number("ACKs on data", Unit::Count))
-            .column(Column::number("ACKs of their own", Unit::Count))
+            .column(Column::number("standalone ACKs", Unit::Count))
             .column(Column::number("losses, pauses and resumes", Unit::Count));
         for (name, direction) in directions() {
             feedback.push_row([

@@ -37,7 +37,7 @@ impl Preset for Tails {
 #[command(after_help = "\
 Examples:
   linkmend sim scenario bursts --buffering direct
-      How many dummies bursts of 3 frames call for.
+      How many dummies are needed against bursts of 3 frames.
 
   linkmend sim scenario bursts --mean-burst 10 --dummies 1,4,16 --frames 20k
   linkmend sim scenario bursts --self-replenishing --dummies 0,1 --json")]
@@ -52,7 +52,7 @@ pub struct BurstsArgs {
         help_heading = "Scenario"
     )]
     dummies: Vec<u8>,
-    /// Dummies go on until one passes, as on the Tofino, instead of ending with their number
+    /// Send dummies until one gets through, as on the Tofino, instead of a fixed number
     #[arg(long, help_heading = "Scenario")]
     self_replenishing: bool,
     /// Time from one tail to the next; at least twice the recovery timeout
@@ -134,8 +134,8 @@ impl Scenario for BurstsConfig {
                 Cell::number(row.dummies_sent as f64),
             ]);
         }
-        let note =
-            "Expected: the share of lost tails of which a dummy passes. Delay: beyond that without a loss.";
+        let note = "Expected: share of lost tails of which at least one dummy gets through. Delay: in addition to the \
+             delay without a loss.";
         vec![table.note(note)]
     }
 

@@ -32,12 +32,12 @@ Examples:
   linkmend sim scenario classes --ordered-load 70% --non-blocking-load 20%
   linkmend sim scenario classes --speed 25G --loss 1e-2 --json
 
---frames counts both classes. The delays of the one class stay short while the other waits.")]
+--frames counts both classes. The delays of one class stay short while the other waits.")]
 pub struct ClassesArgs {
     /// Share of the link that ordered traffic takes, like 50%
     #[arg(long, value_name = "SHARE", default_value_t = Load(0.5), help_heading = "Scenario")]
     ordered_load: Load,
-    /// The same of non-blocking traffic; both together at most 1
+    /// The same for non-blocking traffic; both together at most 1
     #[arg(long, value_name = "SHARE", default_value_t = Load(0.3), help_heading = "Scenario")]
     non_blocking_load: Load,
     #[command(flatten)]

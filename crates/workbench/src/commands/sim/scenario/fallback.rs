@@ -47,9 +47,10 @@ Examples:
   linkmend sim scenario fallback --phase 10ms,1e-3 --phase 10ms,20% --fallback-ordered-loss-max 10% --json
       Phases and a limit of your own.
 
-How many frames are sent follows from the phases and --load.")]
+The phases and --load determine how many frames are sent.")]
 pub struct FallbackArgs {
-    /// A loss rate and how long it lasts; repeat for what follows [default: 5ms,1e-4 5ms,8% 10ms,40% 30ms,1e-4]
+    /// How long a phase lasts, and its loss rate; repeat for further phases [default: 5ms,1e-4 5ms,8% 10ms,40%
+    /// 30ms,1e-4]
     #[arg(long, value_name = "TIME,LOSS", help_heading = "Scenario")]
     phase: Vec<PhaseText>,
     /// Share of the link that the traffic takes, like 40%
@@ -58,7 +59,7 @@ pub struct FallbackArgs {
     /// Time between two lines of the series
     #[arg(long, value_name = "TIME", default_value_t = milliseconds(1), help_heading = "Scenario")]
     sample: Span,
-    /// Loss rate above which ordered mode is left
+    /// Loss rate above which the link leaves ordered mode
     #[arg(long, value_name = "RATE", default_value_t = LossRate(0.05), help_heading = "Scenario")]
     fallback_ordered_loss_max: LossRate,
     /// Loss rate above which protection is given up

@@ -43,8 +43,8 @@ enum ScenarioCommand {
     SharedPort(Box<shared_port::SharedPortArgs>),
     /// Several corrupting links in a row
     ///
-    /// Losses multiply away at every protected link, delays add up, and a link that passes less than the one before it
-    /// lets its queue grow, mark, and drop (section 5, "Multiple corrupting links on a path").
+    /// Every protected link recovers its own losses, delays add up, and at a link with less capacity than the one
+    /// before it, the queue grows, marks and drops frames (section 5, "Multiple corrupting links on a path").
     Path(Box<path::PathArgs>),
     /// Data and corruption in both directions
     ///
@@ -71,8 +71,9 @@ enum ScenarioCommand {
     Bursts(Box<bursts::BurstsArgs>),
     /// Two links between the same ends, one of which fails repeatedly
     ///
-    /// The ends send what a failed link had on the other one, and return. Nothing may be lost, delivered twice or, in
-    /// ordered mode, reordered. SQR (ICNP 2019) may meet the same failures beside them.
+    /// When a link fails, the ends retransmit its outstanding frames on the other one, and return later. Nothing may
+    /// be lost, delivered twice or, in ordered mode, reordered. SQR (ICNP 2019) can be run under the same failures for
+    /// comparison.
     TwoLinks(Box<two_links::TwoLinksArgs>),
 }
 

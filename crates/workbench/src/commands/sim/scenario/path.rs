@@ -55,7 +55,7 @@ pub struct PathArgs {
     /// Share of the first link that the traffic takes, like 40%
     #[arg(long, value_name = "SHARE", default_value_t = Load(1.0), help_heading = "Scenario")]
     load: Load,
-    /// Most bytes in the queue before each link; what finds no room is dropped
+    /// Queue limit before each link; frames beyond it are dropped
     #[arg(
         long,
         value_name = "SIZE",
@@ -225,12 +225,10 @@ impl Scenario for PathConfig {
 
 /// Says how many frames were lost to corruption and how many to congestion.
 fn why_lost(report: &PathReport) -> String {
-    let mut text = "Congestion: frames that found no room in the queue before the link. Corruption: frames that were sent and \
-                    not passed on, which the effective loss rate counts; the actual one counts what the link corrupted."
+    let mut text = "Congestion: frames dropped because the queue before the link was full. Corruption: frames that were sent but not passed on, as in the effective loss rate; the actual loss rate counts all frames that the link corrupted."
         .to_owned();
     if report.frames_lost_to_congestion > 0 {
-        text += " At this load copies and pauses leave a link less than it is offered, and its queue fills: a lower --load \
-                 leaves room for them.";
+        text += " At this load, copies and pauses leave a link too little capacity for the traffic, so its queue fills: a lower --load leaves room for them.";
     }
     text
 }

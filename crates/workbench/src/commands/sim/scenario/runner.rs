@@ -82,10 +82,12 @@ pub fn run_and_print<S: Scenario>(scenario: &S, json: bool) -> Result<()> {
     }
     let (message, hint) = match (scenario.is_complete(&report), stop.load(Ordering::Relaxed)) {
         (true, _) => return Ok(()),
-        (false, true) => ("interrupted; the report is of the time before", "a shorter run takes less time"),
+        (false, true) => {
+            ("interrupted; the report covers the time until then", "a shorter run takes less time")
+        }
         (false, false) => (
             "the run stalled: some frames were neither delivered nor given up",
-            "the seed in the report repeats it; `linkmend sim scenario <NAME> --help` has what may be changed",
+            "the seed in the report reproduces it; `linkmend sim scenario <NAME> --help` lists what can be changed",
         ),
     };
     Err(Hinted { message: message.to_owned(), hint: hint.to_owned() }.into())

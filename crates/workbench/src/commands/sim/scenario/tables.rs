@@ -70,7 +70,7 @@ pub fn links<'a>(rows: impl IntoIterator<Item = (String, &'a LinkReport)>) -> Ta
             should_be_zero(link.queue_drops),
         ]);
     }
-    table.note("Buffers and queues: the most that was in them.")
+    table.note("Buffers and queues: maximum fill levels.")
 }
 
 /// Describes how a run ended.

@@ -55,7 +55,7 @@ impl Preset for Pair {
 #[command(after_help = "\
 Examples:
   linkmend sim scenario two-links --loss 1e-3
-      A link fails 50 times, is known to have failed after 30 us, and comes back after 500 us.
+      A link fails 50 times; each failure is detected after 30 us, and the link comes back after 500 us.
 
   linkmend sim scenario two-links --speeds 10G,25G,100G --detection squelch,f10 --loss 0 --beside-sqr
       Link ends and SQR under the same failures.
@@ -67,16 +67,16 @@ pub struct TwoLinksArgs {
     /// Rates of the links, one run for each
     #[arg(long, value_name = "RATE,..", value_delimiter = ',', num_args = 1.., default_value = "100G", help_heading = "Scenario")]
     speeds: Vec<BitRate>,
-    /// From a failure until the ends know: squelch (2.755us), f10 (30us) or a time; one run for each
+    /// Time from a failure until the ends detect it: squelch (2.755us), f10 (30us) or a time; one run for each
     #[arg(long, value_name = "TIME,..", value_delimiter = ',', num_args = 1.., default_value = "f10", help_heading = "Scenario")]
     detection: Vec<String>,
-    /// How they know
+    /// How the ends detect a failure
     #[arg(long, value_enum, default_value_t = NoticedName::Carrier, help_heading = "Scenario")]
     noticed: NoticedName,
     /// Share of a link that the traffic takes
     #[arg(long, value_name = "SHARE", default_value_t = Load(0.8), help_heading = "Scenario")]
     load: Load,
-    /// The same of traffic in the other direction [default: none]
+    /// The same for traffic in the other direction [default: none]
     #[arg(long, value_name = "SHARE", help_heading = "Scenario")]
     reverse_load: Option<Load>,
     /// How often a link fails, 1 to 100000
@@ -85,19 +85,19 @@ pub struct TwoLinksArgs {
     /// Which link fails
     #[arg(long, value_enum, default_value_t = CutName::Primary, help_heading = "Scenario")]
     cut: CutName,
-    /// From one failure to the next; by chance up to an eighth more or less
+    /// Time between failures, varied at random by up to an eighth
     #[arg(long, value_name = "TIME", default_value_t = microseconds(2_000), help_heading = "Scenario")]
     failure_every: Span,
     /// How long a link stays down
     #[arg(long, value_name = "TIME", default_value_t = microseconds(500), help_heading = "Scenario")]
     down_for: Span,
-    /// Silence that counts as a failure beside the carrier; a quarter of it is between two probes
+    /// Silence that counts as a failure even if the carrier stays; probes are sent at a quarter of this interval
     #[arg(long, value_name = "TIME", default_value_t = microseconds(200), help_heading = "Scenario")]
     silence: Span,
     /// How long the primary link must have been up before it is used again
     #[arg(long, value_name = "TIME", default_value_t = microseconds(200), help_heading = "Scenario")]
     return_after: Span,
-    /// Let SQR, as published, meet the same failures
+    /// Also run SQR, as published, under the same failures
     #[arg(long, help_heading = "Scenario")]
     beside_sqr: bool,
     #[command(flatten)]
@@ -115,15 +115,15 @@ fn microseconds(count: u64) -> Span {
 enum NoticedName {
     /// Both ports lose their carrier
     Carrier,
-    /// The carrier stays, and nothing is heard; at least 20us
+    /// The carrier stays, but nothing arrives for the detection time, at least 20us
     Silence,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum CutName {
-    /// The one that is used unless it has failed
+    /// The link that is used unless it has failed
     Primary,
-    /// One of them, by chance
+    /// One of the two, at random
     Either,
 }
 
@@ -261,17 +261,17 @@ fn frames(config: &TwoLinksConfig, report: &TwoLinksReport) -> Table {
             Cell::number(row.duplicates_dropped as f64),
         ]));
     }
-    table.note("Resent: because of a change of links, returns included.")
+    table.note("Resent: frames retransmitted because of a switch to the other link or back.")
 }
 
 fn costs(report: &TwoLinksReport) -> Table {
     let mut table = begin("")
-        .column(Column::number("recovery, least", Unit::Second))
+        .column(Column::number("recovery, minimum", Unit::Second))
         .column(Column::number("median", Unit::Second))
         .column(Column::number("99 %", Unit::Second))
-        .column(Column::number("most", Unit::Second))
+        .column(Column::number("maximum", Unit::Second))
         .column(Column::number("kept", Unit::Byte))
-        .column(Column::number("kept in a failure", Unit::Byte))
+        .column(Column::number("kept during a failure", Unit::Byte))
         .column(Column::number("Rx buffer", Unit::Byte))
         .column(Column::number("queue", Unit::Byte));
     for row in &report.rows {
@@ -289,5 +289,5 @@ fn costs(report: &TwoLinksReport) -> Table {
             Cell::number(row.queue_bytes as f64),
         ]));
     }
-    table.note("Recovery: from the last delivery before a failure to the first one after it. Buffers: the most that was in them.")
+    table.note("Recovery: from the last delivery before a failure to the first one after it. Buffers: maximum fill levels.")
 }
