@@ -108,11 +108,11 @@ fn sizes(web_search: &Flows) -> Vec<Comparison> {
         row("header loss over packet loss", "Theorem 2", "0.06", path.link_loss(sizes.headers) / beta),
         row("NAK loss over packet loss", "Section 3.2", "0.06", path.link_loss(sizes.nak) / beta),
         row("NAK loss over bit error rate", "Section 3.2", "1", path.link_loss(sizes.nak) / path.bit_error_rate)
-            .explain("The text goes on to say that it is about alpha. It is 8 times 68 alpha."),
+            .explain("The paper then says that it is about alpha. It is 8 times 68 alpha."),
         row("E(1/S), web search", "Section 3.5", "0.055", web_search.inverse_packets).explain(
-            "The distribution of DCTCP's Figure 4 as a table of twelve points, linear between them, in packets of 1,024 \
-             bytes. The first of them, 15 % of flows up to 10,000 bytes, makes three quarters of the value, and hangs on what \
-             one supposes about flows of few packets.",
+            "Computed from twelve points of DCTCP's Figure 4, interpolated linearly, in packets of 1,024 bytes. The first point, \
+             15 % of flows up to 10,000 bytes, contributes three quarters of the value, and depends on what is assumed about \
+             flows of few packets.",
         ),
     ]
 }
@@ -144,8 +144,8 @@ fn ratios() -> Vec<Comparison> {
             INVERSE_PACKETS / 2.0,
         )
         .explain(
-            "By Theorem 6, which has no L, it is 0.055/L: the ratio is not free of L, as the text has it. Theorem 10 with N = \
-             0 has the L that Theorem 6 lacks; with it, the ratio is right.",
+            "By Theorem 6, which does not contain L, the ratio is 0.055/L; the paper says that it does not depend on L. Theorem 10 \
+             with N = 0 contains the L that Theorem 6 lacks; with it, the paper's ratio is right.",
         ),
         row(
             "tail over NAK, times beta, 1 link",
@@ -153,7 +153,7 @@ fn ratios() -> Vec<Comparison> {
             "0.91",
             formula(&one, Kind::Tail, none) / formula(&one, Kind::Nak, none) * 1e-2,
         )
-        .explain("0.055/0.06 is 0.917; the text cuts off."),
+        .explain("0.055/0.06 is 0.917; the paper truncates."),
         row(
             "tail ACK over tail",
             "Theorem 7",
@@ -174,7 +174,7 @@ fn mechanisms() -> Vec<Comparison> {
         row("NAK timeout, 1 replica, 2 links", "Theorem 8", "1.4e-8", with(nak, Kind::Nak)),
         row("twice, 2 replicas, 2 links", "Theorem 9 (printed 8)", "2e-8", with(packet, Kind::Twice)),
         row("tail, 1 dummy, 2 links", "Theorem 10", "6e-7", with(dummy, Kind::Tail))
-            .explain("0.06 x 0.055 x 2 x 0.0001 is 6.6e-7; the text cuts off."),
+            .explain("0.06 x 0.055 x 2 x 0.0001 is 6.6e-7; the paper truncates."),
         row(
             "dummy over repeated tail, 1 copy",
             "Theorem 11",
@@ -182,8 +182,8 @@ fn mechanisms() -> Vec<Comparison> {
             with(dummy, Kind::Tail) / with(tail, Kind::Tail),
         )
         .explain(
-            "The text has 0.06^(N+1). Theorem 10 over Theorem 11 is 0.06^N, so 0.06 for one copy: the first packet is as long \
-             in both.",
+            "The paper has 0.06^(N+1). Theorem 10 over Theorem 11 is 0.06^N, so 0.06 for one copy: the first packet has the \
+             same length in both.",
         ),
     ]
 }
@@ -202,7 +202,7 @@ fn tail_acks() -> Vec<Comparison> {
             "1",
             over(Mechanisms { dummies: 2, ..Mechanisms::NONE }),
         )
-        .explain("A dummy that is lost itself has no ACK, either: 0.12 for each dummy, where the theorem has 0.06."),
+        .explain("A lost dummy has no ACK either, so each dummy contributes 0.12, where the theorem has 0.06."),
         row(
             "tail ACK lost, 2 repeated tails, exact over the theorem",
             "Theorem 12",
@@ -210,8 +210,8 @@ fn tail_acks() -> Vec<Comparison> {
             over(Mechanisms { tail_replicas: 2, ..Mechanisms::NONE }),
         )
         .explain(
-            "A copy of the tail that is lost has no ACK, either, and it is as long as the tail: 1.06 beta for each copy, where the \
-             theorem has 0.06 beta, that of the ACK alone. Repeated tails are no match for dummies here.",
+            "A lost copy of the tail has no ACK either, and it is as long as the tail, so each copy contributes 1.06 beta. The \
+             theorem has 0.06 beta, which is that of the ACK alone. Repeated tails help much less than dummies here.",
         ),
     ]
 }
@@ -219,8 +219,8 @@ fn tail_acks() -> Vec<Comparison> {
 /// "Less than 3 % bandwidth cost", for the other workload of the figures.
 fn bandwidth(data_mining: &Flows) -> Vec<Comparison> {
     let model = model(1, 1e-3, data_mining.inverse_packets);
-    let by_flows = "E(1/S) of data mining is 0.32, and each dummy costs 0.06 of that. It is the mean over flows, of which the \
-                    shortest count as much as the longest; of the bytes on a wire, dummies are less than a thousandth.";
+    let by_flows = "E(1/S) for data mining is 0.32, and each dummy costs 0.06 times that. This is a mean over flows, in which the \
+                    shortest flow counts as much as the longest. Dummies are less than a thousandth of the bytes on the wire.";
     let of = |name: &str, mechanisms: Mechanisms| {
         Comparison::new(name, "Abstract", Unit::Plain, 3.0, Tolerance::AtMost)
             .measured(100.0 * model.published_costs(&mechanisms).sum())
@@ -243,7 +243,7 @@ fn costs() -> Vec<Comparison> {
     let all = |costs: Costs| 100.0 * costs.sum();
     vec![
         row("NAK replicas over beta (N-1)", "Equation 1", "0.0006", cost(&web, nak).nak / 1e-2).explain(
-            "68/1,086 is 0.063. The bound is right as a share at the highest beta, 0.01, which it already contains.",
+            "68/1,086 is 0.063. The bound is right as a share at the highest beta, 0.01, because it already includes that factor.",
         ),
         row("packet replicas, N = 6, beta 0.01", "Section 4.2", "0.05", cost(&web, packets).twice),
         row(
@@ -258,7 +258,7 @@ fn costs() -> Vec<Comparison> {
             "16",
             cost(&web, tail).tail / cost(&web, dummy).dummies,
         )
-        .explain("1,086/62 is 17.5; the text divides by 0.06 and cuts off."),
+        .explain("1,086/62 is 17.5; the paper divides by 0.06 and truncates."),
         row("repeated tails, flows of one packet", "Section 4.3", "1", cost(&single, tail).tail),
         row("dummies, flows of one packet", "Section 4.3", "0.06", cost(&single, dummy).dummies),
         Comparison::new(
@@ -310,14 +310,15 @@ fn ping_pong() -> Vec<Comparison> {
     let nak = both_ways(Kind::Nak, none);
     let twice = both_ways(Kind::Twice, none);
     let tail = both_ways(Kind::Tail, none);
-    let nak_note = "2 x 0.06 / 128^2 is 7.3e-6: the text is ten times too large, here and where it counts.";
+    let nak_note =
+        "2 x 0.06 / 128^2 is 7.3e-6: the paper's value is ten times too large, here and in its counts.";
     let mut rows: Vec<Comparison> = order(&one).collect();
     rows.extend(vec![
         row("timeouts of 100,000 round trips", "Section 6.2", "1562", tail * ITERATIONS)
-            .explain("1,562.5; the text cuts off."),
+            .explain("1,562.5; the paper truncates."),
         row("mean latency at 1/128, us", "Section 6.2", "4e3", tail * TIMEOUT_US),
         row("mean latency at 1/128, us, testbed", "Section 6.2", "3.8e3", tail * TIMEOUT_US).explain(
-            "Measured there, of 10,000 round trips: 143 +/- 12 timeouts where 156 are expected. The simulated ping-pong has \
+            "Measured on the testbed over 10,000 round trips: 143 +/- 12 timeouts, where 156 are expected. The simulated ping-pong has \
              its own row.",
         ),
         row("2 P(tail)", "Section 6.3", "0.015625", tail),
@@ -335,21 +336,21 @@ fn ping_pong() -> Vec<Comparison> {
             "9e-7",
             both_ways(Kind::Twice, Mechanisms { packet_replicas: 1, ..none }),
         )
-        .explain("2/128^3 is 9.5e-7; the text cuts off."),
+        .explain("2/128^3 is 9.5e-7; the paper truncates."),
         row("2 P(NAK)", "Section 6.3", "7e-5", nak).explain(nak_note),
         row("2 P(twice)", "Section 6.3", "1.2e-4", twice),
         row("timeouts with 1 dummy", "Section 6.3", "0.7", both_ways(Kind::Tail, dummies(1)) * ITERATIONS),
         row("timeouts without packet replicas", "Section 6.3", "7", twice * ITERATIONS)
-            .explain("The text has exchanged this and the next: 1.2e-4 of 100,000 are 12."),
+            .explain("The paper swaps this and the next value: 1.2e-4 times 100,000 is 12."),
         row("timeouts without NAK replicas", "Section 6.3", "12", nak * ITERATIONS).explain(
-            "The text has exchanged this and the one before, and 7e-5 should be 7.3e-6: 0.7 of 100,000.",
+            "The paper swaps this and the previous value, and 7e-5 should be 7.3e-6: times 100,000, that is 0.7.",
         ),
-        row("mean latency more, no dummies, us", "Section 6.3", "4e4", tail * TIMEOUT_US)
-            .explain("Ten times too large; section 6.2 has the same as 4e3."),
-        row("mean latency more, 1 dummy, us", "Section 6.3", "3e0", both_ways(Kind::Tail, dummies(1)) * TIMEOUT_US)
+        row("latency increase, no dummies, us", "Section 6.3", "4e4", tail * TIMEOUT_US)
+            .explain("Ten times too large: section 6.2 gives the same value as 4e3."),
+        row("latency increase, 1 dummy, us", "Section 6.3", "3e0", both_ways(Kind::Tail, dummies(1)) * TIMEOUT_US)
             .explain("0.73 timeouts of 266 ms among 100,000 round trips are 1.9 us."),
-        row("mean latency more, no packet replicas, us", "Section 6.3", "3e1", twice * TIMEOUT_US),
-        row("mean latency more, no NAK replicas, us", "Section 6.3", "2e1", nak * TIMEOUT_US).explain(nak_note),
+        row("latency increase, no packet replicas, us", "Section 6.3", "3e1", twice * TIMEOUT_US),
+        row("latency increase, no NAK replicas, us", "Section 6.3", "2e1", nak * TIMEOUT_US).explain(nak_note),
     ]);
     rows
 }
