@@ -185,8 +185,8 @@ mod tests {
         for name in COUNTS_OF_A_RUN {
             assert!(ALL.iter().any(|metric| metric.name == name), "{name}");
         }
-        // Whatever says so of itself is one.
-        for metric in ALL.iter().filter(|metric| metric.label.ends_with("of a run")) {
+        // A label that ends with "per run" must belong to one of these counts.
+        for metric in ALL.iter().filter(|metric| metric.label.ends_with("per run")) {
             assert!(COUNTS_OF_A_RUN.contains(&metric.name), "{}", metric.name);
         }
     }
