@@ -8,9 +8,10 @@ use std::path::Path;
 const HEAD: &str = "\
 # Parameters and measured values of runs
 
-A run has the same words everywhere. A parameter is an option of `linkmend sim stress`, `sim flows`, `sim throughput`, \
+The same names are used everywhere. A parameter is an option of `linkmend sim stress`, `sim flows`, `sim throughput`, \
 `sim timeline` or `sim scenario` (with two hyphens before its name), and a key of the files that `linkmend sim run` and \
-`linkmend reproduce` read. It is a column of their tables, and may be the x of a plot. A measured value may be x or y.
+`linkmend reproduce` read. It is also a column of their tables, and can be on the x-axis of a plot. A measured value can \
+be on either axis.
 
 Hosts send flows if `transport` is set. Otherwise a generator sends frames at line rate over one link.
 ";

@@ -30,7 +30,7 @@ parameters! {
         /// the first half to the second with the load of one link (across), or there and back (ping-pong) [default:
         /// full-mesh]
         traffic: TrafficKind = "traffic", "traffic", Word, "NAME", FLOWS;
-        /// Start flows at random times instead of one after the other, so that they load the senders' links by this share,
+        /// Start flows at random times instead of one after the other, at a rate that loads the senders' links to this share,
         /// above 0 and below 1
         load: Share = "load", "load", Share, "SHARE", FLOWS;
         /// The first N hosts send to the last one simultaneously, in rounds
@@ -84,7 +84,7 @@ parameters! {
         window: u32 = "window", "window", Count, "FRAMES", ALL;
     }
     "Corruption" {
-        /// Share of frames that each corrupting link corrupts, each independently or in bursts [default: 1e-3]
+        /// Share of frames that each corrupting link corrupts, independently or in bursts [default: 1e-3]
         loss: LossRate = "loss", "loss rate", LossRate, "RATE", ALL;
         /// Corrupt in bursts of this many frames on average (Gilbert-Elliott); --loss remains the long-term loss rate
         mean_burst: f64 = "mean-burst", "mean burst", Count, "FRAMES", ALL;
@@ -120,13 +120,13 @@ parameters! {
     "RDMA" {
         /// RDMA connections between each pair of hosts, shared by their flows [default: one per flow]
         queue_pairs: u32 = "queue-pairs", "queue pairs", Count, "N", HOSTS;
-        /// What hosts and switches add against timeouts (JCST 2022): none, nak, twice, dummy, repeat, all, all-optimized,
+        /// How hosts and switches prevent timeouts (JCST 2022): none, nak, twice, dummy, repeat, all, all-optimized,
         /// testbed, or numbers: dummies/NAK replicas/packet replicas/tail replicas, such as 2/1/3 [default: none]
         rdma_mechanisms: RdmaMechanisms = "rdma-mechanisms", "mechanisms", Word, "NAME", HOSTS;
         /// Send dummies after a flow only if the flow before it on the same connection was written longer ago than this
         /// [default: 0s]
         dummy_gap: Span = "dummy-gap", "dummy gap", Time, "TIME", HOSTS;
-        /// How flows are transferred: write, from the source; or read, by the destination, with dummies that are read, too
+        /// How flows are transferred: write, from the source; or read, by the destination, where dummies are empty READs
         /// [default: write]
         rdma_verb: RdmaVerb = "rdma-verb", "verb", Word, "VERB", HOSTS;
         /// Exponent t of the transport timer, 4.096 us x 2^t, 0 to 31 [default: 8, a millisecond]
@@ -137,7 +137,7 @@ parameters! {
         rdma_window: u32 = "rdma-window", "RDMA window", Count, "N", HOSTS;
     }
     "Failures" {
-        /// Interval at which links between switches fail, both directions together [default: none fails]
+        /// Interval at which links between switches fail, both directions together [default: no failures]
         failure_every: Span = "failure-every", "failure every", Time, "TIME", HOSTS;
         /// Number of failing links, chosen from the middle of the links between switches [default: 1]
         failing_links: u32 = "failing-links", "failing links", Count, "N", HOSTS;
@@ -159,18 +159,18 @@ parameters! {
         sqr_one_queue: bool = "sqr-one-queue", "one queue", Word, "", HOSTS;
     }
     "Second link" {
-        /// Give each corrupting link a second one, used by the same link ends as `linkmend run` uses two links. Then the
-        /// links that fail are these two, by --failure-every, --down-for and --detection
+        /// Give each corrupting link a second one between the same link ends, which use both as `linkmend run` does. Only
+        /// these two links then fail, as set by --failure-every, --down-for and --detection
         second_link: bool = "second-link", "second link", Word, "", HOSTS;
         /// Which of the two links fails each time: the primary, either one at random, or both [default: primary]
         cut: Cut = "cut", "cut", Word, "NAME", HOSTS;
         /// How link ends detect a failure: both ports lose their carrier after the detection time, or nothing is heard for
         /// that time [default: carrier]
         noticed: Noticed = "noticed", "noticed by", Word, "NAME", HOSTS;
-        /// Silence that counts as a failure if the carrier stays; a quarter of it is between two probes, at least 20us
-        /// [default: 10ms, as of `linkmend run`]
+        /// Silence that counts as a failure if the carrier stays, at least 20us; four probes are sent during this time
+        /// [default: 10ms, as in `linkmend run`]
         silence: Span = "silence", "silence", Time, "TIME", HOSTS;
-        /// How long the primary link must be up before it is used again [default: as of `linkmend run`]
+        /// How long the primary link must be up before it is used again [default: as in `linkmend run`]
         return_after: Span = "return-after", "return after", Time, "TIME", HOSTS;
     }
     "Reordering" {
@@ -197,9 +197,9 @@ parameters! {
         /// with --buffering direct [default: 2.35us, calibrated]
         loop_latency: Span = "loop-latency", "loop latency", Time, "TIME", ALL;
         /// Interval of the timer packets in the receiver's pipe; timeouts, pauses and resumes take effect with the next
-        /// one. 0ns for no wait [default: 100ns]
+        /// one. With 0ns they take effect immediately [default: 100ns]
         timer_interval: Span = "timer-interval", "timer interval", Time, "TIME", ALL;
-        /// Rate of the recirculation port, at which the Rx buffer drains [default: 100G, beyond that the link's]
+        /// Rate of the recirculation port, at which the Rx buffer drains [default: 100G, or the link's rate if that is higher]
         recirculation_speed: BitRate = "recirculation-speed", "recirculation speed", Rate, "RATE", ALL;
         /// Capacity of each recirculation buffer [default: 200kB]
         recirculation_buffer: ByteSize = "recirculation-buffer", "recirculation buffer", Size, "SIZE", ALL;
@@ -207,7 +207,7 @@ parameters! {
         pipe_capacity: Count = "pipe-capacity", "pipe capacity", Count, "COUNT", ALL;
     }
     "Run" {
-        /// What several parameters together are called; it decides nothing
+        /// Name of a combination of parameters, for tables and plots; it has no effect on the run
         variant: String = "variant", "variant", Word, "NAME", ALL;
         /// Seed of everything random; the same seed gives the same results on every machine [default: 1]
         seed: u64 = "seed", "seed", Count, "N", ALL;

@@ -89,7 +89,7 @@ Every list is swept, and every combination is run. With a `transport`, hosts sen
   series = [\"scheme\"]
   log = \"x\"
 
-Any parameter may be x, and any measured value x or y. docs/simulator.md lists both.")]
+Any parameter can be on the x-axis, and any measured value on either axis. docs/parameters.md lists both.")]
 pub struct RunArgs {
     /// The file
     #[arg(value_name = "FILE")]
