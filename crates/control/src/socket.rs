@@ -90,7 +90,7 @@ impl Reservation {
         // The socket is created under another name and moved, so that it is never visible with other permissions.
         let fresh = beside(&self.path, "new");
         let _ = fs::remove_file(&fresh);
-        let listener = UnixListener::bind(&fresh).map_err(failed(&self.path, "making it"))?;
+        let listener = UnixListener::bind(&fresh).map_err(failed(&self.path, "creating it"))?;
         fs::set_permissions(&fresh, Permissions::from_mode(SOCKET_MODE))
             .map_err(failed(&self.path, "setting its permissions"))?;
         fs::rename(&fresh, &self.path).map_err(failed(&self.path, "putting it in place"))?;

@@ -48,7 +48,7 @@ enum SavedFileError {
     TooLarge,
     #[error("{0}")]
     Syntax(String),
-    #[error("its version is {0}, this program knows {VERSION}")]
+    #[error("its version is {0}, but this program supports version {VERSION}")]
     Version(u32),
     #[error("link {link}: {key}: {problem}")]
     Invalid { link: String, key: &'static str, problem: String },
@@ -112,7 +112,7 @@ impl SavedProtection {
             problem.map(|(key, problem)| format!("{key}: {problem}"))
         };
         if let Some(refusal) = refusal {
-            tracing::warn!(link = name, "protection set at run time is dropped: {refusal}");
+            tracing::warn!(link = name, "protection set at run time is not restored: {refusal}");
             saved.entries.remove(name);
             self.save(&saved);
             return link.protect.clone();
@@ -121,7 +121,8 @@ impl SavedProtection {
         let configured = link.protect.mode;
         tracing::info!(
             link = name,
-            "protection is restored as it was set at run time: {}; configured: {configured} (restore = false prefers that)",
+            "protection is restored as it was set at run time: {}; configured: {configured} (to start as \
+             configured, set `restore = false`)",
             protect.mode
         );
         protect
@@ -176,7 +177,7 @@ impl SavedProtection {
             }
             Err(error) => {
                 let trouble = format!(
-                    "{}: protection set at run time is lost at the next start: {error}",
+                    "{}: protection set at run time will be lost at the next start: {error}",
                     path.display()
                 );
                 tracing::warn!("{trouble}");
@@ -342,6 +343,9 @@ mod tests {
         saved.restore(&link(ProtectMode::Ordered));
         set(&saved, ProtectMode::Off);
         let troubles = place.health.report().troubles;
-        assert!(troubles[0].contains("protection set at run time is lost at the next start"), "{troubles:?}");
+        assert!(
+            troubles[0].contains("protection set at run time will be lost at the next start"),
+            "{troubles:?}"
+        );
     }
 }

@@ -196,7 +196,7 @@ fn what_was_asked_for_before_a_restart_is_not_enough_to_disable_a_link() {
     let _silent = Remembering::start(folder.path(), &directions, &may_disable);
     let audited = || std::fs::read_to_string(&audit).unwrap_or_default();
     let begun = std::time::Instant::now();
-    while !audited().contains("is not disabled: no agent of its ports finds") {
+    while !audited().contains("is not disabled: no agent currently reports") {
         assert!(begun.elapsed().as_secs() < 20, "{}", audited());
         std::thread::sleep(std::time::Duration::from_millis(20));
     }

@@ -69,12 +69,12 @@ fn a_second_daemon_is_refused_and_a_crash_is_recovered_from() {
     let (code, _, err) =
         lab.ask(&format!("run --inner create:host --link l0 --name alien --control {other}"));
     assert_eq!(code, 1);
-    assert!(err.contains("`host` exists and was not made by Linkmend for this link"), "{err}");
+    assert!(err.contains("`host` exists and was not created by Linkmend for this link"), "{err}");
     assert!(ip(&format!("-n {left} addr add 10.99.0.1/24 dev host")));
     lab.stop(first, "-KILL");
     fs::remove_file(lab.socket("left")).expect("it was left behind");
     let again = lab.start(&left, "left", "");
-    assert!(lab.read_log("left").contains("host port host found again"), "{}", lab.read_log("left"));
+    assert!(lab.read_log("left").contains("host port host reused"), "{}", lab.read_log("left"));
     assert_eq!(lab.stop(again, "-TERM"), Some(0));
 }
 
@@ -145,7 +145,7 @@ fn without_privileges_there_is_a_hint() {
     assert_eq!(code, 1, "{err}");
     assert!(
         err.contains("Operation not permitted")
-            && err.contains("hint: making interfaces needs CAP_NET_ADMIN"),
+            && err.contains("hint: creating interfaces requires CAP_NET_ADMIN"),
         "{err}"
     );
     assert!(!control.exists(), "nothing is left behind");

@@ -47,7 +47,7 @@ fn protection_set_at_run_time_survives_a_restart_however_the_daemon_ended() {
     assert!(lab.status("left").contains("ordered, 5 copies"), "{}", lab.status("left"));
     lab.wait_for_log(
         "left",
-        "protection set at run time is dropped: its configuration has been changed since",
+        "protection set at run time is not restored: its configuration has been changed since",
     );
     assert_eq!(lab.stop(fifth, "-TERM"), Some(0));
 }

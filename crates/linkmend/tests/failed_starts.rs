@@ -83,7 +83,11 @@ fn a_start_that_fails_at_any_stage_leaves_the_ports_as_they_were() {
         ),
         ("a protocol log", first("protocol-log = \"/nonexistent/log\""), "cannot write the protocol log"),
         ("the second of two links", first("") + SECOND, "has 4 receive queues"),
-        ("its host port", first("") + &SECOND.replace("\"q0\"", "\"create:q0\""), "was not made by Linkmend"),
+        (
+            "its host port",
+            first("") + &SECOND.replace("\"q0\"", "\"create:q0\""),
+            "was not created by Linkmend",
+        ),
     ];
     for (what, text, words) in cases {
         let control = lab.socket("failing");

@@ -80,16 +80,19 @@ fn a_port_in_use_may_be_taken_and_is_given_back() {
     lab.wait_for_log("left", "ports are open");
     let log = lab.read_log("left");
     assert!(
-        log.contains("`i0` is in use: it has the address 10.1.0.1/24; the port is taken all the same"),
+        log.contains("`i0` is in use: it has the address 10.1.0.1/24; the port is taken over anyway"),
         "{log}"
     );
-    assert!(!reaches(), "it carries the frames of others");
+    assert!(!reaches(), "it carries other hosts' frames");
     assert_eq!(lab.stop(daemon, "-TERM"), Some(0));
     let log = lab.read_log("left");
-    assert!(log.contains("`linkmend detach i0 l0` gives them back"), "{log}");
+    assert!(log.contains("`linkmend detach i0 l0` ends this and releases them"), "{log}");
     // What earlier starts took, as those of a version that did not ask, another start takes from nobody.
     let daemon = lab.start_between(&left, "left", "i0");
-    lab.wait_for_log("left", "`i0` is in use: it has the address 10.1.0.1/24; the bypass has it already");
+    lab.wait_for_log(
+        "left",
+        "`i0` is in use: it has the address 10.1.0.1/24; the bypass is already attached to it",
+    );
     assert_eq!(lab.stop(daemon, "-TERM"), Some(0));
     assert_eq!(lab.ask("detach i0 l0").0, 0);
     assert!(reaches(), "{log}");
@@ -97,6 +100,6 @@ fn a_port_in_use_may_be_taken_and_is_given_back() {
     lab.wait_for_log("left", "ports are open");
     assert_eq!(lab.stop(daemon, "-TERM"), Some(0));
     let log = lab.read_log("left");
-    assert!(log.contains("nothing forwards between the ports, and they are given back"), "{log}");
+    assert!(log.contains("nothing forwards between the ports, and they are released"), "{log}");
     assert!(reaches(), "{log}");
 }

@@ -240,7 +240,7 @@ fn an_end_in_the_place_of_the_peer_is_named_and_protected_with() {
     hub.plug(&right, "one", "other");
     hub.plug(&fourth.0, "one", "bridge");
     for name in ["left", "right", "third", "fourth"] {
-        lab.wait_for_log(name, "another end answers on this link than before");
+        lab.wait_for_log(name, "a different end than before answers on this link");
         wait_for_protection(&lab, name, 2);
         assert!(!lab.read_log(name).contains("a third end answers"), "{}", lab.read_log(name));
     }

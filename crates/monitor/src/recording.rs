@@ -389,7 +389,7 @@ mod tests {
         let bad = std::array::from_fn(|errors| 100_000_000 >> errors);
         let told = decisions(Policy::default(), bad);
         assert_eq!(told.len(), 2, "{told:?}");
-        assert!(told[1].starts_with("leaf1/eth0: is going to lose frames: "), "{told:?}");
+        assert!(told[1].starts_with("leaf1/eth0: is expected to lose frames: "), "{told:?}");
         let armed = decisions(Policy { arm: true, ..Policy::default() }, bad);
         assert_eq!(armed[..2], told);
         assert!(

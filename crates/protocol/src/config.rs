@@ -252,7 +252,7 @@ impl Config {
                 "handshake_max",
                 self.handshake_max.0,
                 self.handshake_min > Ticks::ZERO && self.handshake_max >= self.handshake_min,
-                "must be at least handshake_min, and that above 0",
+                "must be at least handshake_min, which must be above 0",
             ),
             ("hello_interval", self.hello_interval.0, self.hello_interval > Ticks::ZERO, "must be above 0"),
             (

@@ -66,7 +66,7 @@ pub enum Consequence {
     },
     /// Frames that find no room must be retransmitted, or are lost with one round of retransmission.
     Overflow,
-    /// Lost frames may be given up before their copies come.
+    /// Lost frames may be given up before their copies arrive.
     GivenUp,
     /// Sessions end because an answer is still on its way.
     SessionLost,
@@ -79,9 +79,9 @@ impl fmt::Display for Consequence {
                 write!(f, "the link carries at most {:.0} % of its rate", 100.0 * share)
             }
             Consequence::Overflow => f.write_str("frames overflow the Rx buffer after a pause"),
-            Consequence::GivenUp => f.write_str("lost frames may be given up before their copies come"),
+            Consequence::GivenUp => f.write_str("lost frames may be given up before their copies arrive"),
             Consequence::SessionLost => {
-                f.write_str("sessions end before an answer comes, and protection begins anew")
+                f.write_str("sessions end before an answer arrives, and protection starts again")
             }
         }
     }

@@ -23,7 +23,8 @@ pub(super) fn find_devices(
         .inspect_err(|error| {
             tracing::warn!(
                 inner, %error,
-                "the kernel alone cannot follow the carriers of the links: without the daemon, frames keep to the link in use"
+                "the kernel cannot follow the carriers of the links by itself: if the daemon stops, frames stay \
+                 on the link in use"
             );
         })
         .ok()

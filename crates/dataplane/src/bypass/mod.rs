@@ -216,8 +216,8 @@ impl Bypass {
                 Ok(()) => self.set(words::QUEUED[side as usize], 1),
                 Err(error) => tracing::warn!(
                     interface = %interface.name, %error,
-                    "frames bypassed from here do not go through the other port's queue (that needs Linux 6.6); \
-                     bursts may be lost"
+                    "frames that the bypass forwards from this port skip the other port's queue (queueing them \
+                     requires Linux 6.6); bursts may be lost"
                 ),
             }
         }
@@ -385,7 +385,7 @@ impl Drop for Bypass {
             if !found && let Err(error) = remove(interface) {
                 tracing::warn!(
                     interface = %interface.name, %error,
-                    "the bypass of a start that failed is left behind; hint: `linkmend detach {}`", interface.name
+                    "a failed start has left its bypass in the kernel; hint: `linkmend detach {}`", interface.name
                 );
             }
         }

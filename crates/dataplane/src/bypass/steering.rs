@@ -91,15 +91,16 @@ pub(super) fn keep_flows_together(
         Ok(Steering::Linkmend) => tracing::info!(
             interface,
             processors,
-            "receive packet steering set: each flow keeps to one processor, because what passes through a veth waits on \
-             the processor that sent it and is overtaken when the sender moves; undone with the bypass"
+            "receive packet steering set, so that each flow stays on one processor: frames through a veth queue \
+             on the processor of the sender, and would be reordered if it moved to another; removed together with the bypass"
         ),
         Ok(Steering::Operator) => {
             tracing::info!(interface, "receive packet steering is already set and stays unchanged");
         }
         Err(error) => tracing::info!(
             interface, %error,
-            "receive packet steering cannot be set: TCP through a busy dormant link may send more again"
+            "cannot set receive packet steering: frames may be reordered on a busy dormant link, and TCP may \
+             retransmit more"
         ),
     }
     steering.ok()
@@ -117,7 +118,7 @@ pub(super) fn undo(interface: &Interface, steered: SteeringNote) {
         Ok(())
     });
     if let Err(error) = undone {
-        tracing::warn!(interface = %interface.name, %error, "receive packet steering is left behind");
+        tracing::warn!(interface = %interface.name, %error, "cannot undo receive packet steering");
     }
 }
 

@@ -91,8 +91,8 @@ impl Diagnose for DeviceError {
                 ))
             }
             DeviceError::InUse { .. } => Some(
-                "a port carries the frames of others, and this machine can no longer use it itself: choose another \
-                 interface, or end that use, or allow it with --use-port-in-use (`use-port-in-use = true` in a \
+                "a port carries other hosts' frames, and this machine can no longer use it itself: choose \
+                 another interface, end that use, or allow it with --use-port-in-use (`use-port-in-use = true` in a \
                  [[link]])"
                     .to_owned(),
             ),

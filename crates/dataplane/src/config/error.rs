@@ -20,7 +20,7 @@ pub enum ConfigError {
         source: io::Error,
     },
     /// The file is not a configuration file.
-    #[error("{}: has {bytes} bytes, a configuration at most {limit}", path.display())]
+    #[error("{}: has {bytes} bytes, but a configuration can have at most {limit}", path.display())]
     TooLarge { path: PathBuf, bytes: u64, limit: u64 },
     /// The text is not TOML, contains an unknown key, or has a value of the wrong form.
     #[error("{}{}: {message}", path.display(), LineSuffix(*line))]
@@ -138,13 +138,13 @@ impl fmt::Display for Place {
 /// What is wrong with a value.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Problem {
-    #[error("there is no link; add a [[link]] with `inner` and `link`")]
+    #[error("no link is configured; add a [[link]] table with `inner` and `link`")]
     NoLink,
     #[error(
         "`{name}` is not a name for a link: 1 to 32 letters, digits, `-`, `_` and `.`, not starting with `.` or `-`"
     )]
     LinkName { name: String },
-    #[error("another link has this name already")]
+    #[error("another link already has this name")]
     LinkNameTaken,
     #[error(
         "`{name}` is not an interface name: 1 to {limit} characters, no `/`, `:`, white space or control characters"
@@ -154,15 +154,15 @@ pub enum Problem {
     InnerIsLink { interface: String },
     #[error("`{interface}` is already a port of link {other}")]
     InterfaceTaken { interface: String, other: String },
-    #[error("has no meaning without `backup`, the interface of a second link; add it, or remove this")]
+    #[error("requires `backup`, the interface of a second link; add it, or remove this")]
     WithoutBackup,
-    #[error("a second link needs the transparent format, and this one is {format}")]
+    #[error("a second link requires the transparent format, but this link uses the {format} format")]
     BackupFormat { format: Format },
     #[error("`{interface}` is also another port of this link; the three ports must differ")]
     BackupTaken { interface: String },
-    #[error("has no meaning beside `copies`, which fixes the number of copies; remove one of them")]
+    #[error("cannot be used with `copies`, which fixes the number of copies; remove one of them")]
     BesideCopies,
-    #[error("{field} has a mode already")]
+    #[error("{field} already has a mode")]
     ClassTwice { field: ClassField },
     #[error("needs two modes, and the {format} format carries one at a time")]
     OneMode { format: Format },
@@ -196,7 +196,7 @@ impl Diagnose for Problem {
             Problem::InterfaceName { limit, .. } if *limit == HOST_PORT_NAME_BYTES_MAX => {
                 Some("create:NAME makes a pair `NAME` and `lm-NAME`; both must fit 15 characters".to_owned())
             }
-            Problem::InterfaceTaken { .. } => Some("each link has two interfaces of its own".to_owned()),
+            Problem::InterfaceTaken { .. } => Some("each link needs two interfaces of its own".to_owned()),
             _ => None,
         }
     }

@@ -71,8 +71,7 @@ impl FailoverConfig {
             return Err((key, Problem::WithoutBackup));
         }
         if !DETECTION.contains(&self.detection.0) {
-            let requirement = "must be from 1ms, below which probes cost more than they tell, to 150ms, or sessions end before a \
-                               failure is noticed";
+            let requirement = "must be from 1ms to 150ms: shorter times cost too many probes, and with longer ones sessions end before a failure is noticed";
             return Err(Problem::value("failover.detection", self.detection, requirement));
         }
         if self.return_after < self.detection || self.return_after.0 > RETURN_AFTER_MAX {

@@ -23,7 +23,7 @@ pub struct FallbackLimits {
         default_value_t = FallbackLimits::default().enabled
     ))]
     pub enabled: bool,
-    /// Loss rate above which ordered mode is left
+    /// Loss rate above which the link leaves ordered mode
     #[cfg_attr(feature = "clap", arg(
         long = "fallback-ordered-loss-max",
         value_name = "RATE",
@@ -37,7 +37,7 @@ pub struct FallbackLimits {
         default_value_t = FallbackLimits::default().non_blocking_loss_max
     ))]
     pub non_blocking_loss_max: LossRate,
-    /// Overflows of the Rx buffer in one loss window above which ordered mode is left
+    /// Overflows of the Rx buffer in one loss window above which the link leaves ordered mode
     #[cfg_attr(feature = "clap", arg(
         long = "fallback-rx-overflow-max",
         value_name = "FRAMES",

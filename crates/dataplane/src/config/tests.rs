@@ -114,7 +114,7 @@ fn a_configuration_reads_back_as_written() {
 #[test]
 fn every_mistake_is_named_with_its_line() {
     let cases = [
-        ("", "lm.toml: link: there is no link; add a [[link]] with `inner` and `link`"),
+        ("", "lm.toml: link: no link is configured; add a [[link]] table with `inner` and `link`"),
         ("[[link]\n", "lm.toml:1: unclosed array table, expected `]`"),
         ("[[link]]\ninner = \"a\"\n", "lm.toml:1: missing field `link`"),
         (
@@ -145,7 +145,7 @@ fn every_mistake_is_named_with_its_line() {
         ),
         (
             "[[link]]\ninner = \"a\"\nlink = \"b\"\n[[link]]\nname = \"b\"\ninner = \"c\"\nlink = \"d\"\n",
-            "lm.toml:5: link b: name: another link has this name already",
+            "lm.toml:5: link b: name: another link already has this name",
         ),
     ];
     for (text, message) in cases {
@@ -187,7 +187,7 @@ fn every_bad_value_of_a_link_is_named_with_its_line() {
         ),
         (
             "seed = 1\nkey = \"k\"",
-            "link eth2: key: k: cannot be used with `seed`, because recorded frames would be believed in the next run"
+            "link eth2: key: k: cannot be used with `seed`, because recorded frames would be accepted in the next run"
                 .to_owned(),
         ),
         ("ports = \"dpdk\"", "unknown variant `dpdk`, expected one of `auto`, `xdp`, `packet`".to_owned()),
@@ -208,8 +208,8 @@ fn every_bad_value_of_its_protection_is_named_with_its_line() {
         ("protect.copies = 17", "link eth2: protect.copies: 17: the number of copies is 1 to 16".to_owned()),
         (
             "protect = { copies = 2, loss = 1e-3 }",
-            "link eth2: protect.loss: has no meaning beside `copies`, which fixes the number of copies; \
-             remove one of them".to_owned(),
+            "link eth2: protect.loss: cannot be used with `copies`, which fixes the number of copies; remove \
+             one of them".to_owned(),
         ),
         (
             "protect.target = 0",
@@ -229,7 +229,7 @@ fn every_bad_value_of_its_protection_is_named_with_its_line() {
         ),
         (
             "protect.classes = [{ pcp = 1, mode = \"ordered\" }, { pcp = 1, mode = \"non-blocking\" }]",
-            "link eth2: protect.classes: pcp 1 has a mode already".to_owned(),
+            "link eth2: protect.classes: pcp 1 already has a mode".to_owned(),
         ),
         (
             "format = \"compact\"\nprotect.classes = [{ pcp = 1, mode = \"non-blocking\" }]",
@@ -276,18 +276,20 @@ fn every_bad_value_of_a_second_link_is_named_with_its_line() {
         ),
         (
             "format = \"compact\"\nbackup = \"eth3\"",
-            "link eth2: backup: a second link needs the transparent format, and this one is compact".to_owned(),
+            "link eth2: backup: a second link requires the transparent format, but this link uses the \
+             compact format"
+                .to_owned(),
         ),
         (
             "failover.return-after = \"2s\"",
-            "link eth2: failover.return-after: has no meaning without `backup`, the interface of a second link; \
-             add it, or remove this"
+            "link eth2: failover.return-after: requires `backup`, the interface of a second link; add it, or \
+             remove this"
                 .to_owned(),
         ),
         (
             "backup = \"eth3\"\nfailover.detection = \"999us\"",
-            "link eth2: failover.detection: 999us: must be from 1ms, below which probes cost more than they tell, to \
-             150ms, or sessions end before a failure is noticed"
+            "link eth2: failover.detection: 999us: must be from 1ms to 150ms: shorter times cost too many \
+             probes, and with longer ones sessions end before a failure is noticed"
                 .to_owned(),
         ),
         (

@@ -107,7 +107,7 @@ fn key(config: &LinkConfig) -> Verdict {
     }
     if config.seed.is_some() {
         return problem(
-            "cannot be used with `seed`, because recorded frames would be believed in the next run",
+            "cannot be used with `seed`, because recorded frames would be accepted in the next run",
         );
     }
     Ok(())

@@ -29,11 +29,11 @@ pub(super) fn protect_command(protect: &ProtectConfig) -> Command {
 
 /// Answers one line. Never fails: anything that makes no sense is answered with [`Response::Error`].
 pub fn answer(backend: &dyn Backend, line: &[u8]) -> Response {
-    tracing::debug!("a client asks: {}", line.escape_ascii());
+    tracing::debug!("client request: {}", line.escape_ascii());
     match serde_json::from_slice(line) {
         Ok(request) => serve(backend, request).unwrap_or_else(Response::Error),
         Err(error) => {
-            Response::Error(ErrorReply::new(ErrorKind::Malformed, format!("not a request: {error}")))
+            Response::Error(ErrorReply::new(ErrorKind::Malformed, format!("malformed request: {error}")))
         }
     }
 }
@@ -65,7 +65,7 @@ fn serve(backend: &dyn Backend, request: Request) -> Result<Response, ErrorReply
         }
         // A capture needs its own connection, which this function does not have.
         Request::Capture { .. } => {
-            Err(ErrorReply::new(ErrorKind::Invalid, "a capture is the last request of a connection"))
+            Err(ErrorReply::new(ErrorKind::Invalid, "a capture must be the last request on its connection"))
         }
         Request::Prefer { link, path } => one(backend, &link, Command::Prefer(path)),
         Request::Corrupt { link, corruption, on } => {

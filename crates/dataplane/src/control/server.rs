@@ -138,7 +138,7 @@ fn begin(
     let mut known = clients.lock();
     if known.len() >= CLIENTS_MAX {
         drop(known);
-        let busy = ErrorReply::new(ErrorKind::Busy, format!("{CLIENTS_MAX} clients are connected already"))
+        let busy = ErrorReply::new(ErrorKind::Busy, format!("{CLIENTS_MAX} clients are already connected"))
             .with_hint(format!(
                 "end some of them (`ss -xp` names them), or wait: silent ones are disconnected after {} s",
                 IDLE_TIMEOUT.as_secs()
@@ -178,7 +178,7 @@ fn serve(stream: &mut UnixStream, backend: &dyn Backend) -> io::Result<()> {
             continue;
         }
         if pending.len() >= REQUEST_BYTES_MAX {
-            let message = format!("a request has at most {REQUEST_BYTES_MAX} bytes");
+            let message = format!("a request can have at most {REQUEST_BYTES_MAX} bytes");
             return Response::Error(ErrorReply::new(ErrorKind::TooLong, message)).write(stream);
         }
         let patience = begun.map_or(IDLE_TIMEOUT, |begun| PATIENCE.saturating_sub(begun.elapsed()));

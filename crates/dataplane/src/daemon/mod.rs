@@ -67,11 +67,12 @@ impl Daemon {
             for used in uses_behind_bypass(config) {
                 let hint = used.hint().unwrap_or_default();
                 tracing::warn!(
-                    "{used}; the bypass has it already, but a start after a reboot is refused; hint: {hint}"
+                    "{used}; the bypass is already attached to it, but a start after a reboot would be refused; \
+                     hint: {hint}"
                 );
             }
             for used in uses_that_end(config) {
-                tracing::warn!("{used}; the port is taken all the same, as `use-port-in-use` asks");
+                tracing::warn!("{used}; the port is taken over anyway, because `use-port-in-use` is set");
             }
             start_link(config, &daemon.links, &mut daemon.host_ports)?;
         }
@@ -108,16 +109,17 @@ impl Daemon {
                 Loss::Interface { link, interface } => tracing::error!(
                     link,
                     interface,
-                    "this link is out of operation; the others go on, and it starts again when the interface is back"
+                    "this link is out of operation, and starts again when its interface is back; the other \
+                     links are not affected"
                 ),
                 Loss::Loop { link, why } => tracing::error!(
                     link,
-                    "its loop has ended: {why}; the link starts again, and the others go on"
+                    "its loop has ended: {why}; the link is restarted, and the other links are not affected"
                 ),
                 Loss::Silent { link } => tracing::error!(
                     link,
-                    "its loop does not answer; the others go on, and with AF_XDP ports the kernel forwards here; hint: \
-                     if it stays so, restart the daemon"
+                    "its loop does not respond; with AF_XDP ports the kernel forwards on this link, and the \
+                     other links are not affected; hint: if this persists, restart the daemon"
                 ),
                 Loss::Answers { link } => tracing::warn!(link, "its loop is responding again"),
             }
@@ -160,7 +162,7 @@ impl Drop for Daemon {
 /// Starts a link, and creates its host port if it asks for one.
 fn start_link(config: &LinkConfig, links: &Links, host_ports: &mut Vec<HostPort>) -> Result<(), DaemonError> {
     if let Some(port) = HostPort::make(config)? {
-        let how = if port.reused() { "found again" } else { "made" };
+        let how = if port.reused() { "reused" } else { "created" };
         tracing::info!(link = config.name(), "host port {} {how}", port.host_interface());
         host_ports.retain(|known| known.host_interface() != port.host_interface());
         host_ports.push(port);
@@ -179,10 +181,7 @@ fn give_back(config: &LinkConfig, why: &str) {
     tracing::warn!(link, "stopped while out of operation: {why}");
     if !config.settings().detach_on_stop && !ports.is_empty() {
         let ports = ports.iter().map(|port| port.as_str()).collect::<Vec<_>>().join(" ");
-        tracing::info!(
-            link,
-            "the bypass stays on its ports; hint: `linkmend detach {ports}` gives them back"
-        );
+        tracing::info!(link, "the bypass stays on its ports; hint: `linkmend detach {ports}` removes it");
         return;
     }
     for port in ports {
@@ -198,7 +197,7 @@ fn remove(host_ports: impl Iterator<Item = HostPort>) {
         let name = port.host_interface().to_owned();
         match port.remove() {
             Ok(()) => tracing::info!("host port {name} removed"),
-            Err(error) => tracing::warn!("host port {name} is left behind: {error}"),
+            Err(error) => tracing::warn!("cannot remove host port {name}: {error}"),
         }
     }
 }

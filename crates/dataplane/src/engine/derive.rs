@@ -44,11 +44,11 @@ impl Engine {
                 pause_bytes = config.pause_bytes,
                 resume_bytes = config.resume_bytes,
                 peer_timeout_ms = config.peer_timeout.0 / 1_000_000,
-                "parameters derived: pause = Rx buffer less what arrives in the longest round trip; peer timeout = 400 \
-                 ms and the shortest"
+                "derived parameters: pause = Rx buffer minus what arrives in the longest round trip; peer \
+                 timeout = 400 ms plus the shortest round trip"
             ),
             Err(error) => {
-                tracing::warn!(link = %self.settings.name, %error, "derived parameters do not fit the overrides; unchanged");
+                tracing::warn!(link = %self.settings.name, %error, "the derived parameters contradict the configured ones, so nothing is changed");
             }
         }
     }

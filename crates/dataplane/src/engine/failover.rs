@@ -63,7 +63,7 @@ impl Engine {
         if failover.paths.is_crossed(path) && !was_crossed {
             tracing::warn!(
                 link = %self.settings.name, on = %path, from = %probe.path,
-                "probes of one link arrive on the other; hint: exchange --link and --backup at one end, or the cables"
+                "probes of one link arrive on the other; hint: swap --link and --backup at one end, or the cables"
             );
         }
         if failover.paths.is_peers(probe) {
@@ -184,11 +184,11 @@ impl Engine {
         let Some(on) = small else { return };
         failover.warn_of_small_at = now + WARN_OF_SMALL_NS;
         let (link, bytes) = (&self.settings.name, self.lengths.longest_protected_bytes());
-        let hint = "hint: raise the MTU of what lies between the ends, or lower that of the hosts";
+        let hint = "hint: raise the MTU of the devices between the ends, or lower that of the hosts";
         if is_urgent {
-            tracing::error!(%link, bytes, "frames of full size arrive on neither link, and are lost; {hint}");
+            tracing::error!(%link, bytes, "full-size frames do not get through on either link, and are lost; {hint}");
         } else {
-            tracing::warn!(%link, %on, bytes, "frames of full size do not arrive on this link, though shorter ones do; {hint}");
+            tracing::warn!(%link, %on, bytes, "full-size frames do not get through on this link, but shorter ones do; {hint}");
         }
     }
 
@@ -208,29 +208,31 @@ impl Engine {
         let lost = failover.paths.sees(change.to.other()).lost;
         match change.reason {
             ChangeReason::Silence if failover.paths.is_foreign(to.other()) => {
-                tracing::warn!(%link, %to, resent, "another end than the peer is on the link in use; the other one is used");
+                tracing::warn!(%link, %to, resent, "the link in use leads to an end that is not the peer; switching to the other link");
             }
             ChangeReason::NoCarrier => {
-                tracing::warn!(%link, %to, resent, "the link in use has no carrier; the other one is used");
+                tracing::warn!(%link, %to, resent, "the link in use has no carrier; switching to the other link");
             }
             ChangeReason::Silence => {
-                tracing::warn!(%link, %to, resent, silence_us, "the link in use has failed: the peer hears nothing there, and does on the other; that one is used");
+                tracing::warn!(%link, %to, resent, silence_us, "the link in use has failed: nothing reaches the peer there, but frames do on the other link; switching to the other link");
             }
             ChangeReason::FullSize => {
-                tracing::warn!(%link, %to, resent, "frames of full size do not arrive on the link in use, though shorter ones do; the other one is used");
+                tracing::warn!(%link, %to, resent, "full-size frames do not get through on the link in use, but shorter ones do; switching to the other link");
             }
             ChangeReason::Loss => {
-                tracing::warn!(%link, %to, resent, probes_lost_of_128 = lost, "the link in use loses frames, and the other far fewer; that one is used");
+                tracing::warn!(%link, %to, resent, probes_lost_of_128 = lost, "the link in use loses far more frames than the other; switching to the other link");
             }
             ChangeReason::Delay => {
-                tracing::warn!(%link, %to, resent, "the link in use delays frames much longer than the other; that one is used");
+                tracing::warn!(%link, %to, resent, "the link in use delays frames much longer than the other; switching to the other link");
             }
             ChangeReason::Return => {
-                tracing::info!(%link, %to, resent, "the preferred link has been up for long enough and is used again");
+                tracing::info!(%link, %to, resent, "the preferred link has been up for long enough; switching back to it");
             }
-            ChangeReason::Request => tracing::info!(%link, %to, resent, "the other link is used, as asked"),
+            ChangeReason::Request => {
+                tracing::info!(%link, %to, resent, "switching to the other link, as requested")
+            }
             ChangeReason::Peer => {
-                tracing::info!(%link, %to, resent, "the other link is used, as the peer was asked")
+                tracing::info!(%link, %to, resent, "switching to the other link, as requested at the peer")
             }
         }
     }
@@ -244,7 +246,7 @@ impl Engine {
         };
         if !std::mem::replace(&mut failover.cost_is_logged, true) {
             let gap_us = gap.0 / 1_000;
-            tracing::info!(link = %self.settings.name, %to, resent_frames, gap_us, "the change of links is complete");
+            tracing::info!(link = %self.settings.name, %to, resent_frames, gap_us, "the switch to the other link is complete");
         }
     }
 
@@ -252,7 +254,7 @@ impl Engine {
     pub(super) fn prefer(&mut self, now: u64, path: Path) {
         let Some(failover) = &mut self.failover else { return };
         let usable = failover.paths.prefer(Instant(now), path);
-        tracing::info!(link = %self.settings.name, preferred = %path, usable, "another link is preferred, as asked");
+        tracing::info!(link = %self.settings.name, preferred = %path, usable, "the preferred link was changed on request");
         if let Some(change) = failover.paths.poll_change() {
             self.change_path(now, change);
         }
@@ -275,7 +277,7 @@ impl Engine {
         side.look_at = Some(now + LOOK_FOR_GONE_NS);
         failover.paths.handle_carrier(Instant(now), path, false);
         let (port, link) = (side.port.name(), &self.settings.name);
-        tracing::error!(%link, port, "the interface of the {path} link is gone; the other link goes on alone");
+        tracing::error!(%link, port, "the interface of the {path} link is gone; continuing with the other link alone");
         true
     }
 
@@ -353,8 +355,8 @@ impl Engine {
         if needed > room {
             tracing::warn!(
                 link = %self.settings.name, needed, room,
-                "a link that fails silently is noticed so late that at full rate more arrives than Tx buffer and queue hold, and is \
-                 dropped; hint: a shorter --failure-detection, or a larger --pool"
+                "at full rate, more frames arrive before a silent failure is noticed than the Tx buffer and \
+                 queue can hold, and the excess is dropped; hint: set a shorter --failure-detection, or a larger --pool"
             );
         }
     }

@@ -436,7 +436,7 @@ impl Engine {
     fn wait_for_kernel_queues(&self) {
         let Some(bypass) = &self.bypass else { return };
         if !bypass.wait_for_queues(KERNEL_QUEUES_PATIENCE) {
-            tracing::debug!(link = %self.settings.name, "the ports' queues did not run empty; frames in them are overtaken");
+            tracing::debug!(link = %self.settings.name, "the ports' queues did not drain; the frames in them are overtaken by later ones");
         }
     }
 
@@ -455,7 +455,7 @@ impl Engine {
         let ports: Vec<String> = self.ports().map(|port| port.name().to_owned()).collect();
         match self.bypass.take() {
             None => {
-                tracing::info!(link = %name, "stopped; nothing forwards between the ports, and they are given back")
+                tracing::info!(link = %name, "stopped; nothing forwards between the ports, and they are released")
             }
             Some(bypass) if !bypass.is_kept() => {
                 drop(bypass);
@@ -464,14 +464,14 @@ impl Engine {
             Some(bypass) if self.settings.detach_on_stop => match bypass.detach() {
                 Ok(()) => tracing::info!(
                     link = %name,
-                    "stopped; the bypass is removed, nothing forwards between the ports, and they are given back"
+                    "stopped; the bypass is removed, nothing forwards between the ports, and they are released"
                 ),
                 Err(error) => tracing::warn!(link = %name, %error, "cannot remove the bypass"),
             },
             Some(_) => tracing::info!(
                 link = %name,
-                "stopped; the kernel forwards between the ports, unprotected; hint: `linkmend detach {}` gives them \
-                 back",
+                "stopped; the kernel forwards between the ports, unprotected; hint: `linkmend detach {}` ends \
+                 this and releases them",
                 ports.join(" ")
             ),
         }

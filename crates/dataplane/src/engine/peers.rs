@@ -245,7 +245,7 @@ impl Engine {
         match news {
             Some(News::NewPeer { before }) => tracing::warn!(
                 %link, on = %path, peer = %from, %before,
-                "another end answers on this link than before; hint: were cables swapped?"
+                "a different end than before answers on this link; hint: were cables swapped?"
             ),
             Some(News::Third { third, peer }) => tracing::warn!(
                 %link, on = %path, %peer, %third,

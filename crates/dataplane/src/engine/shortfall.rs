@@ -25,7 +25,8 @@ pub(super) fn texts(
     let describe = |shortfall: Shortfall| {
         let Shortfall { field, value: is, needed, consequence } = shortfall;
         format!(
-            "{consequence}: {} = {}, but {} bytes a frame at {}{assumed} over a round trip of {round_trip} need {}; hint: {}",
+            "{consequence}: {} = {}, but frames of {} bytes at {}{assumed} with a round trip of {round_trip} \
+             need {}; hint: {}",
             parameter_key(field),
             value(field, is),
             link.frame_bytes,
@@ -41,7 +42,9 @@ pub(super) fn texts(
 fn hint(shortfall: &Shortfall, overrides: &Overrides, link: &LinkConditions) -> String {
     let (key, needed) = (parameter_key(shortfall.field), shortfall.needed);
     if shortfall.is_beyond_reach() {
-        return format!("no window is larger than {WINDOW_MAX} frames; longer frames would make more of it");
+        return format!(
+            "a window cannot exceed {WINDOW_MAX} frames; with longer frames it would cover more bytes"
+        );
     }
     let window = |frames: u64| frames.max(1).next_power_of_two();
     let (is_set, frames) = match shortfall.field {
@@ -123,8 +126,7 @@ mod tests {
         let texts = texts_for(Overrides::default(), default, &link(100), RATE);
         assert_eq!(
             texts[0],
-            "the link carries at most 25 % of its rate: parameters.window = 4096, but 1514 bytes a frame at 1G over a \
-             round trip of 100ms need 16156; hint: set `pool` to 57344 or more at both ends"
+            "the link carries at most 25 % of its rate: parameters.window = 4096, but frames of 1514 bytes at 1G with a round trip of 100ms need 16156; hint: set `pool` to 57344 or more at both ends"
         );
         assert!(texts.iter().all(|text| text.contains("set `pool` to ")), "{texts:#?}");
         // Following the largest value named for each key gives the link what it needs.
@@ -147,15 +149,15 @@ mod tests {
         };
         let rate = Rate { is_assumed: true, ..RATE };
         let texts = texts_for(own, default, &link(400), rate);
-        assert!(texts[0].contains("at 1G (assumed: `rate` is not set) over"), "{texts:#?}");
-        assert!(texts[0].contains("no window is larger than 32768 frames"), "{texts:#?}");
+        assert!(texts[0].contains("at 1G (assumed: `rate` is not set) with"), "{texts:#?}");
+        assert!(texts[0].contains("a window cannot exceed 32768 frames"), "{texts:#?}");
         assert!(
             texts_for(own, default, &link(100), RATE)[0]
                 .ends_with("set `parameters.window` to 16384 at both ends, or remove it")
         );
         let last = texts.last().expect("a line");
         assert!(
-            last.starts_with("sessions end before an answer comes")
+            last.starts_with("sessions end before an answer arrives")
                 && last.ends_with("set `parameters.peer-timeout` to 420ms or more"),
             "{last}"
         );

@@ -121,7 +121,7 @@ impl Engine {
         }
         if work.decapsulated != before.decapsulated {
             // The kernel may have delivered frames that the receiver believes missing.
-            tracing::warn!(link = %self.settings.name, "protection of the receiving direction starts afresh");
+            tracing::warn!(link = %self.settings.name, "resetting the receiving direction, because the kernel may have delivered protected frames; the peer starts a new session");
             self.end.handle_stall(Instant(now));
             // These frames go before anything that still waits in the ring.
             self.deliver_buffered();

@@ -46,7 +46,7 @@ impl Collector for Links {
         self.encode_gauges(&mut encoder)?;
         self.encode_buffers(&mut encoder)?;
         let latency = |report: &LinkReport| report.recovery_latency_ns.clone();
-        let help = "Time from noticing a loss to its recovery";
+        let help = "Time from the detection of a loss to its recovery";
         self.histogram(&mut encoder, "recovery_latency_seconds", help, latency, LATENCY_EXPONENTS, NS_PER_S)?;
         let length = |report: &LinkReport| report.hole_length_frames.clone();
         let help = "Lengths of holes in the sequence";
@@ -124,11 +124,11 @@ impl Links {
         encoder
             .encode_descriptor("log_lines_lost", help, None, MetricType::Counter)?
             .encode_counter::<[Label; 0], u64, f64>(&daemon.log_lines_lost, None)?;
-        let help = "Frames of all interfaces of the machine that found its receive backlog full";
+        let help = "Frames of all interfaces of the machine dropped because its receive backlog was full";
         encoder
             .encode_descriptor("machine_backlog_drops", help, None, MetricType::Counter)?
             .encode_counter::<[Label; 0], u64, f64>(&daemon.backlog_drops, None)?;
-        let help = "Share of the wanted processor time that the host gave to others, over 10 s";
+        let help = "Share of the requested processor time that the hypervisor gave to others, over 10 s";
         let mut stolen = encoder.encode_descriptor("stolen_time_ratio", help, None, MetricType::Gauge)?;
         match &daemon.stolen_share {
             Some(share) => stolen.encode_gauge(share),
@@ -137,11 +137,11 @@ impl Links {
     }
 
     fn encode_states(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let help = "State of the sending direction; 1 for the one it is in";
+        let help = "State of the sending direction; 1 for the current state";
         self.state(encoder, "transmit_state", help, TransmitState::ALL, |report| report.transmit_state)?;
-        let help = "State of the receiving direction; 1 for the one it is in";
+        let help = "State of the receiving direction; 1 for the current state";
         self.state(encoder, "receive_state", help, ReceiveState::ALL, |report| report.receive_state)?;
-        let help = "What the automatic fallback leaves; 1 for the level it is at";
+        let help = "Level of the automatic fallback; 1 for the current level";
         self.state(encoder, "fallback_level", help, FallbackLevel::ALL, |report| report.fallback_level)
     }
 
@@ -167,13 +167,13 @@ impl Links {
         let flag = |value: bool| Some(f64::from(u8::from(value)));
         let help = "Measured actual loss rate of the sending direction";
         self.gauge(encoder, "measured_loss_ratio", help, |report| report.measured_loss)?;
-        let help = "Retransmitted copies for one lost frame";
+        let help = "Retransmitted copies per lost frame";
         self.gauge(encoder, "copies", help, |report| Some(f64::from(report.copies)))?;
         let help = "Whether protection was requested";
         self.gauge(encoder, "protection_requested", help, |report| flag(report.protection_requested))?;
         let help = "Whether the peer speaks Linkmend";
         self.gauge(encoder, "peer_known", help, |report| flag(report.peer_known))?;
-        let help = "Whether the peer holds the normal queue";
+        let help = "Whether the peer has paused the normal queue";
         self.gauge(encoder, "paused", help, |report| flag(report.paused))?;
         let help = "Measured round trip between the link ends";
         self.gauge(encoder, "link_rtt_seconds", help, |report| {
@@ -210,7 +210,7 @@ impl Links {
             let now = |report: &LinkReport| Some(buffer(report).now as f64);
             self.gauge(encoder, &format!("{name}_bytes"), &format!("Bytes in {place} now"), now)?;
             let most = |report: &LinkReport| Some(buffer(report).max as f64);
-            let help = format!("Most bytes in {place} since the extremes were reset");
+            let help = format!("Maximum number of bytes in {place} since the extremes were reset");
             self.gauge(encoder, &format!("{name}_max_bytes"), &help, most)?;
         }
         Ok(())

@@ -18,22 +18,22 @@ struct Counter {
 const COUNTERS: &[Counter] = &[
     Counter {
         name: "failovers",
-        help: "Changes to the other link because the one in use had failed",
+        help: "Switches to the other link because the one in use had failed",
         value: |failover| failover.failovers,
     },
     Counter {
         name: "path_quality_changes",
-        help: "Changes to the other link because the one in use carried frames worse",
+        help: "Switches to the other link because the one in use lost or delayed more frames",
         value: |failover| failover.quality_changes,
     },
     Counter {
         name: "path_moves",
-        help: "All other changes to the other link",
+        help: "All other switches to the other link",
         value: |failover| failover.moves,
     },
     Counter {
         name: "resent_frames",
-        help: "Frames that went out again because of a change to the other link",
+        help: "Frames retransmitted because of a switch to the other link",
         value: |failover| failover.resent_frames,
     },
     Counter {
@@ -56,15 +56,17 @@ const GAUGES: &[Gauge] = &[
     ("path_preferred", "Whether this one of two links is used while both are up", |failover, path| {
         failover.preferred == path
     }),
-    ("path_heard", "Whether the peer is heard on this one of two links", |failover, path| {
+    ("path_heard", "Whether frames from the peer arrive on this one of two links", |failover, path| {
         failover.heard[path.index()]
     }),
-    ("path_hears", "Whether the peer hears this end on this one of two links", |failover, path| {
-        !failover.peer_is_deaf[path.index()]
-    }),
+    (
+        "path_hears",
+        "Whether frames from this end reach the peer on this one of two links",
+        |failover, path| !failover.peer_is_deaf[path.index()],
+    ),
     (
         "path_takes_full_size",
-        "Whether frames of full size arrive over this one of two links",
+        "Whether full-size frames get through on this one of two links",
         |failover, path| !failover.loses_full_size[path.index()],
     ),
 ];
@@ -115,14 +117,14 @@ pub(super) fn encode(reports: &[LinkReport], encoder: &mut DescriptorEncoder<'_>
             family.encode_family(&labels(link, *path))?.encode_gauge(&loss)?;
         }
     }
-    let help = "From the last sign that the link before passed frames to the peer's word that it takes those of this one";
+    let help = "Time from the last sign that the previous link passed frames until the peer confirmed that it accepts frames from the new one";
     let mut family = encoder.encode_descriptor("last_change_gap_seconds", help, None, MetricType::Gauge)?;
     for (link, failover) in &with_two {
         if let Some(gap_ns) = failover.last.as_ref().and_then(|last| last.gap_ns) {
             family.encode_family(&[label(link)])?.encode_gauge(&(gap_ns as f64 / NS_PER_S))?;
         }
     }
-    let help = "Frames that went out again with the last change";
+    let help = "Frames retransmitted at the last switch to the other link";
     let mut family = encoder.encode_descriptor("last_change_resent_frames", help, None, MetricType::Gauge)?;
     for (link, failover) in &with_two {
         if let Some(last) = &failover.last {

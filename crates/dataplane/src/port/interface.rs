@@ -56,8 +56,8 @@ impl Interface {
         if features::strips_vlan_tags(name) {
             tracing::warn!(
                 interface = name,
-                "the interface takes VLAN tags out of received frames and cannot be told not to, so tags are lost, and what \
-                 stands behind one may be taken for a frame of Linkmend's; hint: `ethtool -K {name} rxvlan off`, or another port"
+                "the interface strips VLAN tags from received frames, and this cannot be turned off, so tags \
+                 are lost, and a frame behind a tag may be mistaken for one of Linkmend's; hint: `ethtool -K {name} rxvlan off`, or another port"
             );
         }
         Ok(Interface {

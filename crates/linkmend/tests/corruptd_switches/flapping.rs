@@ -51,7 +51,7 @@ fn nothing_is_disabled_for_what_a_link_corrupts_that_flaps() {
         plan.held.into_iter().map(|link| link.reason).collect::<Vec<String>>()
     };
     pod.wait_until("saying why nothing is disabled", || {
-        let says = "leaf2:Ethernet0--sp0:Ethernet4 may corrupt frames that it forwards";
+        let says = "its corrupted frames may come from leaf2:Ethernet0--sp0:Ethernet4";
         reasons().iter().any(|reason| reason.starts_with(says))
     });
     // All other ports have been judged, and a confirmation would be over, several times.

@@ -165,7 +165,7 @@ impl fmt::Display for Decision {
             }
             DecisionKind::Forecast { expects_loss, forecast } => {
                 let going = if *expects_loss { "is" } else { "is no longer" };
-                write!(f, "{port}: {going} going to lose frames")?;
+                write!(f, "{port}: {going} expected to lose frames")?;
                 forecast.map_or(Ok(()), |forecast| write!(f, ": {forecast}"))
             }
             DecisionKind::Request { protection: Some(_), downstream_of: Some(upstream), reason, .. } => {

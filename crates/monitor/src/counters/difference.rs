@@ -57,7 +57,7 @@ impl fmt::Display for Irregularity {
         f.write_str(match self {
             Irregularity::First => "first poll",
             Irregularity::Reset => "its counters were reset",
-            Irregularity::Flap => "its carrier came or went",
+            Irregularity::Flap => "its carrier changed",
             Irregularity::Down => "it is down",
             Irregularity::Settling => "it has just come up",
             Irregularity::Damped => "it is flapping, and is not judged until it has been stable for a while",

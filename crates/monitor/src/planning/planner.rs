@@ -149,10 +149,10 @@ impl Planner {
     fn why_unsure(&self, planned: &PlannedLink, is_found: bool) -> Option<String> {
         match (planned.action, planned.upstream) {
             (Action::Disable, _) if !is_found => {
-                Some("no agent of its ports finds at the moment that it corrupts".to_owned())
+                Some("no agent currently reports that it corrupts frames".to_owned())
             }
             (Action::Protect(_) | Action::Leave(_), Some(origin @ Culprit::Unjudged(_))) => Some(format!(
-                "{} may corrupt frames that it forwards, and is not judged at the moment",
+                "its corrupted frames may come from {}, which cannot be judged at the moment",
                 culprit_name(self.network.topology(), origin)
             )),
             _ => None,
@@ -333,7 +333,11 @@ mod tests {
             let mut counted = known(&[("leaf1/p0", Some("sp0/p0"), 1e-3)]);
             let planned = planner.plan(&counted);
             assert_eq!((planned.disable, planned.unsure.len()), (vec![], 1));
-            assert!(planned.unsure[0].1.starts_with(&format!("{name} may corrupt")), "{:?}", planned.unsure);
+            assert!(
+                planned.unsure[0].1.contains(&format!("may come from {name}, which")),
+                "{:?}",
+                planned.unsure
+            );
             // The port of sp0 is found healthy, or down.
             for finding in [Finding::Healthy, Finding::Down] {
                 let of = PortFinding::new(finding, "leaf2/p0".parse().ok());

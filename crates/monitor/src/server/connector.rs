@@ -148,8 +148,8 @@ impl Connector {
         let answer = answer.map_err(|error| self.failure(sentinel, &at, &error))?;
         let Some((host, port)) = answer else {
             return Err(ReachError {
-                what: format!("the Sentinel {at} knows no master {master}"),
-                hint: Some("choose one of those that `redis-cli -p 26379 SENTINEL MASTERS` names".to_owned()),
+                what: format!("the Sentinel {at} does not know a master {master}"),
+                hint: Some("choose one of those that `redis-cli -p 26379 SENTINEL MASTERS` lists".to_owned()),
             });
         };
         let info = sentinel.info.clone().set_addr(elsewhere(sentinel.info.addr(), host, port));
@@ -161,8 +161,8 @@ impl Connector {
                 Ok(connection)
             }
             _ => Err(ReachError {
-                what: format!("{at} is not the master that the Sentinels say it is"),
-                hint: Some("Sentinels may be about to choose another one; it is tried again".to_owned()),
+                what: format!("{at} is not a master, although the Sentinels say so"),
+                hint: Some("the Sentinels may be electing another one; corruptd keeps trying".to_owned()),
             }),
         }
     }
@@ -179,8 +179,8 @@ impl Connector {
         let owner = ranges.iter().take(SLOT_RANGES_MOST).find_map(|range| owner(range, slot));
         let Some((host, port)) = owner else {
             return Err(ReachError {
-                what: format!("no node of the cluster at {at} has slot {slot}, in which all keys are"),
-                hint: Some("wait until `redis-cli --cluster check` is content".to_owned()),
+                what: format!("no node of the cluster at {at} serves slot {slot}, which holds all keys"),
+                hint: Some("wait until `redis-cli --cluster check` reports no errors".to_owned()),
             });
         };
         let (here, own_port) = match node.info.addr() {
@@ -210,14 +210,15 @@ impl Connector {
             return ReachError {
                 what: format!("{at} has not answered for {} s", TIMEOUT.as_secs()),
                 hint: Some(
-                    "check that it is not stopped, and that nothing between keeps answers back".to_owned(),
+                    "check that it is not stopped, and that nothing in between blocks its answers".to_owned(),
                 ),
             };
         }
         let hint = if server.url.is_tls() {
-            "check that it runs there and speaks TLS, and that --redis-ca has the authority of its certificate"
+            "check that it is running there with TLS, and that --redis-ca has the authority that signed its \
+             certificate"
         } else {
-            "check that it runs there, and that nothing between keeps it from being reached"
+            "check that it is running there, and that no firewall blocks the connection"
         };
         ReachError { what: format!("{at} cannot be used: {error}"), hint: Some(hint.to_owned()) }
     }

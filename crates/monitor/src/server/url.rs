@@ -36,8 +36,7 @@ impl ServerUrl {
         })?;
         if self.0.contains('#') {
             return Err(
-                "must have no #: servers are always asked for their certificates; write %23 in a password"
-                    .to_owned(),
+                "must not contain #: certificates are always verified; write %23 in a password".to_owned()
             );
         }
         // Answers of the newer protocol have more forms, and nothing here needs them.

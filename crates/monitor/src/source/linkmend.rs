@@ -42,7 +42,7 @@ impl LinkmendSource {
         if let Err(why) = &reports
             && asked.elapsed() > ANSWER_MOST
         {
-            tracing::warn!("{}: {why}; it is asked again in {} s", path.display(), SILENCE.as_secs());
+            tracing::warn!("{}: {why}; the next attempt is in {} s", path.display(), SILENCE.as_secs());
             self.silent.insert(path.clone(), (Instant::now() + SILENCE, why.clone()));
         }
         reports

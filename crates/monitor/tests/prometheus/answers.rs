@@ -29,16 +29,20 @@ fn what_is_no_answer_is_an_error_with_a_hint() {
         (404, "404 page not found", "HTTP status 404; check the address"),
         (302, "", "HTTP status 302"),
         (503, r#"{"status":"error","error":"too\nbusy"}"#, "HTTP status 503: too\\nbusy"),
-        (200, "", "something else than samples"),
-        (200, "<html>", "something else than samples"),
-        (200, &right[..right.len() - 9], "something else than samples"),
+        (200, "", "something other than samples"),
+        (200, "<html>", "something other than samples"),
+        (200, &right[..right.len() - 9], "something other than samples"),
         (200, r#"{"status":"success"}"#, "HTTP status 200"),
-        (200, r#"{"status":"success","data":{"resultType":"scalar","result":[1,"2"]}}"#, "something else"),
-        (200, &samples(r#"{"metric":{"link":7},"value":[1,"2"]}"#), "something else than samples"),
-        (200, &samples(r#"{"metric":{},"value":[1,2]}"#), "something else than samples"),
-        (200, &samples(""), "has no series"),
-        (200, &samples(r#"{"metric":{"device":"eth0"},"value":[1,"2"]}"#), "of no port can frames be read"),
-        (200, &samples(r#"{"metric":{"link":"a b"},"value":[1,"2"]}"#), "of no port can frames be read"),
+        (200, r#"{"status":"success","data":{"resultType":"scalar","result":[1,"2"]}}"#, "something other"),
+        (200, &samples(r#"{"metric":{"link":7},"value":[1,"2"]}"#), "something other than samples"),
+        (200, &samples(r#"{"metric":{},"value":[1,2]}"#), "something other than samples"),
+        (200, &samples(""), "returns no series"),
+        (
+            200,
+            &samples(r#"{"metric":{"device":"eth0"},"value":[1,"2"]}"#),
+            "frames cannot be read for any port",
+        ),
+        (200, &samples(r#"{"metric":{"link":"a b"},"value":[1,"2"]}"#), "frames cannot be read for any port"),
     ] {
         pages.show(status, text);
         let error = refusal(&pages);
@@ -61,9 +65,9 @@ fn what_is_no_answer_is_an_error_with_a_hint() {
 fn an_answer_that_breaks_off_or_does_not_end_is_an_error() {
     let pages = Pages::new();
     pages.answer_with(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{\"status\"".to_vec());
-    assert!(refusal(&pages).contains("cannot be asked"));
+    assert!(refusal(&pages).contains("cannot query"));
     pages.answer_with(b"\x00\xff\r\n\r\n".to_vec());
-    assert!(refusal(&pages).contains("cannot be asked"));
+    assert!(refusal(&pages).contains("cannot query"));
     let mut long = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".to_vec();
     long.resize(100 << 20, b' ');
     pages.answer_with(long);
@@ -71,7 +75,7 @@ fn an_answer_that_breaks_off_or_does_not_end_is_an_error() {
     let mut headers = b"HTTP/1.1 200 OK\r\nX: ".to_vec();
     headers.resize(10 << 20, b'x');
     pages.answer_with(headers);
-    assert!(refusal(&pages).contains("cannot be asked"));
+    assert!(refusal(&pages).contains("cannot query"));
 }
 
 #[test]

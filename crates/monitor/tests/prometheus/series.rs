@@ -118,14 +118,14 @@ fn an_exporter_that_dies_takes_its_ports_along_and_a_prometheus_that_dies_is_an_
         assert!(begun.elapsed() < 20 * SCRAPE_INTERVAL, "it is still there");
         std::thread::sleep(SCRAPE_INTERVAL / 10);
     };
-    assert!(error.to_string().contains("knows no port") && error.hint.is_some(), "{error}");
+    assert!(error.to_string().contains("has no ports") && error.hint.is_some(), "{error}");
     pages.show(200, &port("a", "2", "0"));
     poll_until(&mut source, |readings| readings.len() == 1);
     prometheus.kill();
     for _ in 0..2 {
         let error = source.poll().expect_err("it is dead");
-        assert!(error.to_string().contains("cannot be asked"), "{error}");
-        assert!(error.hint.is_some_and(|hint| hint.contains("check that it runs there")));
+        assert!(error.to_string().contains("cannot query"), "{error}");
+        assert!(error.hint.is_some_and(|hint| hint.contains("check that it is running there")));
     }
 }
 
@@ -144,8 +144,8 @@ fn a_wrong_query_is_explained_as_prometheus_explains_it() {
     let error = refusal("good{$filter}", "instance=leaf1");
     assert!(error.contains("HTTP status 400: ") && error.contains("parse error"), "{error}");
     assert!(error.contains("check the query and the filter"), "{error}");
-    assert!(refusal("1", "").contains("something else than samples"));
-    assert!(refusal("good", "").contains("`good` has no series"));
+    assert!(refusal("1", "").contains("something other than samples"));
+    assert!(refusal("good", "").contains("`good` returns no series"));
 }
 
 #[test]

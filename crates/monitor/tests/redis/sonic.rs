@@ -191,8 +191,8 @@ fn ports_are_chosen_by_name_and_a_database_without_any_is_an_error_with_a_hint()
     };
     let names: Vec<String> = poll(&mut SonicSource::new(&some).expect("usable")).into_keys().collect();
     assert_eq!(names, ["Ethernet12", "Ethernet16", "Ethernet4"]);
-    assert!(refusal(&["eth*"]).contains("none of 10 ports is to be watched"));
-    assert!(refusal(&["Ethernet2?"]).contains("of 3 ports none has counters that can be used"));
+    assert!(refusal(&["eth*"]).contains("none of 10 ports is selected"));
+    assert!(refusal(&["Ethernet2?"]).contains("none of 3 ports has usable counters"));
     send(&server, "SELECT 2\nDEL COUNTERS_PORT_NAME_MAP\nSET COUNTERS_PORT_NAME_MAP text");
     assert!(refusal(&[]).contains("WRONGTYPE"));
     send(&server, "ACL SETUSER default -hscan");
@@ -212,7 +212,10 @@ fn a_server_that_dies_is_an_error_with_a_hint_until_it_is_back() {
     for _ in 0..2 {
         let error = source.poll().expect_err("it is dead");
         assert!(error.to_string().contains(&server.port.to_string()), "{error}");
-        assert!(error.hint.as_ref().is_some_and(|hint| hint.contains("check that it runs there")), "{error}");
+        assert!(
+            error.hint.as_ref().is_some_and(|hint| hint.contains("check that it is running there")),
+            "{error}"
+        );
     }
     server.restart();
     assert!(source.poll().is_err(), "it has nothing yet");

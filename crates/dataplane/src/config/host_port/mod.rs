@@ -21,7 +21,7 @@ const MTU_MIN: u32 = 1280;
 #[derive(Debug, thiserror::Error)]
 pub enum HostPortError {
     /// An interface of this name exists, and it is not ours.
-    #[error("link {link}: interface `{interface}` exists and was not made by Linkmend for this link")]
+    #[error("link {link}: interface `{interface}` exists and was not created by Linkmend for this link")]
     Foreign {
         /// Name of the link.
         link: String,
@@ -32,7 +32,7 @@ pub enum HostPortError {
     LinkPort(#[from] DeviceError),
     /// The header would leave too small an MTU.
     #[error(
-        "link {link}: an MTU of {link_mtu} at `{link_interface}` leaves {mtu} for the host port, too little"
+        "link {link}: an MTU of {link_mtu} at `{link_interface}` leaves {mtu} for the host port, which is too little"
     )]
     MtuTooSmall {
         /// Name of the link.
@@ -65,7 +65,7 @@ impl Diagnose for HostPortError {
                 Some(format!("raise it with `ip link set dev {link_interface} mtu 1508`"))
             }
             System { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-                Some("making interfaces needs CAP_NET_ADMIN; run as root".to_owned())
+                Some("creating interfaces requires CAP_NET_ADMIN; run as root".to_owned())
             }
             System { .. } => None,
         }
@@ -109,7 +109,7 @@ impl HostPort {
         };
         let port = HostPort { link, host: host.clone(), reused };
         if !reused {
-            veth::create_pair(host, &peer, mtu).map_err(port.failed("making the veth pair", host))?;
+            veth::create_pair(host, &peer, mtu).map_err(port.failed("creating the veth pair", host))?;
         }
         match port.set_up(&peer, &mark, mtu) {
             Ok(()) => Ok(Some(port)),

@@ -127,8 +127,7 @@ fn note(status: &AgentStatus) -> String {
     let corrupt = status.ports.iter().any(|port| port.state.is_some_and(State::corrupts));
     if corrupt && !status.knows_topology {
         note.push_str(
-            "; corrupted frames may come from further up their paths; a network file (--cables-from) is \
-             needed to find out",
+            "; frames may have been corrupted upstream; to find out, give a network file with --cables-from",
         );
     }
     if status.refused_ports > 0 {

@@ -158,8 +158,8 @@ pub fn failover_lines(failover: &FailoverReport) -> Vec<(&'static str, String)> 
             format!("is NOT READY: a different end, {stranger}, answers there")
         }
         (false, ..) => "is not monitored by the peer".to_owned(),
-        (true, false, _) => "is NOT READY: the peer is not heard there".to_owned(),
-        (true, true, true) => "is NOT READY: the peer does not hear this end there".to_owned(),
+        (true, false, _) => "is NOT READY: nothing arrives from the peer there".to_owned(),
+        (true, true, true) => "is NOT READY: nothing from this end reaches the peer there".to_owned(),
         _ if failover.loses_full_size[index] => "is NOT READY: full-size frames are lost there".to_owned(),
         _ if failover.loss[index] > LOSS_OF_A_READY_LINK => {
             format!("is NOT CLEAN: it loses {} of its frames", percent(failover.loss[index]))
@@ -178,7 +178,7 @@ pub fn failover_lines(failover: &FailoverReport) -> Vec<(&'static str, String)> 
         lines.push(("", "the CABLES ARE SWAPPED at one end, or --link and --backup are".to_owned()));
     }
     if let Some(last) = &failover.last {
-        let gap = last.gap_ns.map_or("not over yet".to_owned(), |gap| format!("gap {}", time(gap)));
+        let gap = last.gap_ns.map_or("gap not known yet".to_owned(), |gap| format!("gap {}", time(gap)));
         let frames = count(last.resent_frames as f64);
         let (to, reason) = (last.to, last.reason);
         let ago = duration(last.ago_s);
@@ -228,7 +228,7 @@ fn receiving(report: &LinkReport) -> String {
 fn peer(report: &LinkReport) -> String {
     if let Some(peer) = report.mismatched_format {
         let own = report.parameters.format;
-        return format!("uses format {peer}, this end {own}; set the same");
+        return format!("uses format {peer}, but this end uses {own}; set the same");
     }
     if let Some(trouble) = report.key_trouble {
         return match trouble {
@@ -247,7 +247,7 @@ fn peer(report: &LinkReport) -> String {
         return format!("runs the published program according to the configuration; {answers}");
     }
     match (report.peer_known, report.parameters.link_rtt_ns) {
-        (false, _) => "not heard: no Linkmend at the other end, or it is dormant".to_owned(),
+        (false, _) => "not detected: no Linkmend at the other end, or it is dormant".to_owned(),
         (true, None) => "runs Linkmend".to_owned(),
         (true, Some(rtt)) => format!("runs Linkmend, round trip {}", time(rtt)),
     }
@@ -255,7 +255,7 @@ fn peer(report: &LinkReport) -> String {
 
 fn third_end(third: &ThirdEndReport) -> String {
     match &third.peer_address {
-        Some(peer) => format!("A THIRD END, {}, answers beside {peer}", third.address),
+        Some(peer) => format!("A THIRD END, {}, answers as well as {peer}", third.address),
         None => format!("OWN FRAMES of {} come back: the link is a loop", third.address),
     }
 }
@@ -325,7 +325,7 @@ fn troubles(counters: &CountersReport) -> Vec<String> {
         ),
         (
             counters.oversize_unprotected_frames,
-            "frames sent unprotected because they are too long with a header",
+            "frames sent unprotected because a header would make them too long",
         ),
         (counters.rx_buffer_overflows, "frames dropped because the Rx buffer was full"),
         (counters.recovery_timeouts, "frames given up after a timeout"),
@@ -398,7 +398,7 @@ mod tests {
         let mut report = LinkReport { mismatched_format: Some(Format::Compact), ..LinkReport::default() };
         report.parameters.format = Format::Transparent;
         let text = describe(&report);
-        assert!(text.contains("uses format compact, this end transparent; set the same"), "{text}");
+        assert!(text.contains("uses format compact, but this end uses transparent; set the same"), "{text}");
         assert!(text.lines().all(|line| line.len() <= 80), "{text}");
     }
 

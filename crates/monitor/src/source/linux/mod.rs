@@ -39,7 +39,10 @@ impl LinuxSource {
     pub fn open(patterns: &[String], drivers: &DriverNames) -> io::Result<LinuxSource> {
         let standard = LinkStatisticsSocket::open();
         if let Err(error) = &standard {
-            tracing::info!("interfaces have the kernel's own counters and those of drivers only: {error}");
+            tracing::info!(
+                "the standard's counters (ethtool) are not available, so only those of the kernel and of \
+                 drivers are used: {error}"
+            );
         }
         Ok(LinuxSource {
             interfaces: InterfaceCounterSocket::open()?,
@@ -79,7 +82,7 @@ impl LinuxSource {
             let more = names.len().saturating_sub(NAMED_MOST);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             let names = names[..names.len().min(NAMED_MOST)].join(", ");
-            tracing::info!("watches {names}{more} ({what})");
+            tracing::info!("monitoring {names}{more} ({what})");
         }
     }
 
@@ -103,7 +106,7 @@ impl Source for LinuxSource {
 
     fn poll(&mut self) -> Result<Vec<(String, Reading)>, SourceError> {
         let failed = |error: io::Error| SourceError {
-            what: format!("the kernel does not say what interfaces count: {error}"),
+            what: format!("cannot ask the kernel for the counters of interfaces: {error}"),
             hint: None,
         };
         let all = self.interfaces.all().map_err(failed)?.answers;
@@ -112,7 +115,7 @@ impl Source for LinuxSource {
         if watched.is_empty() {
             return Err(SourceError {
                 what: format!(
-                    "none of the {} interfaces here is one of these that is up: {}",
+                    "of the {} interfaces here, none matches and is up: {}",
                     all.len(),
                     self.describe()
                 ),

@@ -97,10 +97,10 @@ impl Client {
             Ok(Answer { data: Some(data), .. }) => Ok(data.result),
             Ok(Answer { error, .. }) => Err(self.refused(status, query, &error.unwrap_or_default())),
             Err(error) => Err(SourceError {
-                what: format!("{} answers `{query}` with something else than samples: {error}", self.url),
+                what: format!("{} answers `{query}` with something other than samples: {error}", self.url),
                 hint: Some(
-                    "check that Prometheus runs there, and that the query has one number for each port, \
-                            now: no rate, no range and no scalar"
+                    "check that Prometheus is running there, and that the query returns one current value per \
+                     port: not a rate, a range or a scalar"
                         .to_owned(),
                 ),
             }),
@@ -144,18 +144,21 @@ impl Client {
         let hint = match error {
             ureq::Error::BodyExceedsLimit(_) => "select fewer ports with the filter",
             _ if self.address.starts_with("https://") => {
-                "check that it runs there and speaks TLS, and that --prometheus-ca has the authority of its certificate"
+                "check that it is running there with TLS, and that --prometheus-ca has the authority that \
+                 signed its certificate"
             }
-            _ => "check that it runs there, and that nothing between keeps it from being reached",
+            _ => "check that it is running there, and that no firewall blocks the connection",
         };
-        SourceError { what: format!("{} cannot be asked: {error}", self.url), hint: Some(hint.to_owned()) }
+        SourceError { what: format!("cannot query {}: {error}", self.url), hint: Some(hint.to_owned()) }
     }
 
     fn refused(&self, status: u16, query: &str, why: &str) -> SourceError {
         let hint = match status {
             401 | 403 => "check the user and the password in the address, http://USER:PASSWORD@HOST:PORT",
             400 | 422 => "check the query and the filter in the expression browser of Prometheus",
-            _ => "check the address, to which a prefix of Prometheus belongs, and the log of Prometheus",
+            _ => {
+                "check the address, which must include the path prefix of Prometheus if it has one, and the log of Prometheus"
+            }
         };
         let why = excerpt(why, EXPLANATION_MOST);
         let why = if why.is_empty() { why } else { format!(": {why}") };

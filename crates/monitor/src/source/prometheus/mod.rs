@@ -103,7 +103,7 @@ impl PrometheusSource {
             let samples = self.client.ask(&query, time.as_ref())?;
             if index == 0 && samples.is_empty() {
                 return Err(SourceError {
-                    what: format!("{} knows no port: `{query}` has no series", self.client.describe()),
+                    what: format!("{} has no ports: `{query}` returns no series", self.client.describe()),
                     hint: Some(
                         "check that the exporter is scraped and that the filter matches its labels"
                             .to_owned(),
@@ -123,7 +123,7 @@ impl PrometheusSource {
             let of = |numbers: &Numbers| numbers.get(&name).copied().flatten();
             let Some(good_frames) = good_frames else { continue };
             if !corrupted.contains_key(&name) {
-                let trouble = "has no corrupted-frames, so that its link cannot be judged";
+                let trouble = "has no corrupted-frames, so its link cannot be judged";
                 self.complaints.add(&name, &Trouble::new(trouble));
             }
             let fec = FecReading {
@@ -147,8 +147,8 @@ impl PrometheusSource {
         self.say_watched(&readings);
         if readings.is_empty() {
             return Err(SourceError {
-                what: format!("{}: of no port can frames be read", self.client.describe()),
-                hint: Some("see what was logged of them".to_owned()),
+                what: format!("{}: frames cannot be read for any port", self.client.describe()),
+                hint: Some("see the log for the reasons".to_owned()),
             });
         }
         Ok(readings)
@@ -160,7 +160,7 @@ impl PrometheusSource {
             let names: Vec<&str> = readings.iter().take(NAMED_MOST).map(|(name, _)| name.as_str()).collect();
             let more = readings.len().saturating_sub(NAMED_MOST);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            tracing::info!("watches {}{more}", names.join(", "));
+            tracing::info!("monitoring {}{more}", names.join(", "));
         }
     }
 }

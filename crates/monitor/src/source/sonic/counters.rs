@@ -95,7 +95,7 @@ impl fmt::Display for Choice {
         f.write_str(match self.corrupted {
             Corrupted::CheckSequence => "ETHER_STATS_CRC_ALIGN_ERRORS + FRAGMENTS + JABBERS of SAI",
             Corrupted::Errors => "IF_IN_ERRORS of SAI without frames that are too long or too short",
-            Corrupted::Nowhere => "which do not count errors, so that their links cannot be judged",
+            Corrupted::Nowhere => "which do not count errors, so their links cannot be judged",
         })?;
         f.write_str(if self.apart { "" } else { "; frames by IF_IN_UCAST_PKTS + IF_IN_NON_UCAST_PKTS" })
     }

@@ -216,7 +216,7 @@ impl SonicSource {
         for (choice, names) in chosen {
             let more = names.len().saturating_sub(NAMED_MOST);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            tracing::info!("watches {}{more} ({choice})", names[..names.len().min(NAMED_MOST)].join(", "));
+            tracing::info!("monitoring {}{more} ({choice})", names[..names.len().min(NAMED_MOST)].join(", "));
         }
     }
 }
@@ -254,10 +254,10 @@ fn none_read(there: usize, watched: usize, which: &str) -> SourceError {
             "no port has counters".to_owned(),
             "check that this is the Redis of a SONiC switch, and that `counterpoll show` has PORT_STAT enabled",
         ),
-        (_, 0) => (format!("none of {there} ports is to be watched"), "name others"),
+        (_, 0) => (format!("none of {there} ports is selected"), "select others with --interface"),
         _ => (
-            format!("of {watched} ports none has counters that can be used"),
-            "see what was logged of them, and whether `counterpoll show` has PORT_STAT enabled",
+            format!("none of {watched} ports has usable counters"),
+            "see the log for the reasons, and check that `counterpoll show` has PORT_STAT enabled",
         ),
     };
     SourceError { what: format!("{which}: {what}"), hint: Some(hint.to_owned()) }

@@ -199,7 +199,7 @@ impl Shown<'_> {
         match self.upgrades.pods_differ(with_top) {
             None => "There are too few pods and traces to tell whether the ranking is due to chance.",
             Some(true) => "Pods differ by more than chance.",
-            Some(false) => "Pods differ by no more than chance between traces, so any order is as good.",
+            Some(false) => "Pods differ by no more than chance between traces, so any order is equally good.",
         }
     }
 
@@ -221,7 +221,7 @@ impl Shown<'_> {
         table.note(match self.upgrades.pods_before_top() {
             Some(pods) => format!(
                 "The top layer (switches: {top}) is worth upgrading once {pods} of {} pods have been upgraded; \
-                 until then, upgrading as many switches in further pods spares as much.",
+                 until then, upgrading the same number of switches in further pods spares as much loss.",
                 self.upgrades.pods().len()
             ),
             None => format!("The top layer (switches: {top}) is never worth upgrading."),

@@ -103,10 +103,10 @@ pub fn what_to_do(plan: &Plan, planned: &PlannedLink) -> String {
         }
         Action::Leave(ProtectionObstacle::NotUpgraded) => "leave: its switches are not upgraded".to_owned(),
         Action::Leave(ProtectionObstacle::PipeFull { switch, limit }) => {
-            format!("leave: a pipe of {} protects {limit} already", name(switch))
+            format!("leave: a pipe of {} already protects {limit}", name(switch))
         }
         Action::Leave(ProtectionObstacle::SwitchFull { switch, limit }) => {
-            format!("leave: {} protects {limit} already", name(switch))
+            format!("leave: {} already protects {limit}", name(switch))
         }
         Action::Downstream(culprit) => {
             return format!("leave: downstream of {}", culprit_name(plan.topology(), culprit));
@@ -150,7 +150,7 @@ pub fn summary(plan: &Plan) -> String {
     let lost = after.parted_pairs - before.parted_pairs;
     if before.parted_pairs > 0 {
         text += &format!(
-            "{} cannot reach each other already. ",
+            "{} already cannot reach each other. ",
             counted(before.parted_pairs, "pair of ToRs", "pairs of ToRs")
         );
     }
@@ -286,7 +286,7 @@ pub fn pods(plan: &Plan, most: usize) -> Table {
         "{}{} The worst ToR is the one closest to its constraint. Affected ToRs have fewer paths than are installed.",
         cut(affected.len(), most, "pods"),
         match unaffected {
-            0 => "No pod is untouched.".to_owned(),
+            0 => "All pods are affected.".to_owned(),
             others => format!("{} untouched.", counted(others, "other pod is", "other pods are")),
         }
     ))
