@@ -62,8 +62,14 @@ impl<K: Kind> Experiment<K> {
         let points = points::<K>(source, &head, &rest, folder)?;
         let metrics = K::metrics(&rest);
         let varied = varied(&points);
-        let reader =
-            Reader { source, metrics, points: &points, varied: &varied, default_source: &head.source };
+        let reader = Reader {
+            source,
+            metrics,
+            points: &points,
+            varied: &varied,
+            default_source: &head.source,
+            default_tolerance_reason: head.tolerance_reason.as_deref(),
+        };
         let extra = K::File::extra(rest, &reader)?;
         let published =
             head.published.into_iter().map(|row| reader.published(row)).collect::<Result<_, _>>()?;
@@ -135,7 +141,10 @@ impl<K: Kind> Experiment<K> {
             quantity: if row.over.is_some() { Quantity::Plain } else { row.metric.quantity },
             value: row.value,
             tolerance: row.tolerance,
+            tolerance_reason: row.tolerance_reason.clone(),
             explanation: row.explanation.clone(),
+            predicted: row.predicted,
+            recorded: row.recorded,
         };
         Row { published, measured }
     }

@@ -37,7 +37,7 @@ pub use definition::Experiment;
 pub use error::{ExperimentError, Source};
 pub use interval::{CONFIDENCE, poisson_at_least, poisson_interval};
 pub use kind::{ExperimentFile, ExtraOf, Head, Kind, PointOf, PublishedTable, Reader, RestOf};
-pub use linkmend_report::Tolerance;
+pub use linkmend_report::{Tolerance, Verdict};
 pub use measurement::Measurement;
 pub use metric::Metric;
 pub use point::Point;

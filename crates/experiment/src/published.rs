@@ -3,7 +3,7 @@
 use crate::metric::Metric;
 use crate::sweep::{Replacement, Selection};
 use crate::{Measurement, Quantity};
-use linkmend_report::{Comparison, Tolerance};
+use linkmend_report::{Comparison, Tolerance, Verdict};
 use serde::Deserialize;
 
 /// A published value and where it applies.
@@ -23,8 +23,14 @@ pub struct PublishedAt<O: 'static> {
     pub tolerance: Tolerance,
     /// The figure or table, if it differs from the experiment's.
     pub source: String,
-    /// Why the measured value is known to differ, or may differ.
+    /// Why the tolerance is what it is.
+    pub tolerance_reason: Option<String>,
+    /// What is known about the difference of the two values.
     pub explanation: Option<String>,
+    /// Where the cause in the explanation predicts the measured value, in the same unit.
+    pub predicted: Option<(f64, f64)>,
+    /// The verdict that is on record.
+    pub recorded: Verdict,
 }
 
 /// A published or expected value, in the unit of its quantity.
@@ -39,8 +45,14 @@ pub struct Published {
     pub value: f64,
     /// How far the measured value may be from it.
     pub tolerance: Tolerance,
-    /// Why the two are known to differ.
+    /// Why the tolerance is what it is.
+    pub tolerance_reason: Option<String>,
+    /// What is known about the difference of the two.
     pub explanation: Option<String>,
+    /// Where the cause in the explanation predicts the measured value.
+    pub predicted: Option<(f64, f64)>,
+    /// The verdict that is on record.
+    pub recorded: Verdict,
 }
 
 /// How a comparison combines several points.
@@ -98,16 +110,23 @@ impl Row {
     pub fn comparison(self) -> Comparison {
         let Row { published, measured } = self;
         let unit = published.quantity.unit();
-        let Published { metric, source, value, tolerance, explanation, .. } = published;
-        let mut comparison = Comparison::new(metric, source, unit, value, tolerance);
+        let Published { metric, source, value, tolerance, .. } = published;
+        let mut comparison =
+            Comparison::new(metric, source, unit, value, tolerance).recorded(published.recorded);
         if let Some(Measurement { value, interval }) = measured {
             comparison = comparison.measured(value);
             if let Some((low, high)) = interval {
                 comparison = comparison.between(low, high);
             }
         }
-        match explanation {
-            Some(explanation) => comparison.explain(explanation),
+        if let Some(reason) = published.tolerance_reason {
+            comparison = comparison.tolerance_reason(reason);
+        }
+        if let Some(explanation) = published.explanation {
+            comparison = comparison.explain(explanation);
+        }
+        match published.predicted {
+            Some((low, high)) => comparison.predict(low, high),
             None => comparison,
         }
     }

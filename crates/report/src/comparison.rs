@@ -1,44 +1,30 @@
-//! A published value beside a measured one, and whether they agree.
+//! A published value beside a measured one, and whether it is reproduced.
 
 use crate::quantity::Unit;
 use crate::table::{Cell, Column, Table};
+use crate::tolerance::Tolerance;
 use crate::tone::Tone;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
-/// How far a measured value may be from the published one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// Whether a published value is reproduced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all(serialize = "snake_case", deserialize = "kebab-case"))]
-pub enum Tolerance {
-    /// At most this fraction of the published value away: 0.05 means ±5 %.
-    Relative(f64),
-    /// At most this far away, in the unit of the value.
-    Absolute(f64),
-    /// Within this factor either way, for values that matter by their order of magnitude, such as loss rates.
-    Factor(f64),
-    /// The published value is a bound: the measured one must not be above it.
-    AtMost,
-    /// The published value is a bound: the measured one must not be below it.
-    AtLeast,
-    /// The published value is an expectation: the interval of a counted value must contain it.
-    Interval,
-}
-
-/// Whether a measured value is where it should be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Inside the tolerance; of a counted value, its whole interval.
-    Inside,
-    /// Outside the tolerance; of a counted value, its whole interval.
-    Outside,
-    /// The interval of a counted value lies partly inside and partly outside the tolerance, or nothing was counted
-    /// where something is expected.
+    /// The measured value is inside the tolerance; if it has an interval, its whole interval.
+    #[default]
+    Reproduced,
+    /// It is outside the tolerance, and its whole interval is where a known cause predicts it.
+    DiffersAsPredicted,
+    /// It is neither inside the tolerance nor where a cause predicts it.
+    NotReproduced,
+    /// Its interval lies partly inside and partly outside, or nothing was counted where something is expected.
     TooFewToTell,
     /// One of the two values is missing or not a number.
     NotMeasured,
 }
 
-/// A published value, the value measured for it, and why they differ if they do.
+/// A published value, the value measured for it, and what is known about their difference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     metric: String,
@@ -49,7 +35,10 @@ pub struct Comparison {
     #[serde(skip_serializing_if = "Option::is_none")]
     interval: Option<(f64, f64)>,
     tolerance: Tolerance,
+    tolerance_reason: Option<String>,
     explanation: Option<String>,
+    predicted: Option<(f64, f64)>,
+    recorded: Verdict,
     #[serde(skip)]
     too_few: bool,
 }
@@ -69,17 +58,6 @@ impl Judged<'_> {
     }
 }
 
-impl Tolerance {
-    /// Whether its number is valid: a tolerance is at least 0, a factor at least 1.
-    pub fn is_sensible(self) -> bool {
-        match self {
-            Tolerance::Relative(limit) | Tolerance::Absolute(limit) => limit >= 0.0,
-            Tolerance::Factor(factor) => factor >= 1.0,
-            Tolerance::AtMost | Tolerance::AtLeast | Tolerance::Interval => true,
-        }
-    }
-}
-
 impl Comparison {
     /// A published value of `metric`; `source` names the figure or table where it is published.
     pub fn new(
@@ -89,9 +67,20 @@ impl Comparison {
         published: f64,
         tolerance: Tolerance,
     ) -> Self {
-        let (metric, source) = (metric.into(), source.into());
-        let (measured, interval, explanation, too_few) = (None, None, None, false);
-        Comparison { metric, source, unit, published, measured, interval, tolerance, explanation, too_few }
+        Comparison {
+            metric: metric.into(),
+            source: source.into(),
+            unit,
+            published,
+            measured: None,
+            interval: None,
+            tolerance,
+            tolerance_reason: None,
+            explanation: None,
+            predicted: None,
+            recorded: Verdict::default(),
+            too_few: false,
+        }
     }
 
     /// Sets what was measured.
@@ -101,8 +90,8 @@ impl Comparison {
         self
     }
 
-    /// Sets the interval of a measured value that was counted. The value is inside the tolerance if the whole interval
-    /// is, and outside if none of it is; otherwise too few were counted to tell.
+    /// Sets the interval of the measured value. The value is inside the tolerance if the whole interval is, and outside if
+    /// none of it is; otherwise too few were counted to tell.
     #[must_use]
     pub fn between(mut self, low: f64, high: f64) -> Self {
         self.interval = Some((low, high));
@@ -116,14 +105,35 @@ impl Comparison {
         self
     }
 
-    /// Sets the explanation of why the two differ, or why they need not agree.
+    /// Sets why the tolerance is what it is.
+    #[must_use]
+    pub fn tolerance_reason(mut self, reason: impl Into<String>) -> Self {
+        self.tolerance_reason = Some(reason.into());
+        self
+    }
+
+    /// Sets what is known about the difference of the two. It changes no verdict.
     #[must_use]
     pub fn explain(mut self, explanation: impl Into<String>) -> Self {
         self.explanation = Some(explanation.into());
         self
     }
 
-    /// Whether the measured value is inside the tolerance. The bounds themselves are inside.
+    /// Sets where the cause in the explanation predicts the measured value.
+    #[must_use]
+    pub fn predict(mut self, low: f64, high: f64) -> Self {
+        self.predicted = Some((low, high));
+        self
+    }
+
+    /// Sets the verdict that is on record. Without one, the value is expected to be reproduced.
+    #[must_use]
+    pub fn recorded(mut self, verdict: Verdict) -> Self {
+        self.recorded = verdict;
+        self
+    }
+
+    /// Whether the published value is reproduced.
     pub fn verdict(&self) -> Verdict {
         let Some(measured) = self.measured.filter(|value| !value.is_nan()) else {
             return Verdict::NotMeasured;
@@ -136,55 +146,42 @@ impl Comparison {
         }
         let (low, high) = self.interval.unwrap_or((measured, measured));
         let (low, high) = (low.min(measured), high.max(measured));
+        match (self.agreement(measured, low, high), self.predicted) {
+            (Verdict::Reproduced, _) => Verdict::Reproduced,
+            (otherwise, None) => otherwise,
+            (_, Some((from, to))) if from <= low && high <= to => Verdict::DiffersAsPredicted,
+            (Verdict::NotReproduced, Some((from, to))) if high < from || to < low => Verdict::NotReproduced,
+            (_, Some(_)) => Verdict::TooFewToTell,
+        }
+    }
+
+    /// The verdict by the tolerance alone.
+    fn agreement(&self, measured: f64, low: f64, high: f64) -> Verdict {
         if self.tolerance == Tolerance::Interval {
             let holds = (low..=high).contains(&self.published);
             // The interval of a count of zero begins at 0 and contains everything below its end.
             let none = measured == 0.0 && low == 0.0 && self.published > 0.0;
             return match (holds, none) {
-                (true, false) => Verdict::Inside,
+                (true, false) => Verdict::Reproduced,
                 (true, true) => Verdict::TooFewToTell,
-                (false, _) => Verdict::Outside,
+                (false, _) => Verdict::NotReproduced,
             };
         }
+        let allows = |value: f64| self.tolerance.allows(self.published, value);
         // The tolerance allows one interval around the published value, or everything on one side of it.
         let nearest = self.published.clamp(low, high);
-        match (self.allows(low) && self.allows(high), self.allows(nearest)) {
-            (true, _) => Verdict::Inside,
+        match (allows(low) && allows(high), allows(nearest)) {
+            (true, _) => Verdict::Reproduced,
             (false, true) => Verdict::TooFewToTell,
-            (false, false) => Verdict::Outside,
+            (false, false) => Verdict::NotReproduced,
         }
     }
 
-    /// Whether it is outside the tolerance without an explanation.
-    pub fn is_unexplained(&self) -> bool {
-        self.verdict() == Verdict::Outside && self.explanation.is_none()
-    }
-
-    /// Whether too few were counted to tell, although the tolerance needs an answer, and nothing explains why more would not
-    /// give one. If only an expectation was published, a count of zero confirms nothing, but does not refute anything either.
-    pub fn is_undecided(&self) -> bool {
-        self.verdict() == Verdict::TooFewToTell
-            && self.tolerance != Tolerance::Interval
-            && self.explanation.is_none()
-    }
-
-    fn allows(&self, measured: f64) -> bool {
-        let (published, distance) = (self.published, (measured - self.published).abs());
-        measured == published
-            || match self.tolerance {
-                Tolerance::Relative(fraction) => distance <= fraction.abs() * published.abs(),
-                Tolerance::Absolute(limit) => distance <= limit.abs(),
-                Tolerance::Factor(factor) => {
-                    let factor = factor.abs().max(1.0);
-                    measured * published > 0.0
-                        && measured.abs() <= published.abs() * factor
-                        && measured.abs() >= published.abs() / factor
-                }
-                Tolerance::AtMost => measured <= published,
-                Tolerance::AtLeast => measured >= published,
-                // Only the interval matters.
-                Tolerance::Interval => false,
-            }
+    /// Whether the verdict is another one than is on record. If only an expectation was published, a count of zero confirms
+    /// nothing, but does not refute anything either.
+    pub fn is_changed(&self) -> bool {
+        let expectation = self.tolerance == Tolerance::Interval && self.verdict() == Verdict::TooFewToTell;
+        self.verdict() != self.recorded && !expectation
     }
 
     /// Measured minus published as a fraction of published; `None` where that has no meaning.
@@ -193,7 +190,7 @@ impl Comparison {
         deviation.is_finite().then_some(deviation)
     }
 
-    /// The comparisons as a table that notes how many are inside.
+    /// The comparisons as a table that notes how many are reproduced, and why the tolerances are what they are.
     pub fn table(title: impl Into<String>, comparisons: &[Comparison]) -> Table {
         let mut table = Table::new(title)
             .column(Column::text("Metric"))
@@ -202,36 +199,45 @@ impl Comparison {
             .column(Column::number("Measured", Unit::Plain))
             .column(Column::number("Deviation", Unit::Plain))
             .column(Column::number("Tolerance", Unit::Plain))
+            .column(Column::number("Predicted", Unit::Plain))
             .column(Column::text("Verdict"))
             .column(Column::text("Explanation"));
         for comparison in comparisons {
             table.push_row(comparison.cells());
         }
-        let inside = comparisons.iter().filter(|c| c.verdict() == Verdict::Inside).count();
+        let reproduced = comparisons.iter().filter(|c| c.verdict() == Verdict::Reproduced).count();
         let counted = comparisons.iter().any(|c| c.interval.is_some());
-        let how = if counted { " Counted values are inside only if their whole interval is." } else { "" };
-        table.note(format!("{inside} of {} inside the tolerance.{how}", comparisons.len()))
+        let how = if counted { " Where a value has an interval, the whole interval decides." } else { "" };
+        let reasons: BTreeSet<&str> =
+            comparisons.iter().filter_map(|comparison| comparison.tolerance_reason.as_deref()).collect();
+        let reasons = reasons.into_iter().map(|reason| format!("Tolerance: {reason}"));
+        let table = table.note(format!("{reproduced} of {} reproduced.{how}", comparisons.len()));
+        reasons.fold(table, Table::note)
     }
 
-    fn cells(&self) -> [Cell; 8] {
+    fn cells(&self) -> [Cell; 9] {
+        let changed = self.is_changed();
         let (verdict, tone) = match self.verdict() {
-            Verdict::Inside => ("✓ inside", Tone::Good),
-            Verdict::Outside if self.explanation.is_some() => ("✗ outside, explained", Tone::Neutral),
-            Verdict::Outside => ("✗ outside", Tone::Bad),
-            Verdict::TooFewToTell if self.explanation.is_some() => {
-                ("? too few to tell, explained", Tone::Neutral)
-            }
+            Verdict::Reproduced => ("✓ reproduced", Tone::Good),
+            Verdict::DiffersAsPredicted => ("≠ differs as predicted", Tone::Neutral),
+            Verdict::NotReproduced => ("✗ not reproduced", Tone::Bad),
             Verdict::TooFewToTell => ("? too few to tell", Tone::Neutral),
             Verdict::NotMeasured => ("not measured", Tone::Neutral),
         };
+        let verdict = match (changed, self.recorded) {
+            (false, _) => verdict.to_owned(),
+            (true, recorded) => format!("{verdict} (recorded: {})", recorded.in_words()),
+        };
+        let predicted = |(low, high)| format!("{} to {}", self.unit.format(low), self.unit.format(high));
         [
             Cell::text(&self.metric),
             Cell::text(&self.source).neutral(),
             Cell::quantity(self.published, self.unit),
             self.measured.map_or_else(Cell::missing, |value| self.measured_cell(value)),
             self.deviation().map_or_else(|| Cell::text(""), |share| Cell::text(signed_percent(share))),
-            Cell::text(self.tolerance_text()).neutral(),
-            Cell::text(verdict).tone(tone),
+            Cell::text(self.tolerance.text(self.unit)).neutral(),
+            Cell::text(self.predicted.map_or_else(String::new, predicted)).neutral(),
+            Cell::text(verdict).tone(if changed { Tone::Bad } else { tone }),
             Cell::text(self.explanation.as_deref().unwrap_or_default()),
         ]
     }
@@ -245,21 +251,19 @@ impl Comparison {
             }
         }
     }
-
-    fn tolerance_text(&self) -> String {
-        match self.tolerance {
-            Tolerance::Relative(fraction) => format!("±{}", trimmed_percent(fraction)),
-            Tolerance::Absolute(limit) => format!("±{}", self.unit.format(limit)),
-            Tolerance::Factor(factor) => format!("×/÷ {}", Unit::Plain.format(factor)),
-            Tolerance::AtMost => "at most".to_owned(),
-            Tolerance::AtLeast => "at least".to_owned(),
-            Tolerance::Interval => "in its interval".to_owned(),
-        }
-    }
 }
 
-fn trimmed_percent(fraction: f64) -> String {
-    format!("{} %", Unit::Plain.format(fraction * 100.0))
+impl Verdict {
+    /// The verdict as text.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Verdict::Reproduced => "reproduced",
+            Verdict::DiffersAsPredicted => "differs as predicted",
+            Verdict::NotReproduced => "not reproduced",
+            Verdict::TooFewToTell => "too few to tell",
+            Verdict::NotMeasured => "not measured",
+        }
+    }
 }
 
 /// A deviation to a tenth of a percent; beyond tenfold, only the factor matters.
@@ -281,7 +285,7 @@ mod tests {
 
     #[test]
     fn tolerances_are_inclusive() {
-        use Verdict::{Inside, NotMeasured, Outside};
+        use Verdict::{NotMeasured, NotReproduced as Outside, Reproduced as Inside};
         assert_eq!(verdict(100.0, 105.0, Tolerance::Relative(0.05)), Inside);
         assert_eq!(verdict(100.0, 105.1, Tolerance::Relative(0.05)), Outside);
         assert_eq!(verdict(-100.0, -96.0, Tolerance::Relative(0.05)), Inside);
@@ -296,19 +300,19 @@ mod tests {
     }
 
     #[test]
-    fn a_count_of_none_where_some_are_expected_is_not_inside() {
+    fn a_count_of_none_where_some_are_expected_reproduces_nothing() {
         let counted = |expected: f64, counted: f64, low, high| {
             let comparison = Comparison::new("m", "s", Unit::LossRate, expected, Tolerance::Interval);
             comparison.measured(counted).between(low, high)
         };
         let none = counted(1e-9, 0.0, 0.0, 2e-9);
-        assert!(none.verdict() == Verdict::TooFewToTell && !none.is_undecided(), "it refutes nothing");
+        assert!(none.verdict() == Verdict::TooFewToTell && !none.is_changed(), "it refutes nothing");
         assert_eq!(
             counted(3e-9, 0.0, 0.0, 2e-9).verdict(),
-            Verdict::Outside,
+            Verdict::NotReproduced,
             "so many should have been seen"
         );
-        assert_eq!(counted(0.0, 0.0, 0.0, 2e-9).verdict(), Verdict::Inside, "none is what was expected");
+        assert_eq!(counted(0.0, 0.0, 0.0, 2e-9).verdict(), Verdict::Reproduced, "none is what was expected");
     }
 
     #[test]
@@ -317,34 +321,80 @@ mod tests {
             let comparison = Comparison::new("m", "s", Unit::LossRate, published, tolerance);
             comparison.measured(measured).between(low, high).verdict()
         };
-        assert_eq!(of(1e-9, 5e-10, 1e-10, 2e-9, Tolerance::Interval), Verdict::Inside);
-        assert_eq!(of(3e-9, 5e-10, 1e-10, 2e-9, Tolerance::Interval), Verdict::Outside);
+        assert_eq!(of(1e-9, 5e-10, 1e-10, 2e-9, Tolerance::Interval), Verdict::Reproduced);
+        assert_eq!(of(3e-9, 5e-10, 1e-10, 2e-9, Tolerance::Interval), Verdict::NotReproduced);
         for (measured, low, high, verdict) in [
-            (1e-9, 6e-10, 1.9e-9, Verdict::Inside),
-            (1e-9, 5e-10, 2e-9, Verdict::Inside),
+            (1e-9, 6e-10, 1.9e-9, Verdict::Reproduced),
+            (1e-9, 5e-10, 2e-9, Verdict::Reproduced),
             (1e-9, 4e-10, 1.9e-9, Verdict::TooFewToTell),
             (1e-9, 1e-10, 9e-9, Verdict::TooFewToTell),
             (0.0, 0.0, 6e-10, Verdict::TooFewToTell),
-            (0.0, 0.0, 4e-10, Verdict::Outside),
-            (4e-9, 2.1e-9, 8e-9, Verdict::Outside),
+            (0.0, 0.0, 4e-10, Verdict::NotReproduced),
+            (4e-9, 2.1e-9, 8e-9, Verdict::NotReproduced),
         ] {
             assert_eq!(of(1e-9, measured, low, high, Tolerance::Factor(2.0)), verdict, "{low} to {high}");
         }
         for (low, high, most, least) in [
-            (5e-10, 9e-10, Verdict::Inside, Verdict::Outside),
+            (5e-10, 9e-10, Verdict::Reproduced, Verdict::NotReproduced),
             (5e-10, 4e-9, Verdict::TooFewToTell, Verdict::TooFewToTell),
-            (1.5e-9, 4e-9, Verdict::Outside, Verdict::Inside),
+            (1.5e-9, 4e-9, Verdict::NotReproduced, Verdict::Reproduced),
         ] {
             let middle = 0.5 * (low + high);
             assert_eq!(of(1e-9, middle, low, high, Tolerance::AtMost), most, "{low} to {high}");
             assert_eq!(of(1e-9, middle, low, high, Tolerance::AtLeast), least, "{low} to {high}");
         }
+    }
+
+    #[test]
+    fn an_explanation_excuses_nothing_and_a_prediction_can_fail() {
+        let of = |measured: f64| {
+            let row =
+                Comparison::new("m", "s", Unit::Plain, 100.0, Tolerance::Relative(0.1)).measured(measured);
+            row.explain("a cause")
+        };
+        assert_eq!(of(50.0).verdict(), Verdict::NotReproduced);
+        let predicted = |measured: f64| of(measured).predict(40.0, 60.0);
+        for (measured, verdict) in [
+            (100.0, Verdict::Reproduced),
+            (60.0, Verdict::DiffersAsPredicted),
+            (61.0, Verdict::NotReproduced),
+            (39.0, Verdict::NotReproduced),
+            (111.0, Verdict::NotReproduced),
+        ] {
+            assert_eq!(predicted(measured).verdict(), verdict, "{measured}");
+        }
+        for (low, high, verdict) in [
+            (45.0, 55.0, Verdict::DiffersAsPredicted),
+            (45.0, 65.0, Verdict::TooFewToTell),
+            (45.0, 95.0, Verdict::TooFewToTell),
+            (65.0, 85.0, Verdict::NotReproduced),
+            (65.0, 95.0, Verdict::TooFewToTell),
+        ] {
+            assert_eq!(
+                predicted(0.5 * (low + high)).between(low, high).verdict(),
+                verdict,
+                "{low} to {high}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_verdict_is_compared_with_the_one_on_record() {
+        use Verdict::{DiffersAsPredicted, NotReproduced, Reproduced, TooFewToTell};
+        let of = |measured: f64, recorded: Verdict| {
+            let row = Comparison::new("m", "s", Unit::Plain, 100.0, Tolerance::Relative(0.1));
+            row.measured(measured).explain("a cause").predict(40.0, 60.0).recorded(recorded)
+        };
+        for (measured, verdict) in [(100.0, Reproduced), (50.0, DiffersAsPredicted), (70.0, NotReproduced)] {
+            for recorded in [Reproduced, DiffersAsPredicted, NotReproduced, TooFewToTell] {
+                let changed = of(measured, recorded).is_changed();
+                assert_eq!(changed, recorded != verdict, "{measured}, recorded as {recorded:?}");
+            }
+        }
         let few = Comparison::new("m", "s", Unit::Plain, 0.0, Tolerance::Absolute(0.0));
         let few = few.measured(0.0).between(0.0, 3.0);
-        assert!(few.verdict() == Verdict::TooFewToTell && !few.is_unexplained() && few.is_undecided());
-        assert!(!few.explain("it is a matter of chance").is_undecided());
-        let missed = Comparison::new("m", "s", Unit::Plain, 1.0, Tolerance::AtMost).measured(2.0);
-        assert!(missed.is_unexplained() && !missed.explain("known").is_unexplained());
+        assert!(few.verdict() == TooFewToTell && few.is_changed());
+        assert!(!few.recorded(TooFewToTell).is_changed());
     }
 
     #[test]

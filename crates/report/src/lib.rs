@@ -5,7 +5,7 @@
 //!
 //! - [`quantity`] writes numbers as people read them.
 //! - [`Table`] holds rows of [`Cell`]s and becomes terminal text, HTML, CSV or (through serde) JSON.
-//! - [`Comparison`] puts a published value beside a measured one and judges whether they agree.
+//! - [`Comparison`] puts a published value beside a measured one and judges whether it is reproduced.
 //! - [`Plot`] is one of [`Timeline`], [`TailPlot`], [`GroupedBars`], [`BoxPlot`], [`Scatter`], [`HeatMap`] and
 //!   [`LayeredGraph`], and becomes SVG or the CSV of its data.
 //! - [`Report`] collects all of them in one self-contained HTML file, without scripts, fonts or network access.
@@ -38,10 +38,11 @@ pub mod quantity;
 #[cfg(feature = "html")]
 mod report;
 mod table;
+mod tolerance;
 mod tone;
 mod wrap;
 
-pub use comparison::{Comparison, Judged, Tolerance, Verdict};
+pub use comparison::{Comparison, Judged, Verdict};
 #[cfg(feature = "html")]
 pub use plot::{
     Axis, BoxPlot, Distribution, GroupedBars, HeatMap, Hue, LayeredGraph, Line, Mark, Panel, Place, Plot,
@@ -51,5 +52,6 @@ pub use quantity::Unit;
 #[cfg(feature = "html")]
 pub use report::{Report, Section};
 pub use table::{Alignment, Cell, Column, Content, Table};
+pub use tolerance::Tolerance;
 pub use tone::Tone;
 pub use wrap::wrap;

@@ -116,6 +116,8 @@ pub struct Head {
     /// What is varied.
     #[serde(default)]
     pub sweep: Vec<Settings>,
+    /// Why the tolerances of the published values are what they are, unless one says so itself.
+    pub tolerance_reason: Option<String>,
     #[serde(default)]
     pub published: Vec<Spanned<PublishedTable>>,
 }

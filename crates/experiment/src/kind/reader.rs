@@ -6,9 +6,12 @@ use crate::metric::Metric;
 use crate::point::counterpart;
 use crate::published::{Across, PublishedAt};
 use crate::sweep::{Parameters, Replacement, Selection, Settings};
-use linkmend_report::Tolerance;
+use linkmend_report::{Tolerance, Verdict};
 use serde::Deserialize;
 use toml::Spanned;
+
+/// A prediction that spans more than this says too little.
+const PREDICTION_FACTOR_MAX: f64 = 4.0;
 
 /// A published value, as files write it.
 #[derive(Debug, Deserialize)]
@@ -24,8 +27,16 @@ pub struct PublishedTable {
     #[serde(default, rename = "of")]
     across: Across,
     tolerance: Spanned<Tolerance>,
+    /// Why the tolerance is what it is; by default what the file says for all its tolerances.
+    tolerance_reason: Option<String>,
     source: Option<String>,
+    /// What is known about the difference between the published and the measured value.
     explanation: Option<String>,
+    /// Where the cause in the explanation predicts the measured value.
+    predicted: Option<Spanned<(f64, f64)>>,
+    /// The verdict that is on record.
+    #[serde(default)]
+    verdict: Verdict,
 }
 
 /// Reads the parts of a file that refer to points and metrics.
@@ -36,6 +47,7 @@ pub struct Reader<'a, K: Kind> {
     pub(crate) points: &'a [PointOf<K>],
     pub(crate) varied: &'a [&'static str],
     pub(crate) default_source: &'a str,
+    pub(crate) default_tolerance_reason: Option<&'a str>,
 }
 
 impl<K: Kind> Reader<'_, K> {
@@ -120,6 +132,29 @@ impl<K: Kind> Reader<'_, K> {
         Ok(())
     }
 
+    /// A prediction names its cause, and leaves values to which it does not apply.
+    fn prediction(
+        &self,
+        row: &PublishedTable,
+        predicted: &Spanned<(f64, f64)>,
+    ) -> Result<(f64, f64), ExperimentError> {
+        let fail = |message: String| Err(self.error(predicted.span().start, message));
+        if row.explanation.as_deref().is_none_or(|cause| cause.trim().is_empty()) {
+            return fail("`predicted` requires an `explanation` that names the cause".to_owned());
+        }
+        let (low, high) = *predicted.get_ref();
+        let near = low > 0.0 && high <= low * PREDICTION_FACTOR_MAX;
+        let below = low == 0.0 && high < row.value;
+        if !(low <= high && high.is_finite() && (near || below)) {
+            return fail(format!(
+                "predicted = [{low}, {high}]: nearly every value would be in it; must be [LOW, HIGH] with HIGH at most \
+                 {PREDICTION_FACTOR_MAX} times LOW, or [0, HIGH] with HIGH below the published {}",
+                row.value
+            ));
+        }
+        Ok((low, high))
+    }
+
     pub(crate) fn published(
         &self,
         row: Spanned<PublishedTable>,
@@ -138,10 +173,16 @@ impl<K: Kind> Reader<'_, K> {
             Tolerance::Absolute(limit) => Tolerance::Absolute(limit * scale),
             tolerance => tolerance,
         };
-        if !tolerance.is_sensible() || !row.value.is_finite() {
-            let message = "a tolerance must be at least 0, a factor at least 1, and a value a finite number";
+        if !tolerance.can_fail() || !row.value.is_finite() {
+            let message = "a relative tolerance must be from 0 to below 1, an absolute one 0 or more, a factor 1 or more, and \
+                           the value a finite number";
             return Err(self.error(row.tolerance.span().start, message));
         }
+        if row.verdict == Verdict::DiffersAsPredicted && row.predicted.is_none() {
+            return Err(self.error(place, "the verdict `differs-as-predicted` requires `predicted`"));
+        }
+        let predicted =
+            row.predicted.as_ref().map(|predicted| self.prediction(&row, predicted)).transpose()?;
         Ok(PublishedAt {
             metric,
             at,
@@ -149,6 +190,9 @@ impl<K: Kind> Reader<'_, K> {
             across: row.across,
             value: row.value * scale,
             tolerance,
+            tolerance_reason: row.tolerance_reason.or(self.default_tolerance_reason.map(str::to_owned)),
+            predicted: predicted.map(|(low, high)| (low * scale, high * scale)),
+            recorded: row.verdict,
             source: row.source.unwrap_or_else(|| self.default_source.to_owned()),
             explanation: row.explanation,
         })

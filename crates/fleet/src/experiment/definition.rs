@@ -79,6 +79,7 @@ pub struct File {
     base: Settings,
     #[serde(default)]
     sweep: Vec<Settings>,
+    tolerance_reason: Option<String>,
     #[serde(default)]
     published: Vec<Spanned<PublishedTable>>,
 }
@@ -95,8 +96,10 @@ impl ExperimentFile<FleetExperiments> for File {
     type Extra = Figure;
 
     fn split(self) -> (Head, Rest) {
-        let File { id, title, source, about, figure, week_from_day, base, sweep, published, .. } = self;
-        (Head { id, title, source, about, base, sweep, published }, Rest { figure, week_from_day })
+        let File { id, title, source, about, figure, week_from_day, base, sweep, .. } = self;
+        let (tolerance_reason, published) = (self.tolerance_reason, self.published);
+        let head = Head { id, title, source, about, base, sweep, tolerance_reason, published };
+        (head, Rest { figure, week_from_day })
     }
 
     fn extra(rest: Rest, _reader: &Reader<'_, FleetExperiments>) -> Result<Figure, ExperimentError> {

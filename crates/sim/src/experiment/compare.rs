@@ -4,7 +4,7 @@ use super::definition::Experiment;
 use super::file::Theory;
 use super::metric::metric_named;
 use super::outcome::Outcome;
-use linkmend_experiment::{Published, Row, Tolerance};
+use linkmend_experiment::{Published, Row, Tolerance, Verdict};
 
 /// All rows of an experiment; `outcomes` has one for each point, `None` if it was not run.
 pub fn compare(experiment: &Experiment, outcomes: &[Option<Outcome>]) -> Vec<Row> {
@@ -17,6 +17,7 @@ pub fn compare(experiment: &Experiment, outcomes: &[Option<Outcome>]) -> Vec<Row
             let place = experiment.describe(&experiment.points[point]);
             published.metric = format!("{}, {place}", published.metric);
             published.explanation.clone_from(&expected.explanation);
+            published.recorded = expected.recorded;
             Some(Row { published, ..row })
         })
     });
@@ -34,7 +35,10 @@ fn equation_1(outcome: &Outcome) -> Option<Row> {
         quantity: metric.quantity,
         value: expected.value,
         tolerance: Tolerance::Interval,
+        tolerance_reason: None,
         explanation: None,
+        predicted: None,
+        recorded: Verdict::default(),
     };
     Some(Row { published, measured: metric.value(outcome) })
 }

@@ -10,7 +10,7 @@ use crate::parameters::{Parameter, RunConfig, RunParameters, TrafficError, Traff
 use crate::random::Random;
 use linkmend_experiment::{
     Combination, ExperimentError, ExperimentFile, Head, Kind, Parameters, PointOf, Quantity, Reader,
-    Replacement, Run, Selection, Source,
+    Replacement, Run, Selection, Source, Verdict,
 };
 use std::path::Path;
 use toml::Spanned;
@@ -40,8 +40,10 @@ pub struct Expected {
     pub theory: Theory,
     /// The points at which it applies.
     pub at: Selection,
-    /// Why the measured values are known to differ.
+    /// What is known about the difference of the measured values.
     pub explanation: Option<String>,
+    /// The verdict that is on record.
+    pub recorded: Verdict,
 }
 
 /// A plot of an experiment.
@@ -201,9 +203,10 @@ impl ExperimentFile<RunExperiments> for File {
     type Extra = Extra;
 
     fn split(self) -> (Head, Rest) {
-        let File { id, title, source, about, base, sweep, published, traffic, plot, expected } = self;
+        let File { id, title, source, about, base, sweep, traffic, plot, expected, .. } = self;
+        let (tolerance_reason, published) = (self.tolerance_reason, self.published);
         let rest = Rest { title: title.clone(), traffic, plot, expected };
-        (Head { id, title, source, about, base, sweep, published }, rest)
+        (Head { id, title, source, about, base, sweep, tolerance_reason, published }, rest)
     }
 
     fn extra(rest: Rest, reader: &Reader<'_, RunExperiments>) -> Result<Extra, ExperimentError> {
@@ -254,7 +257,7 @@ impl RunReader<'_> {
         let place = row.span().start;
         let row = row.into_inner();
         let at = self.reader.selection(&row.at, place)?;
-        Ok(Expected { theory: row.theory, at, explanation: row.explanation })
+        Ok(Expected { theory: row.theory, at, explanation: row.explanation, recorded: row.verdict })
     }
 
     fn plot(&self, plot: Spanned<PlotTable>) -> Result<PlotSpec, ExperimentError> {

@@ -1,7 +1,7 @@
 //! The form of an experiment file, before anything is checked that TOML does not check.
 
 use crate::parameters::TrafficTable;
-use linkmend_experiment::{PublishedTable, Settings};
+use linkmend_experiment::{PublishedTable, Settings, Verdict};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -23,6 +23,7 @@ pub struct File {
     pub(super) traffic: Vec<Spanned<TrafficTable>>,
     #[serde(default)]
     pub(super) plot: Vec<Spanned<PlotTable>>,
+    pub(super) tolerance_reason: Option<String>,
     #[serde(default)]
     pub(super) published: Vec<Spanned<PublishedTable>>,
     #[serde(default)]
@@ -36,6 +37,8 @@ pub(super) struct ExpectedTable {
     #[serde(default)]
     pub at: Settings,
     pub explanation: Option<String>,
+    #[serde(default)]
+    pub verdict: Verdict,
 }
 
 /// Theories that every run can be compared with.

@@ -71,7 +71,7 @@ pub fn execute(arguments: &CheckArgs) -> Result<()> {
         let title = "timeouts per flow: the model (as published) and the simulated transport (as measured)";
         output::print(&Comparison::table(title, &rows).to_text(width, colour))?;
     }
-    let outside = rows.iter().filter(|row| row.verdict() == Verdict::Outside).count();
+    let outside = rows.iter().filter(|row| row.verdict() == Verdict::NotReproduced).count();
     if outside > 0 {
         let message = format!("{outside} of {} expectations are outside the interval", rows.len());
         let hint = "at 99.9 %, one in a thousand is outside by chance; try another --seed".to_owned();

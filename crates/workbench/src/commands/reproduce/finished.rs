@@ -35,16 +35,18 @@ pub struct Finished {
 /// The number of comparisons with each verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
-    /// Within the tolerance.
-    pub inside: usize,
-    /// Outside the tolerance, with a known reason.
-    pub explained: usize,
-    /// Counted, but too rarely to tell whether it is inside or outside.
+    /// Inside the tolerance.
+    pub reproduced: usize,
+    /// Outside the tolerance, where a known cause predicts it.
+    pub differ_as_predicted: usize,
+    /// Neither.
+    pub not_reproduced: usize,
+    /// Counted too rarely to tell.
     pub too_few_to_tell: usize,
-    /// Outside the tolerance, without a known reason.
-    pub unexplained: usize,
     /// There was nothing to measure.
     pub not_measured: usize,
+    /// Verdicts that are not those on record.
+    pub changed: usize,
 }
 
 impl Finished {
@@ -64,13 +66,14 @@ impl Tally {
         let mut tally = Tally::default();
         for comparison in comparisons {
             let counter = match comparison.verdict() {
-                Verdict::Inside => &mut tally.inside,
+                Verdict::Reproduced => &mut tally.reproduced,
+                Verdict::DiffersAsPredicted => &mut tally.differ_as_predicted,
+                Verdict::NotReproduced => &mut tally.not_reproduced,
                 Verdict::TooFewToTell => &mut tally.too_few_to_tell,
-                Verdict::Outside if comparison.is_unexplained() => &mut tally.unexplained,
-                Verdict::Outside => &mut tally.explained,
                 Verdict::NotMeasured => &mut tally.not_measured,
             };
             *counter += 1;
+            tally.changed += usize::from(comparison.is_changed());
         }
         tally
     }
@@ -78,16 +81,21 @@ impl Tally {
     /// The sum over several experiments.
     pub fn sum(tallies: impl IntoIterator<Item = Tally>) -> Tally {
         tallies.into_iter().fold(Tally::default(), |sum, tally| Tally {
-            inside: sum.inside + tally.inside,
-            explained: sum.explained + tally.explained,
+            reproduced: sum.reproduced + tally.reproduced,
+            differ_as_predicted: sum.differ_as_predicted + tally.differ_as_predicted,
+            not_reproduced: sum.not_reproduced + tally.not_reproduced,
             too_few_to_tell: sum.too_few_to_tell + tally.too_few_to_tell,
-            unexplained: sum.unexplained + tally.unexplained,
             not_measured: sum.not_measured + tally.not_measured,
+            changed: sum.changed + tally.changed,
         })
     }
 
     /// Number of comparisons.
     pub fn total(self) -> usize {
-        self.inside + self.explained + self.too_few_to_tell + self.unexplained + self.not_measured
+        self.reproduced
+            + self.differ_as_predicted
+            + self.not_reproduced
+            + self.too_few_to_tell
+            + self.not_measured
     }
 }

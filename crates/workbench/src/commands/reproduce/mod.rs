@@ -24,9 +24,8 @@ use std::path::PathBuf;
 
 /// Arguments of `linkmend reproduce`.
 ///
-/// Every experiment repeats a figure, a table or a section of the paper, or goes beyond it, in the simulator. Each
-/// measured value is compared with the published one within a tolerance; a value that is known to be outside has an
-/// explanation.
+/// Every experiment repeats a figure, a table or a section of the paper, or goes beyond it, in the simulator. Published
+/// values stand beside the measured ones, each with a tolerance and a verdict.
 #[derive(Debug, Args)]
 #[command(mut_arg("out", |out| out.default_value("linkmend-reproduce")), after_help = "\
 Examples:
@@ -40,10 +39,11 @@ Examples:
 DIR/report.html is the report, DIR/summary.json contains the comparisons, and DIR/ID contains the plots (SVG, \
 CSV), all points (CSV) and all results (JSON) of each experiment. Files are written as experiments finish, so \
 the finished ones remain after Ctrl-C.
-A counted value is within its tolerance if its whole 99.9 % interval is. If the interval does not decide, the \
-value is `too few to tell`, which is common with --quick; this includes a count of zero where an equation \
-expects some. Neither these values nor values with an explanation are failures.
-Exit codes: 0 if all values are within their tolerance or explained, 1 if some are not, 2 for wrong usage.")]
+Verdicts: a value is `reproduced` if it is within its tolerance. Outside, it `differs as predicted` if the cause that the \
+explanation names predicts an interval and the value is in it; otherwise it is `not reproduced`, whatever the explanation says. \
+Where a value has an interval, the whole interval counts. If it does not decide, there are `too few to tell`, which is common \
+with --quick. Each row of an experiment file records its verdict.
+Exit codes: 0 if all verdicts are those on record, 1 if some are not, 2 for wrong usage.")]
 pub struct ReproduceArgs {
     /// Experiments to run, or `all`
     #[arg(value_name = "ID|all", required_unless_present = "list")]

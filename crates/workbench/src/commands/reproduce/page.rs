@@ -19,26 +19,30 @@ pub fn render(finished: &[&Finished], options: &Options, of: usize) -> String {
         report =
             report.fact("Trials of each run", format!("{trials}, instead of the number in the experiments"));
     }
-    let tone = |bad: usize| if bad == 0 { Tone::Good } else { Tone::Bad };
+    let count = |count: usize| format!("{count} of {}", tally.total());
+    let changed = match tally.changed {
+        0 => "all verdicts are those on record".to_owned(),
+        changed => format!("{changed} verdicts are not those on record"),
+    };
     report = report
         .headline(
-            "Values within their tolerance",
-            format!("{} of {}", tally.inside, tally.total()),
-            "published or expected values",
-            tone(tally.unexplained),
+            "Reproduced",
+            count(tally.reproduced),
+            changed,
+            if tally.changed == 0 { Tone::Good } else { Tone::Bad },
         )
-        .headline("Outside, explained", tally.explained.to_string(), "see the tables below", Tone::Plain)
         .headline(
-            "Too few to tell",
-            tally.too_few_to_tell.to_string(),
-            "counted too rarely to decide",
+            "Differ as predicted",
+            count(tally.differ_as_predicted),
+            "where a known cause predicts them",
             Tone::Plain,
         )
+        .headline("Not reproduced", count(tally.not_reproduced), "see the tables below", Tone::Plain)
         .headline(
-            "Outside, unexplained",
-            tally.unexplained.to_string(),
-            if tally.unexplained == 0 { "as expected" } else { "needs investigation" },
-            tone(tally.unexplained),
+            "Too few to tell",
+            count(tally.too_few_to_tell),
+            "counted too rarely to decide",
+            Tone::Plain,
         );
     finished.iter().map(|finished| section(finished)).fold(report, Report::section).to_html()
 }

@@ -118,8 +118,12 @@ fn in_words(tally: Tally) -> String {
         return "nothing published to compare with".to_owned();
     }
     let mut words = format!(
-        "{} inside, {} explained, {} too few to tell, {} outside",
-        tally.inside, tally.explained, tally.too_few_to_tell, tally.unexplained
+        "{} of {} reproduced, {} differ as predicted, {} not reproduced, {} too few to tell",
+        tally.reproduced,
+        tally.total(),
+        tally.differ_as_predicted,
+        tally.not_reproduced,
+        tally.too_few_to_tell
     );
     if tally.not_measured > 0 {
         words.push_str(&format!(", {} not measured", tally.not_measured));
@@ -155,7 +159,7 @@ fn show(finished: &[&Finished], options: &Options) -> Result<()> {
     Ok(output::print(&format!("{}.{report}", in_words(tally)))?)
 }
 
-/// Fails unless all comparisons are inside their tolerance or explained.
+/// Fails unless all verdicts are those on record.
 fn conclude(finished: &[&Finished], of: usize, options: &Options) -> Result<()> {
     if finished.len() < of {
         let message = format!("interrupted: {} of {of} experiments are finished", finished.len());
@@ -165,24 +169,15 @@ fn conclude(finished: &[&Finished], of: usize, options: &Options) -> Result<()> 
         };
         return Err(Hinted { message, hint }.into());
     }
-    let tally = Tally::sum(finished.iter().map(|finished| finished.tally()));
-    if options.quick {
+    let changed = Tally::sum(finished.iter().map(|finished| finished.tally())).changed;
+    if options.quick || changed == 0 {
         return Ok(());
     }
     let report = options.report().unwrap_or_else(|| "the table".to_owned());
-    if tally.unexplained > 0 {
-        let message =
-            format!("{} values are outside their tolerance without an explanation", tally.unexplained);
-        return Err(Hinted { message, hint: format!("look for `outside` in {}", report) }.into());
-    }
-    let comparisons = finished.iter().flat_map(|finished| &finished.comparisons);
-    let undecided = comparisons.filter(|comparison| comparison.is_undecided()).count();
-    if undecided > 0 {
-        let message = format!(
-            "{undecided} values were counted too rarely to tell whether they are within their tolerance"
-        );
-        let hint = format!("look for `too few` in {}; use more `frames`, `trials` or `runs`", report);
-        return Err(Hinted { message, hint }.into());
-    }
-    Ok(())
+    let message = format!("{changed} verdicts differ from those on record");
+    let hint = format!(
+        "look for `recorded` in {report}; where the new verdict is right, put it into the row as `verdict`, and where it is \
+         `too few to tell`, use more `frames`, `trials` or `runs`"
+    );
+    Err(Hinted { message, hint }.into())
 }
