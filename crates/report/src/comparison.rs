@@ -198,12 +198,14 @@ impl Comparison {
             .column(Column::number("Published", Unit::Plain))
             .column(Column::number("Measured", Unit::Plain))
             .column(Column::number("Deviation", Unit::Plain))
-            .column(Column::number("Tolerance", Unit::Plain))
-            .column(Column::number("Predicted", Unit::Plain))
-            .column(Column::text("Verdict"))
-            .column(Column::text("Explanation"));
+            .column(Column::number("Tolerance", Unit::Plain));
+        let predicted = comparisons.iter().any(|comparison| comparison.predicted.is_some());
+        if predicted {
+            table = table.column(Column::number("Predicted", Unit::Plain));
+        }
+        table = table.column(Column::text("Verdict")).column(Column::text("Explanation"));
         for comparison in comparisons {
-            table.push_row(comparison.cells());
+            table.push_row(comparison.cells(predicted));
         }
         let reproduced = comparisons.iter().filter(|c| c.verdict() == Verdict::Reproduced).count();
         let counted = comparisons.iter().any(|c| c.interval.is_some());
@@ -215,7 +217,7 @@ impl Comparison {
         reasons.fold(table, Table::note)
     }
 
-    fn cells(&self) -> [Cell; 9] {
+    fn cells(&self, predicted: bool) -> Vec<Cell> {
         let changed = self.is_changed();
         let (verdict, tone) = match self.verdict() {
             Verdict::Reproduced => ("✓ reproduced", Tone::Good),
@@ -228,18 +230,23 @@ impl Comparison {
             (false, _) => verdict.to_owned(),
             (true, recorded) => format!("{verdict} (recorded: {})", recorded.in_words()),
         };
-        let predicted = |(low, high)| format!("{} to {}", self.unit.format(low), self.unit.format(high));
-        [
+        let interval = |(low, high)| format!("{} to {}", self.unit.format(low), self.unit.format(high));
+        let mut cells = vec![
             Cell::text(&self.metric),
             Cell::text(&self.source).neutral(),
             Cell::quantity(self.published, self.unit),
             self.measured.map_or_else(Cell::missing, |value| self.measured_cell(value)),
             self.deviation().map_or_else(|| Cell::text(""), |share| Cell::text(signed_percent(share))),
             Cell::text(self.tolerance.text(self.unit)).neutral(),
-            Cell::text(self.predicted.map_or_else(String::new, predicted)).neutral(),
+        ];
+        if predicted {
+            cells.push(Cell::text(self.predicted.map_or_else(String::new, interval)).neutral());
+        }
+        cells.extend([
             Cell::text(verdict).tone(if changed { Tone::Bad } else { tone }),
             Cell::text(self.explanation.as_deref().unwrap_or_default()),
-        ]
+        ]);
+        cells
     }
 
     fn measured_cell(&self, value: f64) -> Cell {

@@ -41,7 +41,7 @@ fn the_model_is_inside_what_the_simulated_transport_shows() {
     let judged = rows.as_array().expect("rows");
     assert!(
         judged.len() > 20
-            && judged.iter().all(|row| row["verdict"] == "inside" || row["verdict"] == "too_few_to_tell")
+            && judged.iter().all(|row| row["verdict"] == "reproduced" || row["verdict"] == "too_few_to_tell")
     );
     assert_eq!(json(&[&check[..], &["--threads", "1"]].concat()), rows, "on any number of threads");
 }

@@ -341,7 +341,7 @@ fn reproduced_results_do_not_depend_on_the_number_of_threads() {
     assert!(page.contains("Consecutive losses") && page.contains("<svg") && !page.contains("src=\"http"));
     let summary: Value = serde_json::from_slice(&results[0]["summary.json"]).expect("JSON");
     assert_eq!(summary["experiments"][0]["id"], "fig1", "in the order of the list");
-    assert_eq!(summary["experiments"][1]["comparisons"][0]["verdict"], "inside");
+    assert_eq!(summary["experiments"][1]["comparisons"][0]["verdict"], "reproduced");
     // The command that a result gives for repeating it must work.
     let result: Value = serde_json::from_slice(&results[0]["fig20/results.json"]).expect("JSON");
     let command = result["points"][0]["command"].as_str().expect("a command");
@@ -363,15 +363,22 @@ fn a_users_own_experiment_can_fail() {
     let arguments = ["sim", "run", path.to_str().expect("UTF-8"), "--out", out.to_str().expect("UTF-8")];
     let (code, table, err) = run(&arguments);
     assert_eq!(code, 1);
-    assert!(table.contains("outside"), "{table}");
-    assert!(
-        err.starts_with("error: 1 values are outside their tolerance without an explanation\nhint: "),
-        "{err}"
-    );
-    fs::write(&path, format!("{text}explanation = \"It was not meant.\"\n")).expect("a file");
-    let (code, table, err) = run(&arguments);
-    assert_eq!(code, 0, "{err}");
-    assert!(table.contains("outside, explained") && table.contains("It was not meant."), "{table}");
+    assert!(table.contains("not reproduced (recorded: reproduced)"), "{table}");
+    assert!(err.starts_with("error: 1 verdicts differ from those on record\nhint: "), "{err}");
+    let explained = format!("{text}explanation = \"It was not meant.\"\n");
+    for (rest, expected) in [
+        ("", 1),
+        ("verdict = \"not-reproduced\"\n", 0),
+        ("predicted = [900, 1100]\n", 1),
+        ("predicted = [900, 1100]\nverdict = \"differs-as-predicted\"\n", 0),
+        ("predicted = [400, 900]\nverdict = \"differs-as-predicted\"\n", 1),
+        ("predicted = [400, 900]\nverdict = \"not-reproduced\"\n", 0),
+    ] {
+        fs::write(&path, format!("{explained}{rest}")).expect("a file");
+        let (code, table, err) = run(&arguments);
+        assert_eq!(code, expected, "{rest}: {err}");
+        assert!(table.contains("It was not meant."), "{table}");
+    }
 }
 
 #[test]

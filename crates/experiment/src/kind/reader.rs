@@ -147,8 +147,8 @@ impl<K: Kind> Reader<'_, K> {
         let below = low == 0.0 && high < row.value;
         if !(low <= high && high.is_finite() && (near || below)) {
             return fail(format!(
-                "predicted = [{low}, {high}]: nearly every value would be in it; must be [LOW, HIGH] with HIGH at most \
-                 {PREDICTION_FACTOR_MAX} times LOW, or [0, HIGH] with HIGH below the published {}",
+                "predicted = [{low}, {high}]: must be two positive numbers, the second at most {PREDICTION_FACTOR_MAX} times \
+                 the first, or 0 and a number below the published {}, so that a prediction can fail",
                 row.value
             ));
         }

@@ -103,7 +103,39 @@ fn errors_name_file_line_and_key() {
         ),
         (
             "[[published]]\nmetric = \"pauses\"\nvalue = 1\ntolerance = { factor = 0.5 }\n",
-            "x.toml:7: a tolerance must be at least 0, a factor at least 1",
+            "x.toml:7: a relative tolerance must be from 0 to below 1, an absolute one 0 or more, a factor 1 or more",
+        ),
+        (
+            "[[published]]\nmetric = \"pauses\"\nvalue = 1\ntolerance = { relative = 1 }\n",
+            "x.toml:7: a relative tolerance must be from 0 to below 1",
+        ),
+        (
+            "[[published]]\nmetric = \"pauses\"\nvalue = 1\ntolerance = \"at-most\"\npredicted = [2, 3]\n",
+            "x.toml:8: `predicted` requires an `explanation` that names the cause",
+        ),
+        (
+            "[[published]]\nmetric = \"pauses\"\nvalue = 1\ntolerance = \"at-most\"\nexplanation = \" \"\npredicted = [2, 3]\n",
+            "x.toml:9: `predicted` requires an `explanation` that names the cause",
+        ),
+        (
+            "[[published]]\nmetric = \"pauses\"\nvalue = 1\ntolerance = \"at-most\"\nexplanation = \"x\"\npredicted = [0.1, 1e9]\n",
+            "x.toml:9: predicted = [0.1, 1000000000]: must be two positive numbers",
+        ),
+        (
+            "[[published]]\nmetric = \"pauses\"\nvalue = 1\ntolerance = \"at-most\"\nexplanation = \"x\"\npredicted = [0, 1]\n",
+            "x.toml:9: predicted = [0, 1]: must be two positive numbers",
+        ),
+        (
+            "[[published]]\nmetric = \"pauses\"\nvalue = 1\ntolerance = \"at-most\"\nexplanation = \"x\"\npredicted = [3, inf]\n",
+            "x.toml:9: predicted = [3, inf]: must be two positive numbers",
+        ),
+        (
+            "[[published]]\nmetric = \"pauses\"\nvalue = 1\ntolerance = \"at-most\"\nexplanation = \"x\"\npredicted = [3, 2]\n",
+            "x.toml:9: predicted = [3, 2]: must be two positive numbers",
+        ),
+        (
+            "[[published]]\nmetric = \"pauses\"\nvalue = 1\ntolerance = \"at-most\"\nexplanation = \"x\"\nverdict = \"differs-as-predicted\"\n",
+            "x.toml:4: the verdict `differs-as-predicted` requires `predicted`",
         ),
         (
             "[[published]]\nmetric = \"pauses\"\nat = { speed = \"25G\" }\nvalue = 1\ntolerance = \"at-most\"\n",
