@@ -170,7 +170,7 @@ fn a_ratio_of_two_schemes_has_an_interval_over_the_runs_that_they_share() {
         assert!(low <= measured.value && measured.value <= high, "{measured:?}");
         assert!(high / low < 1.1, "the schemes have the same flows: {measured:?}");
         assert_eq!(row.published.quantity, Quantity::Plain);
-        assert_eq!(row.comparison().verdict(), linkmend_report::Verdict::Inside);
+        assert_eq!(row.comparison().verdict(), linkmend_report::Verdict::Reproduced);
     }
 }
 

@@ -402,3 +402,28 @@ fn modules_in_the_architecture_exist() {
     }
     assert!(checked >= 60, "only {checked} modules were found; does the test still read the documents?");
 }
+
+/// The README says how many published values are reproduced. Each row of an experiment file records its verdict.
+#[test]
+fn the_readme_counts_the_verdicts_on_record() {
+    let files = ["experiments", "experiments/fleet"].into_iter().flat_map(|folder| {
+        let entries = std::fs::read_dir(root().join(folder)).expect("the folder can be listed");
+        entries.map(|entry| entry.expect("an entry").path())
+    });
+    let texts: Vec<String> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .map(|path| std::fs::read_to_string(path).expect("a file"))
+        .collect();
+    let count = |line: &str| texts.iter().flat_map(|text| text.lines()).filter(|one| *one == line).count();
+    let [differ, not, few] = ["differs-as-predicted", "not-reproduced", "too-few-to-tell"]
+        .map(|verdict| count(&format!("verdict = \"{verdict}\"")));
+    let all = count("[[published]]");
+    assert!(all > 300, "only {all} published values are found");
+    let sentence = format!(
+        "Of {all} published values, {} are reproduced, {differ} differ as a known cause predicts, {not} are not reproduced, and for \
+         {few} there are too few events to tell.",
+        all - differ - not - few,
+    );
+    let readme = read("README.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(readme.contains(&sentence), "README.md must say: {sentence}");
+}

@@ -106,38 +106,6 @@ fn errors_name_file_line_and_key() {
             "x.toml:7: a relative tolerance must be from 0 to below 1, an absolute one 0 or more, a factor 1 or more",
         ),
         (
-            "[[published]]\nmetric = \"pauses\"\nvalue = 1\ntolerance = { relative = 1 }\n",
-            "x.toml:7: a relative tolerance must be from 0 to below 1",
-        ),
-        (
-            "[[published]]\nmetric = \"pauses\"\nvalue = 1\ntolerance = \"at-most\"\npredicted = [2, 3]\n",
-            "x.toml:8: `predicted` requires an `explanation` that names the cause",
-        ),
-        (
-            "[[published]]\nmetric = \"pauses\"\nvalue = 1\ntolerance = \"at-most\"\nexplanation = \" \"\npredicted = [2, 3]\n",
-            "x.toml:9: `predicted` requires an `explanation` that names the cause",
-        ),
-        (
-            "[[published]]\nmetric = \"pauses\"\nvalue = 1\ntolerance = \"at-most\"\nexplanation = \"x\"\npredicted = [0.1, 1e9]\n",
-            "x.toml:9: predicted = [0.1, 1000000000]: must be two positive numbers",
-        ),
-        (
-            "[[published]]\nmetric = \"pauses\"\nvalue = 1\ntolerance = \"at-most\"\nexplanation = \"x\"\npredicted = [0, 1]\n",
-            "x.toml:9: predicted = [0, 1]: must be two positive numbers",
-        ),
-        (
-            "[[published]]\nmetric = \"pauses\"\nvalue = 1\ntolerance = \"at-most\"\nexplanation = \"x\"\npredicted = [3, inf]\n",
-            "x.toml:9: predicted = [3, inf]: must be two positive numbers",
-        ),
-        (
-            "[[published]]\nmetric = \"pauses\"\nvalue = 1\ntolerance = \"at-most\"\nexplanation = \"x\"\npredicted = [3, 2]\n",
-            "x.toml:9: predicted = [3, 2]: must be two positive numbers",
-        ),
-        (
-            "[[published]]\nmetric = \"pauses\"\nvalue = 1\ntolerance = \"at-most\"\nexplanation = \"x\"\nverdict = \"differs-as-predicted\"\n",
-            "x.toml:4: the verdict `differs-as-predicted` requires `predicted`",
-        ),
-        (
             "[[published]]\nmetric = \"pauses\"\nat = { speed = \"25G\" }\nvalue = 1\ntolerance = \"at-most\"\n",
             "x.toml:4: no point of the sweep matches these parameters of `at`",
         ),
@@ -153,6 +121,47 @@ fn errors_name_file_line_and_key() {
     }
     let error = Experiment::parse("x.toml", "id = \"A b\"\ntitle = \"t\"\nsource = \"s\"\n", Path::new(""));
     assert!(error.expect_err("a bad name").to_string().starts_with("x.toml:1: id = `A b`"));
+}
+
+/// An experiment could have any verdict on record if its tolerance allowed everything, or its prediction did.
+#[test]
+fn tolerances_and_predictions_that_cannot_fail_are_refused() {
+    let of =
+        |rest: &str| refused(&format!("[[published]]\nmetric = \"pauses\"\nvalue = 1\ntolerance = {rest}\n"));
+    for (rest, message) in [
+        ("{ relative = 1 }", "x.toml:7: a relative tolerance must be from 0 to below 1"),
+        (
+            "\"at-most\"\npredicted = [2, 3]",
+            "x.toml:8: `predicted` requires an `explanation` that names the cause",
+        ),
+        (
+            "\"at-most\"\nexplanation = \" \"\npredicted = [2, 3]",
+            "x.toml:9: `predicted` requires an `explanation` that names the cause",
+        ),
+        (
+            "\"at-most\"\nexplanation = \"x\"\npredicted = [0.1, 1e9]",
+            "x.toml:9: predicted = [0.1, 1000000000]: must be two positive numbers",
+        ),
+        (
+            "\"at-most\"\nexplanation = \"x\"\npredicted = [0, 1]",
+            "x.toml:9: predicted = [0, 1]: must be two positive numbers",
+        ),
+        (
+            "\"at-most\"\nexplanation = \"x\"\npredicted = [3, inf]",
+            "x.toml:9: predicted = [3, inf]: must be two positive numbers",
+        ),
+        (
+            "\"at-most\"\nexplanation = \"x\"\npredicted = [3, 2]",
+            "x.toml:9: predicted = [3, 2]: must be two positive numbers",
+        ),
+        (
+            "\"at-most\"\nexplanation = \"x\"\nverdict = \"differs-as-predicted\"",
+            "x.toml:4: the verdict `differs-as-predicted` requires `predicted`",
+        ),
+    ] {
+        let error = of(rest);
+        assert!(error.starts_with(message), "{rest}: {error}");
+    }
 }
 
 #[test]

@@ -39,7 +39,7 @@ pub struct Tally {
     pub reproduced: usize,
     /// Outside the tolerance, where a known cause predicts it.
     pub differ_as_predicted: usize,
-    /// Neither.
+    /// Outside the tolerance, and no known cause predicts it.
     pub not_reproduced: usize,
     /// Counted too rarely to tell.
     pub too_few_to_tell: usize,
