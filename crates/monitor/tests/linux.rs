@@ -83,7 +83,7 @@ fn virtual_interfaces_are_only_watched_if_they_are_named() {
     in_namespace(|| {
         pair("port1", "other1");
         let error = open(&[]).poll().expect_err("nothing but virtual interfaces");
-        assert!(error.to_string().contains("none of the 3 interfaces here"), "{error}");
+        assert!(error.to_string().contains("of the 3 interfaces here, none matches"), "{error}");
         assert!(error.hint.is_some_and(|hint| hint.contains("--interface")));
         assert!(open(&["nothing?"]).poll().is_err());
     });

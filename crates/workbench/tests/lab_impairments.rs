@@ -61,7 +61,7 @@ fn over_100_ms_at_a_gigabit_the_log_says_what_to_set_and_the_peer_timeout_is_lon
     let (code, said) = lab.ask("up --rate 1G --link-delay 50ms");
     assert_eq!(code, Some(0), "{said}");
     protect_and_ping(&lab);
-    let derived = wait_for_line(&lab, "parameters derived");
+    let derived = wait_for_line(&lab, "derived parameters");
     let timeout = derived.split("peer_timeout_ms=").nth(1).and_then(|rest| rest.split(' ').next());
     let timeout: u64 = timeout.and_then(|ms| ms.parse().ok()).unwrap_or_else(|| panic!("{derived}"));
     assert!((500..700).contains(&timeout), "400 ms and a round trip: {derived}");
@@ -76,7 +76,7 @@ fn over_100_ms_at_a_gigabit_the_log_says_what_to_set_and_the_peer_timeout_is_lon
     let (code, said) = lab.ask("up --rate 1G --delay 5ms --link-delay 100us");
     assert_eq!(code, Some(0), "{said}");
     protect_and_ping(&lab);
-    wait_for_line(&lab, "parameters derived");
+    wait_for_line(&lab, "derived parameters");
     let log = std::fs::read_to_string(format!("/run/linkmend/{}-g1.log", lab.0)).expect("a log");
     assert!(!log.contains("carries at most"), "{log}");
 }
@@ -119,7 +119,7 @@ fn a_laboratory_keeps_its_delays_and_shows_them_in_its_status() {
     let (_, status) = lab.ask("status");
     for wanted in [
         "impairments: 100 Mbit/s, 5 ms each way",
-        "100 µs each way on the link; up to 128 kB wait in front of the rate",
+        "100 µs each way on the link; queue limit 128 kB",
         "host1 to end1",
     ] {
         assert!(status.contains(wanted), "{wanted}: {status}");
