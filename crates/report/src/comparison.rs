@@ -218,18 +218,18 @@ impl Comparison {
     }
 
     fn cells(&self, predicted: bool) -> Vec<Cell> {
+        let (sign, tone) = match self.verdict() {
+            Verdict::Reproduced => ("✓ ", Tone::Good),
+            Verdict::DiffersAsPredicted => ("≠ ", Tone::Neutral),
+            Verdict::NotReproduced => ("✗ ", Tone::Bad),
+            Verdict::TooFewToTell => ("? ", Tone::Neutral),
+            Verdict::NotMeasured => ("", Tone::Neutral),
+        };
         let changed = self.is_changed();
-        let (verdict, tone) = match self.verdict() {
-            Verdict::Reproduced => ("✓ reproduced", Tone::Good),
-            Verdict::DiffersAsPredicted => ("≠ differs as predicted", Tone::Neutral),
-            Verdict::NotReproduced => ("✗ not reproduced", Tone::Bad),
-            Verdict::TooFewToTell => ("? too few to tell", Tone::Neutral),
-            Verdict::NotMeasured => ("not measured", Tone::Neutral),
-        };
-        let verdict = match (changed, self.recorded) {
-            (false, _) => verdict.to_owned(),
-            (true, recorded) => format!("{verdict} (recorded: {})", recorded.in_words()),
-        };
+        let mut verdict = format!("{sign}{}", self.verdict().in_words());
+        if changed {
+            verdict.push_str(&format!(" (recorded: {})", self.recorded.in_words()));
+        }
         let interval = |(low, high)| format!("{} to {}", self.unit.format(low), self.unit.format(high));
         let mut cells = vec![
             Cell::text(&self.metric),
