@@ -93,6 +93,14 @@ impl Corruption {
         }
     }
 
+    /// How many frames are usually corrupted in a row.
+    pub fn mean_burst_frames(&self) -> f64 {
+        match self {
+            Corruption::GilbertElliott { mean_burst_frames, .. } => *mean_burst_frames,
+            _ => 1.0,
+        }
+    }
+
     /// Share of frames of `bytes` that are corrupted in the long run, 0 to 1. A recording says nothing about other
     /// frames than its own, and returns 0.
     ///

@@ -3,9 +3,7 @@
 //! All files say the same in the same way: what the experiment is called and reproduces, what is varied, and which
 //! published values it is compared with. A [`Kind`] adds the parameters, what one run does, and what it measures.
 
-use crate::bootstrap::bootstrap_interval;
 use crate::error::{ExperimentError, Source};
-use crate::interval::CONFIDENCE;
 use crate::kind::{ExperimentFile, ExtraOf, Head, Kind, PointOf, Reader, RestOf};
 use crate::measurement::Measurement;
 use crate::metric::Metric;
@@ -15,6 +13,7 @@ use crate::published::{Across, Published, PublishedAt, Row};
 use crate::quantity::Quantity;
 use crate::runner::{Run, Runnable};
 use crate::sweep::{Replacement, Selection, combinations};
+use linkmend_statistics::jackknife_interval;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -228,9 +227,13 @@ fn pool_of<O: Pooled>(outcomes: &[Option<O>], chosen: &[usize]) -> Option<O> {
 }
 
 /// The metric of one outcome over that of another, with the interval of the ratio if the outcomes keep their runs apart.
+///
+/// Runs of the same number are left out together. If they had the same seed, what they share cancels.
 fn ratio<O: Pooled>(metric: &Metric<O>, outcome: &O, divisor: &O) -> Option<Measurement> {
     let value = |one: &O, other: &O| Some(metric.value(one)?.value / metric.value(other)?.value);
-    let interval = bootstrap_interval([outcome, divisor], CONFIDENCE, value);
+    let interval = jackknife_interval(outcome.runs().min(divisor.runs()), |keeps| {
+        value(&outcome.only(keeps)?, &divisor.only(keeps)?)
+    });
     Measurement::exact(value(outcome, divisor)?).map(|ratio| Measurement { interval, ..ratio })
 }
 

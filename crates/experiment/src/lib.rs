@@ -7,17 +7,15 @@
 //! - [`run_all`] runs the points of [`Runnable`] experiments, and [`run_each`] anything independent, on several
 //!   threads. The results do not depend on the number of threads. Several runs of a point are [`Pooled`], or kept
 //!   separately as [`Runs`].
-//! - A [`Metric`] reads a [`Measurement`] from an outcome, with a confidence interval if the value was counted
-//!   ([`poisson_interval`]), is the mean of several runs, or a ratio of two points ([`bootstrap_interval`]).
+//! - A [`Metric`] reads a [`Measurement`] from an outcome, with a confidence interval if the value was counted,
+//!   is a percentile, or was computed from several runs.
 //! - [`Published`] is a published value, and a [`Row`] compares it with the measured one. [`tables`] show all points.
 //! - [`ExperimentError`] says what is wrong with an experiment file, and in which line.
 #![forbid(unsafe_code)]
 
-mod bootstrap;
 mod catalogue;
 mod definition;
 mod error;
-mod interval;
 mod kind;
 mod measurement;
 mod metric;
@@ -31,13 +29,12 @@ mod sweep;
 pub mod tables;
 mod threads;
 
-pub use bootstrap::bootstrap_interval;
 pub use catalogue::{kind_of, read_each};
 pub use definition::Experiment;
 pub use error::{ExperimentError, Source};
-pub use interval::{CONFIDENCE, poisson_at_least, poisson_interval};
 pub use kind::{ExperimentFile, ExtraOf, Head, Kind, PointOf, PublishedTable, Reader, RestOf};
 pub use linkmend_report::{Tolerance, Verdict};
+pub use linkmend_statistics::Counted;
 pub use measurement::Measurement;
 pub use metric::Metric;
 pub use point::Point;

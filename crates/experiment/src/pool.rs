@@ -16,9 +16,14 @@ pub trait Pooled: Clone + Debug + Send {
     /// The outcome that stands for all that were added.
     fn finish(pool: Self::Pool) -> Self;
 
-    /// The outcome that as many runs have which are drawn from its own: `draw` takes their number and returns the index of
-    /// one of them. `None` if the outcome does not keep its runs apart, or has one only.
-    fn resampled(&self, _draw: &mut dyn FnMut(usize) -> usize) -> Option<Self> {
+    /// How many runs the outcome keeps apart.
+    fn runs(&self) -> usize {
+        1
+    }
+
+    /// The outcome of only those of its runs for whose numbers, from 0, this returns true. `None` if the outcome does not
+    /// keep its runs apart.
+    fn only(&self, _keeps: &dyn Fn(usize) -> bool) -> Option<Self> {
         None
     }
 }

@@ -31,7 +31,7 @@ impl<T> Runs<T> {
         self.0.iter().map(|run| Runs(vec![Arc::clone(run)]))
     }
 
-    /// Mean over the runs that have the value, with its 95 % interval.
+    /// Mean over the runs that have the value, with its interval.
     pub fn mean(&self, value: impl Fn(&T) -> Option<f64>) -> Option<Measurement> {
         Measurement::mean(&self.iter().filter_map(value).collect::<Vec<f64>>())
     }
@@ -64,9 +64,13 @@ impl<T: Debug + Send + Sync> Pooled for Runs<T> {
         pool
     }
 
-    fn resampled(&self, draw: &mut dyn FnMut(usize) -> usize) -> Option<Runs<T>> {
-        let count = self.0.len();
-        (count > 1).then(|| Runs((0..count).map(|_| Arc::clone(&self.0[draw(count)])).collect()))
+    fn runs(&self) -> usize {
+        self.0.len()
+    }
+
+    fn only(&self, keeps: &dyn Fn(usize) -> bool) -> Option<Runs<T>> {
+        let kept = (0..self.0.len()).filter(|run| keeps(*run));
+        Some(Runs(kept.map(|run| Arc::clone(&self.0[run])).collect()))
     }
 }
 
@@ -91,10 +95,10 @@ mod tests {
     }
 
     #[test]
-    fn a_single_run_cannot_be_drawn_again() {
-        assert_eq!(Runs::one(1).resampled(&mut |_| 0), None);
+    fn some_of_the_runs_can_be_chosen() {
         let three = pooled([1, 2, 3].map(Runs::one)).expect("three runs");
-        let last = three.resampled(&mut |count| count - 1).expect("more than one");
-        assert_eq!(last.iter().copied().collect::<Vec<i32>>(), [3, 3, 3]);
+        assert_eq!(three.runs(), 3);
+        let chosen = three.only(&|run| run != 1).expect("they are kept apart");
+        assert_eq!(chosen.iter().copied().collect::<Vec<i32>>(), [1, 3]);
     }
 }

@@ -73,7 +73,7 @@ static METRICS: [Metric<Thrown>; 1] = [Metric {
     label: "ones",
     quantity: Quantity::Share,
     scale: 0.01,
-    read: |thrown, _| Measurement::counted(thrown.ones, thrown.throws, 1.0, 0.999),
+    read: |thrown, _| Measurement::counted(thrown.ones, thrown.throws, 1.0),
 }];
 
 impl Kind for Dice {

@@ -51,10 +51,17 @@ impl Pooled for FleetOutcome {
         pool
     }
 
-    fn resampled(&self, draw: &mut dyn FnMut(usize) -> usize) -> Option<FleetOutcome> {
+    fn runs(&self) -> usize {
         match self {
-            FleetOutcome::Pairs(pairs) => pairs.resampled(draw).map(FleetOutcome::Pairs),
-            FleetOutcome::Upgrades(runs) => runs.resampled(draw).map(FleetOutcome::Upgrades),
+            FleetOutcome::Pairs(pairs) => pairs.runs(),
+            FleetOutcome::Upgrades(runs) => runs.runs(),
+        }
+    }
+
+    fn only(&self, keeps: &dyn Fn(usize) -> bool) -> Option<FleetOutcome> {
+        match self {
+            FleetOutcome::Pairs(pairs) => pairs.only(keeps).map(FleetOutcome::Pairs),
+            FleetOutcome::Upgrades(runs) => runs.only(keeps).map(FleetOutcome::Upgrades),
         }
     }
 }

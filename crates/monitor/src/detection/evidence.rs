@@ -1,12 +1,10 @@
 //! How much speaks for corruption.
 
 use super::window::{Stretch, Window};
-use linkmend_experiment::{poisson_at_least, poisson_interval};
+use linkmend_statistics::{Counted, poisson_at_least};
 
 /// Corrupted frames in one poll may be one event, such as a hand on the cable. Corruption lasts.
 const POLLS_LEAST: u32 = 2;
-/// Two-sided confidence of the interval that goes with a loss rate.
-const CONFIDENCE: f64 = 0.95;
 
 /// The stretch up to now that speaks most for corruption above some rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -63,7 +61,7 @@ impl Evidence {
     /// The 95 % confidence interval of the loss rate (Garwood 1936).
     pub fn interval(&self) -> (f64, f64) {
         let frames = self.stretch.frames.max(1) as f64;
-        let (low, high) = poisson_interval(self.stretch.corrupted, CONFIDENCE);
+        let (low, high) = Counted::single(self.stretch.corrupted, 1.0).interval(1.0);
         (low / frames, (high / frames).min(1.0))
     }
 }

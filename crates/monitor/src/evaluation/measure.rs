@@ -4,8 +4,8 @@ use super::link::Link;
 use super::paper::PaperRule;
 use super::{DetectionCell, EvaluationOptions, FULL_LOAD, FalseAlarmCell, POLL, YEAR_S};
 use crate::detection::Detector;
-use linkmend_experiment::poisson_interval;
 use linkmend_random::Random;
+use linkmend_statistics::Counted;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -15,7 +15,6 @@ const HEALTHY_POLLS: u32 = 1_200;
 const POLLS_A_LOOK: u64 = 1 << 16;
 /// Polls after which a loss counts as not found: a day.
 const POLLS_MOST: u32 = 86_400;
-const CONFIDENCE: f64 = 0.95;
 
 fn frames_per_poll(load: f64) -> u64 {
     (load * FULL_LOAD * POLL.as_secs_f64()).round() as u64
@@ -130,7 +129,7 @@ pub(super) fn false_alarms(
 pub(super) fn pool(background: f64, load: f64, link_years: f64, parts: &[Alarms]) -> FalseAlarmCell {
     let alarms = parts.iter().map(|part| part.ours).sum();
     let papers: u64 = parts.iter().map(|part| part.papers).sum();
-    let (low, high) = poisson_interval(alarms, CONFIDENCE);
+    let (low, high) = Counted::single(alarms, 1.0).interval(1.0);
     FalseAlarmCell {
         background,
         load,

@@ -1,10 +1,12 @@
 //! What runs with flows measure, and what is compared with published values.
 
-use super::flow_run::{FlowOutcome, extremes, flows, measured_percentile, measured_slowdown, moments};
+use super::flow_run::{
+    FlowOutcome, extremes, flows, measured_percentile, measured_slowdown, moments, of_runs,
+};
 use super::outcome::Metric;
 use crate::host::TimeoutCounts;
 use crate::run::flows::{Affected, FailoverReport, SpreadingReport};
-use linkmend_experiment::{CONFIDENCE, Measurement, Quantity, poisson_interval};
+use linkmend_experiment::{Counted, Measurement, Quantity};
 use std::ops::RangeInclusive;
 
 /// Sizes of flows, in bytes.
@@ -52,7 +54,7 @@ pub(super) const COUNTS_OF_A_RUN: [&str; 17] = [
 /// over the runs. A percentile has the interval in which the true one lies.
 pub(super) const ALL: [Metric; 71] = metrics! {
     "fct_us.min", "minimum FCT", Time, 1e-6, |outcome, _| exact(extremes(outcome)?.0);
-    "fct_us.mean", "mean FCT", Time, 1e-6, |outcome, _| exact(moments(outcome)?.0);
+    "fct_us.mean", "mean FCT", Time, 1e-6, |outcome, _| of_runs(outcome, |runs| Some(moments(runs)?.0));
     "fct_us.p50", "median FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.5);
     "fct_us.p90", "90 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.9);
     "fct_us.p95", "95 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.95);
@@ -61,7 +63,7 @@ pub(super) const ALL: [Metric; 71] = metrics! {
     "fct_us.p99_99", "99.99 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.9999);
     "fct_us.p99_999", "99.999 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.99999);
     "fct_us.max", "maximum FCT", Time, 1e-6, |outcome, _| exact(extremes(outcome)?.1);
-    "fct_us.std", "standard deviation of FCT", Time, 1e-6, |outcome, _| exact(moments(outcome)?.1);
+    "fct_us.std", "standard deviation of FCT", Time, 1e-6, |outcome, _| of_runs(outcome, |runs| Some(moments(runs)?.1));
     "slowdown.p50", "median slowdown", Plain, 1.0, |outcome, _| measured_slowdown(outcome, ANY, 0.5);
     "slowdown.p99", "99 % slowdown", Plain, 1.0, |outcome, _| measured_slowdown(outcome, ANY, 0.99);
     "slowdown.p99_9", "99.9 % slowdown", Plain, 1.0, |outcome, _| measured_slowdown(outcome, ANY, 0.999);
@@ -157,19 +159,19 @@ fn failover(outcome: &FlowOutcome, read: impl Fn(&FailoverReport) -> Option<f64>
 fn counted(outcome: &FlowOutcome, count: fn(&TimeoutCounts) -> u64) -> Option<Measurement> {
     let (all, runs) =
         (outcome.iter().map(|run| count(&run.report.rdma_timeouts)).sum(), outcome.iter().count());
-    let (low, high) = poisson_interval(all, CONFIDENCE);
+    let (low, high) = Counted::single(all, 1.0).interval(1.0);
     let of_run = |count: f64| count / runs.max(1) as f64;
     Some(Measurement { value: of_run(all as f64), interval: Some((of_run(low), of_run(high))) })
 }
 
 /// The share of all flows, with its interval.
 fn share_of_flows(outcome: &FlowOutcome, count: fn(&Affected) -> u64) -> Option<Measurement> {
-    Measurement::counted(sum(outcome, count), flows(outcome) as u64, 1.0, CONFIDENCE)
+    Measurement::counted(sum(outcome, count), flows(outcome) as u64, 1.0)
 }
 
 /// The share of those whose sender received a SACK, with its interval.
 fn share_of_sacked(outcome: &FlowOutcome, count: fn(&Affected) -> u64) -> Option<Measurement> {
-    Measurement::counted(sum(outcome, count), sum(outcome, |of| of.sacked), 1.0, CONFIDENCE)
+    Measurement::counted(sum(outcome, count), sum(outcome, |of| of.sacked), 1.0)
 }
 
 fn sum(outcome: &FlowOutcome, count: fn(&Affected) -> u64) -> u64 {

@@ -2,7 +2,8 @@
 
 use crate::host::FlowRecord;
 use crate::run::flows::{Demand, FlowsConfig, FlowsReport, Ideals};
-use linkmend_experiment::{CONFIDENCE, Measurement, Runs, poisson_interval};
+use linkmend_experiment::{Measurement, Pooled, Runs};
+use linkmend_statistics::{jackknife_interval, percentile_ranks};
 use std::ops::RangeInclusive;
 
 /// What became of the flows of one run.
@@ -83,20 +84,29 @@ pub(super) fn percentile(outcome: &FlowOutcome, share: f64) -> Option<f64> {
     Some((below + (above - below) * place.fract()) / PS)
 }
 
-/// The same with its interval: the times between which the true percentile lies, by the number of flows above it, which is
-/// one of rare and independent events. `None` if all flows are below it.
+/// A value of all runs, with the interval that follows from the differences between them.
+pub(super) fn of_runs(outcome: &FlowOutcome, value: fn(&FlowOutcome) -> Option<f64>) -> Option<Measurement> {
+    let interval = jackknife_interval(outcome.count(), |keeps| value(&outcome.only(keeps)?));
+    Measurement::exact(value(outcome)?).map(|measured| Measurement { interval, ..measured })
+}
+
+/// A percentile of all runs' flows, with its interval; `None` if all flows are below it. Flows of trials are independent of
+/// each other. Those of a load share queues, so that only runs are.
 pub(super) fn measured_percentile(outcome: &FlowOutcome, share: f64) -> Option<Measurement> {
     let count = flows(outcome);
     // Rounded, because 1 - 0.9999 of ten thousand flows is not quite one.
-    let expected = libm::round((1.0 - share) * count as f64) as u64;
-    if expected == 0 {
+    if libm::round((1.0 - share) * count as f64) == 0.0 {
         return None;
     }
-    let (fewest, most) = poisson_interval(expected, CONFIDENCE);
-    let rank = |above: f64| count.saturating_sub(above as usize).min(count - 1);
-    let at = |above: f64| of_rank(outcome, rank(above)).map(|time| time as f64 / PS);
     let value = percentile(outcome, share)?;
-    Some(Measurement { value, interval: Some((at(most)?.min(value), at(fewest)?.max(value))) })
+    let interval = if outcome.iter().any(|run| !run.slowdowns.is_empty()) {
+        jackknife_interval(outcome.count(), |keeps| percentile(&outcome.only(keeps)?, share))
+    } else {
+        let at = |rank: Option<usize>| Some(of_rank(outcome, rank?)? as f64 / PS);
+        let (low, high) = percentile_ranks(count, share);
+        Some((at(low).unwrap_or(0.0).min(value), at(high).unwrap_or(f64::INFINITY).max(value)))
+    };
+    Some(Measurement { value, interval })
 }
 
 /// The slowdown that a share of all flows of these sizes is below, with its interval.
@@ -105,34 +115,30 @@ pub(super) fn measured_slowdown(
     sizes: RangeInclusive<u64>,
     share: f64,
 ) -> Option<Measurement> {
-    let mut slowdowns: Vec<f64> = outcome
-        .iter()
-        .flat_map(|run| &run.slowdowns)
-        .filter(|(bytes, _)| sizes.contains(bytes))
-        .map(|flow| flow.1)
-        .collect();
-    slowdowns.sort_unstable_by(f64::total_cmp);
-    let expected = libm::round((1.0 - share) * slowdowns.len() as f64) as u64;
-    if expected == 0 {
-        return None;
-    }
-    let (fewest, most) = poisson_interval(expected, CONFIDENCE);
-    let above = |flows: f64| slowdowns[slowdowns.len().saturating_sub(flows as usize + 1)];
-    let value = above(expected as f64);
-    Some(Measurement { value, interval: Some((above(most).min(value), above(fewest).max(value))) })
+    let of = |runs: &FlowOutcome| {
+        let loading = runs.iter().flat_map(|run| &run.slowdowns);
+        let mut slowdowns: Vec<f64> =
+            loading.filter(|(bytes, _)| sizes.contains(bytes)).map(|flow| flow.1).collect();
+        slowdowns.sort_unstable_by(f64::total_cmp);
+        let above = libm::round((1.0 - share) * slowdowns.len() as f64);
+        (above > 0.0).then(|| linkmend_statistics::percentile(&slowdowns, share))
+    };
+    let interval = jackknife_interval(outcome.count(), |keeps| of(&outcome.only(keeps)?));
+    Measurement::exact(of(outcome)?).map(|measured| Measurement { interval, ..measured })
 }
 
 /// Flows by their size: in parts of as many flows each, the size in the middle and the slowdown that a share of them is below.
 pub(super) fn slowdowns_by_size(outcome: &FlowOutcome, parts: usize, share: f64) -> Vec<(f64, f64)> {
     let mut flows: Vec<(u64, f64)> = outcome.iter().flat_map(|run| run.slowdowns.iter().copied()).collect();
     flows.sort_unstable_by(|one, other| one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)));
-    let of_part = |part: &mut [(u64, f64)]| {
+    let of_part = |part: &[(u64, f64)]| {
         let bytes = part[part.len() / 2].0 as f64;
-        part.sort_unstable_by(|one, other| one.1.total_cmp(&other.1));
-        (bytes, part[((part.len() - 1) as f64 * share) as usize].1)
+        let mut slowdowns: Vec<f64> = part.iter().map(|flow| flow.1).collect();
+        slowdowns.sort_unstable_by(f64::total_cmp);
+        (bytes, linkmend_statistics::percentile(&slowdowns, share))
     };
     let length = flows.len().div_ceil(parts).max(1);
-    flows.chunks_mut(length).map(of_part).collect()
+    flows.chunks(length).map(of_part).collect()
 }
 
 /// The share of all runs' flow completion times, in seconds, at each of these percentiles: what a plot draws.

@@ -2,27 +2,44 @@
 
 use super::outcome::{Metric, Optics, Outcome};
 use crate::stress::StressReport;
-use linkmend_experiment::{Measurement, Quantity};
-
-/// An experiment compares dozens of intervals, and one in twenty must not be off by chance; hence not the 95 % of a
-/// single run's report.
-const CONFIDENCE: f64 = 0.999;
+use linkmend_experiment::{Counted, Measurement, Quantity};
 
 /// A number of the report, in the unit that the name states.
 fn number(outcome: &Outcome, scale: f64, read: fn(&StressReport) -> f64) -> Option<Measurement> {
     Measurement::exact(read(outcome.report()?) * scale)
 }
 
-/// The ratio of two counts, which give it a confidence interval.
-fn counted(outcome: &Outcome, scale: f64, read: fn(&StressReport) -> (u64, u64)) -> Option<Measurement> {
-    let (successes, trials) = read(outcome.report()?);
-    Measurement::counted(successes, trials, scale, CONFIDENCE)
+/// The share of frames that the link corrupted. Frames in a row count as one event.
+fn actual_loss(outcome: &Outcome, _scale: f64) -> Option<Measurement> {
+    let report = outcome.report()?;
+    let mut lost = Counted::default();
+    for (length, holes) in (1..).zip(&report.hole_lengths) {
+        lost.add_many(*holes, f64::from(length));
+    }
+    of_frames(&lost, report.frames_lost, report.burst_frames, report.frames_sent)
+}
+
+/// The share of frames lost that the receiver gave up. Frames missing in a row count as one event.
+fn timeouts(outcome: &Outcome, _scale: f64) -> Option<Measurement> {
+    let report = outcome.report()?;
+    of_frames(&report.missing, report.recovery_timeouts, report.burst_frames, report.frames_lost)
+}
+
+/// The share of frames that something happened to. The interval is as wide as that of the events, which may miss a few frames.
+fn of_frames(events: &Counted, happened: u64, usual: f64, frames: u64) -> Option<Measurement> {
+    if frames == 0 {
+        return None;
+    }
+    let value = happened as f64 / frames as f64;
+    let scale = if happened == 0 || events.sum() == 0.0 { 1.0 / frames as f64 } else { value / events.sum() };
+    let (low, high) = events.interval(usual);
+    Some(Measurement { value, interval: Some((low * scale, (high * scale).min(1.0))) })
 }
 
 /// The share of frames undelivered, each with the weight of importance sampling.
 fn effective_loss(outcome: &Outcome, _scale: f64) -> Option<Measurement> {
     let report = outcome.report()?;
-    let interval = Some(report.effective_loss_interval(CONFIDENCE));
+    let interval = Some(report.effective_loss_interval());
     (report.frames_sent > 0).then_some(Measurement { value: report.effective_loss(), interval })
 }
 
@@ -58,7 +75,7 @@ const GIGA: f64 = 1e9;
 pub(super) const ALL: [Metric; 38] = metrics! {
     "frames_sent", "frames sent", Count, 1.0, number(|r| r.frames_sent as f64);
     "frames_lost", "frames lost on the link, not counting copies", Count, 1.0, number(|r| r.frames_lost as f64);
-    "actual_loss_rate", "actual loss rate", LossRate, 1.0, counted(|r| (r.frames_lost, r.frames_sent));
+    "actual_loss_rate", "actual loss rate", LossRate, 1.0, actual_loss;
     "copies", "copies", Count, 1.0, number(|r| f64::from(r.copies));
     "frames_undelivered", "frames undelivered", Count, 1.0, number(|r| r.frames_undelivered as f64);
     "effective_loss_rate", "effective loss rate", LossRate, 1.0, effective_loss;
@@ -75,11 +92,11 @@ pub(super) const ALL: [Metric; 38] = metrics! {
     "rx_buffer_bytes.max", "Rx buffer, maximum", Size, 1.0, number(|r| r.rx_buffer_bytes.max as f64);
     "recovery_timeouts", "recovery timeouts", Count, 1.0, number(|r| r.recovery_timeouts as f64);
     "timeouts_per_loss", "timeouts per lost frame", LossRate, 1.0,
-        counted(|r| (r.recovery_timeouts, r.frames_lost));
+        timeouts;
     "retransmitted_copies", "copies sent", Count, 1.0, number(|r| r.retransmitted_copies as f64);
     "rx_buffer_overflows", "Rx buffer overflows", Count, 1.0, number(|r| r.rx_buffer_overflows as f64);
     "rx_buffer_overflow_rate", "share of frames dropped by a full Rx buffer", LossRate, 1.0,
-        counted(|r| (r.rx_buffer_overflows, r.frames_sent));
+        number(|r| r.rx_buffer_overflows as f64 / r.frames_sent as f64);
     "pauses", "pauses", Count, 1.0, number(|r| r.pauses as f64);
     "paused_pct", "time paused", Share, PERCENT, number(|r| 100.0 * r.paused_ns / r.simulated_ns);
     "retransmission_delay_ns.min", "retransmission delay, shortest", Time, NANO,
@@ -113,7 +130,7 @@ mod tests {
     use super::*;
 
     fn outcome(report: StressReport) -> Outcome {
-        Outcome::LineRate { report: Box::new(report), optics: None }
+        Outcome::line_rate(report, None)
     }
 
     #[test]
@@ -121,6 +138,8 @@ mod tests {
         let report = StressReport {
             frames_sent: 1_000,
             frames_undelivered: 2,
+            missing: Counted::single(2, 1.0),
+            burst_frames: 1.0,
             weight: 1.0,
             ..StressReport::default()
         };
@@ -134,6 +153,27 @@ mod tests {
         assert!((rare.value - 2e-7).abs() < 1e-9, "{rare:?}");
         let (rare_low, rare_high) = rare.interval.expect("counted");
         assert!((rare_low / low - 1e-4).abs() < 1e-9 && (rare_high / high - 1e-4).abs() < 1e-9, "{rare:?}");
+    }
+
+    #[test]
+    fn frames_lost_in_a_row_count_as_one_event() {
+        let relative_width = |hole_lengths: Vec<u64>, burst_frames: f64| {
+            let report = StressReport {
+                frames_sent: 1_000_000,
+                frames_lost: 1_600,
+                hole_lengths,
+                burst_frames,
+                ..StressReport::default()
+            };
+            let measured = metric_named("actual_loss_rate").expect("it exists").value(&outcome(report));
+            let measured = measured.expect("measured");
+            assert_eq!(measured.value, 1.6e-3);
+            let (low, high) = measured.interval.expect("counted");
+            (high - low) / measured.value
+        };
+        let single = relative_width(vec![1_600], 1.0);
+        let in_bursts = relative_width([vec![0; 15], vec![100]].concat(), 16.0);
+        assert!((3.5..4.5).contains(&(in_bursts / single)), "{single} {in_bursts}");
     }
 
     #[test]

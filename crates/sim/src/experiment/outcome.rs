@@ -16,8 +16,9 @@ pub type Metric = linkmend_experiment::Metric<Outcome>;
 /// The outcome of one point of a sweep.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// Of line-rate traffic, and of the optics of its link if that is attenuated.
-    LineRate { report: Box<StressReport>, optics: Option<Optics> },
+    /// Of line-rate traffic: the report of all runs as if they had been one, each run's, and the optics of the link if that is
+    /// attenuated.
+    LineRate { report: Box<StressReport>, runs: Runs<StressReport>, optics: Option<Optics> },
     /// The runs with flows, in the order of their seeds.
     Flows(FlowOutcome),
 }
@@ -44,6 +45,11 @@ impl Optics {
 }
 
 impl Outcome {
+    /// Of one run of line-rate traffic.
+    pub(super) fn line_rate(report: StressReport, optics: Option<Optics>) -> Outcome {
+        Outcome::LineRate { report: Box::new(report.clone()), runs: Runs::one(report), optics }
+    }
+
     /// The report of line-rate traffic.
     pub fn report(&self) -> Option<&StressReport> {
         match self {
@@ -58,6 +64,14 @@ impl Outcome {
             Outcome::LineRate { .. } => None,
             Outcome::Flows(runs) => Some(runs),
         }
+    }
+
+    /// Of several runs of line-rate traffic.
+    fn all_line_rate(runs: Runs<StressReport>, optics: Option<Optics>) -> Outcome {
+        let mut reports = runs.iter();
+        let mut pool = Pool::new(reports.next().unwrap_or(&StressReport::default()));
+        reports.for_each(|report| pool.add(report));
+        Outcome::LineRate { report: Box::new(pool.finish()), runs, optics }
     }
 
     /// Runs a point once. `progress` takes the share that is done, and says whether to go on; `None` if it said no.
@@ -75,7 +89,7 @@ impl Outcome {
                 let report =
                     stress::run(&config, &mut |frames| progress(frames as f64 / config.frames as f64))?;
                 let optics = Optics::of(&config);
-                Ok(Some(Outcome::LineRate { report: Box::new(report), optics }))
+                Ok(Some(Outcome::line_rate(report, optics)))
             }
             RunConfig::Flows(config) => {
                 let config = crate::flows::FlowsConfig { seed, ..crate::flows::FlowsConfig::clone(config) };
@@ -98,14 +112,14 @@ impl Pooled for Outcome {
 
     fn pool(first: Outcome) -> Pooling {
         match first {
-            Outcome::LineRate { report, optics } => Pooling::LineRate(Box::new(Pool::new(&report)), optics),
+            Outcome::LineRate { runs, optics, .. } => Pooling::LineRate(runs, optics),
             Outcome::Flows(runs) => Pooling::Flows(runs),
         }
     }
 
     fn add(pool: &mut Pooling, other: Outcome) {
         match (pool, other) {
-            (Pooling::LineRate(pool, _), Outcome::LineRate { report, .. }) => pool.add(&report),
+            (Pooling::LineRate(pool, _), Outcome::LineRate { runs, .. }) => Runs::add(pool, runs),
             (Pooling::Flows(pool), Outcome::Flows(runs)) => Runs::add(pool, runs),
             _ => debug_assert!(false, "the runs of a point are alike"),
         }
@@ -113,19 +127,31 @@ impl Pooled for Outcome {
 
     fn finish(pool: Pooling) -> Outcome {
         match pool {
-            Pooling::LineRate(pool, optics) => Outcome::LineRate { report: Box::new(pool.finish()), optics },
+            Pooling::LineRate(runs, optics) => Outcome::all_line_rate(runs, optics),
             Pooling::Flows(runs) => Outcome::Flows(runs),
         }
     }
 
-    fn resampled(&self, draw: &mut dyn FnMut(usize) -> usize) -> Option<Outcome> {
-        self.flows()?.resampled(draw).map(Outcome::Flows)
+    fn runs(&self) -> usize {
+        match self {
+            Outcome::LineRate { runs, .. } => runs.runs(),
+            Outcome::Flows(runs) => runs.runs(),
+        }
+    }
+
+    fn only(&self, keeps: &dyn Fn(usize) -> bool) -> Option<Outcome> {
+        match self {
+            Outcome::LineRate { runs, optics, .. } => {
+                Some(Outcome::all_line_rate(runs.only(keeps)?, *optics)).filter(|some| some.runs() > 0)
+            }
+            Outcome::Flows(runs) => runs.only(keeps).map(Outcome::Flows),
+        }
     }
 }
 
 /// Several outcomes while they are pooled.
 #[derive(Debug)]
 pub enum Pooling {
-    LineRate(Box<Pool>, Option<Optics>),
+    LineRate(Runs<StressReport>, Option<Optics>),
     Flows(FlowOutcome),
 }

@@ -1,7 +1,6 @@
 //! Reports of line-rate traffic, pooled as if they were one run's.
 
 use crate::stress::{Percentiles, Quartiles, StressReport};
-use linkmend_experiment::CONFIDENCE;
 
 /// Several reports, combined into one.
 #[derive(Debug)]
@@ -62,6 +61,8 @@ impl Pool {
         sum.frames_lost += report.frames_lost;
         sum.frames_undelivered += report.frames_undelivered;
         sum.undelivered.add(report.undelivered);
+        sum.missing.merge(&report.missing);
+        sum.burst_frames = sum.burst_frames.max(report.burst_frames);
         sum.copies = sum.copies.max(report.copies);
         sum.frames_reordered += report.frames_reordered;
         sum.recovery_timeouts += report.recovery_timeouts;
@@ -105,7 +106,7 @@ impl Pool {
             weighted => self.weights_counted / weighted as f64,
         };
         sum.effective_loss_rate = sum.effective_loss();
-        sum.effective_loss_rate_interval = sum.effective_loss_interval(CONFIDENCE);
+        sum.effective_loss_rate_interval = sum.effective_loss_interval();
         sum.effective_loss_rate_expected = share(self.expected_losses, sent);
         sum.effective_speed_gbps = share(self.over_time.speed_gbps, time);
         sum.effective_speed_pct = share(self.over_time.speed_pct, time);
@@ -216,7 +217,7 @@ mod tests {
     use linkmend_experiment::pooled;
 
     fn outcome(report: StressReport) -> Outcome {
-        Outcome::LineRate { report: Box::new(report), optics: None }
+        Outcome::line_rate(report, None)
     }
 
     fn report(frames: u64, lost: u64, speed: f64, level: u64) -> StressReport {

@@ -1,6 +1,7 @@
 //! The measurements that every run makes of its links.
 
 use super::deliveries::Deliveries;
+use super::gaps::Gaps;
 use super::histogram::Histogram;
 use super::levels::Levels;
 use super::losses::{GivenUp, Losses};
@@ -11,6 +12,7 @@ use crate::link::{
     Frame, ObservedMoment, Observer, OnWire, PortId, Received, Scheme, Schemes, Sent, Skip, Skipped,
 };
 use crate::time::Time;
+use linkmend_experiment::Counted;
 
 /// Losses, buffer levels, deliveries and resumes of every port. Measurements of the frames of one direction belong to
 /// the port that sends them.
@@ -25,6 +27,7 @@ struct PortMeasures<S: Scheme> {
     /// As receiver: how many frames had found no room at the last check.
     overflows: u64,
     delivered: Deliveries,
+    gaps: Gaps,
     resumes: Resumes,
     tx_levels: Levels,
     rx_levels: Levels,
@@ -43,6 +46,7 @@ impl<S: Scheme> LinkMeasures<S> {
             losses: Losses::default(),
             overflows: 0,
             delivered: Deliveries::default(),
+            gaps: Gaps::default(),
             resumes: Resumes::default(),
             tx_levels: Levels::new(unit),
             rx_levels: Levels::new(unit),
@@ -53,6 +57,12 @@ impl<S: Scheme> LinkMeasures<S> {
     /// Frames that the port has delivered.
     pub fn deliveries(&self, port: PortId) -> Deliveries {
         self.ports[port.index()].delivered
+    }
+
+    /// Of so many frames sent to this port, those that never came out: each gap in their numbers is a cluster.
+    pub fn missing(&self, port: PortId, sent: u64) -> Counted {
+        let port = &self.ports[port.index()];
+        port.gaps.counted(port.delivered.next_id, sent)
     }
 
     /// Originals of this port that the link corrupted, and the lengths of runs of them: 1, 2, ... frames.
@@ -163,7 +173,11 @@ impl<S: Scheme> Observer<S> for LinkMeasures<S> {
 
     #[inline(always)]
     fn delivered(&mut self, port: PortId, at: Time, frame: &Frame) {
-        self.ports[port.index()].delivered.record(at, frame);
+        let PortMeasures { delivered, gaps, .. } = &mut self.ports[port.index()];
+        if frame.id != delivered.next_id {
+            gaps.out_of_order(frame.id, delivered.next_id);
+        }
+        delivered.record(at, frame);
     }
 
     fn copy_sent(&mut self, port: PortId, frame: &Frame, corrupted: bool, sender: &S) {
@@ -236,6 +250,7 @@ impl<S: Scheme> Skip for LinkMeasures<S> {
         for ((port, (delivered, tx_levels, rx_levels)), &arriving) in
             self.ports.iter_mut().zip(&before.ports).zip(arriving)
         {
+            port.gaps.close_all();
             port.delivered.repeat_since(delivered, times, elapsed, arriving);
             for (levels, before) in [(&mut port.tx_levels, tx_levels), (&mut port.rx_levels, rx_levels)] {
                 levels.account(from);

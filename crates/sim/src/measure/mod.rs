@@ -8,6 +8,7 @@
 
 pub mod capture;
 mod deliveries;
+mod gaps;
 pub mod levels;
 mod links;
 mod losses;

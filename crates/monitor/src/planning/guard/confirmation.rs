@@ -2,7 +2,7 @@
 
 use crate::PortName;
 use crate::findings::Counted;
-use linkmend_experiment::poisson_at_least;
+use linkmend_statistics::poisson_at_least;
 use std::collections::BTreeMap;
 
 /// What times in whole seconds may be wrong by.

@@ -16,22 +16,19 @@ use crate::link::config::{ParameterError, check};
 use crate::link::scheme::Absent;
 use crate::network::{Observer, OnWire, PortId, Sent};
 use crate::time::Time;
-use linkmend_experiment::run_each;
+use linkmend_experiment::{Counted, run_each};
 use linkmend_rdma::{Kind, Path};
 use std::sync::atomic::AtomicBool;
-
-/// Standard deviations between the mean and either end of an interval: 99.9 % of a normal distribution.
-const DEVIATIONS: f64 = 3.29;
 
 /// How often trials end in a timeout of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RareTimeouts {
     trials: u64,
-    /// By kind: how many, and the sums of weights and of their squares.
-    sums: [(u64, f64, f64); 4],
+    /// By kind: how many, and their weights.
+    seen: [(u64, Counted); 4],
 }
 
-/// A probability, with the interval of 99.9 %.
+/// A probability, with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     pub value: f64,
@@ -44,12 +41,10 @@ pub struct Estimate {
 impl RareTimeouts {
     /// The probability that the first timeout of a trial is of this kind.
     pub fn of(&self, kind: Kind) -> Estimate {
-        let (seen, sum, squares) = self.sums[place(kind)];
+        let (seen, counted) = self.seen[place(kind)];
         let trials = self.trials.max(1) as f64;
-        let value = sum / trials;
-        let variance = (squares / trials - value * value).max(0.0) / trials;
-        let reach = DEVIATIONS * libm::sqrt(variance);
-        Estimate { value, low: (value - reach).max(0.0), high: value + reach, seen }
+        let (low, high) = counted.interval(0.0);
+        Estimate { value: counted.sum() / trials, low: low / trials, high: (high / trials).min(1.0), seen }
     }
 }
 
@@ -93,8 +88,9 @@ pub fn rare_timeouts(
     let mut rare = RareTimeouts::default();
     for outcome in outcomes {
         let Some(watch) = outcome? else { return Ok(None) };
-        for (sum, other) in rare.sums.iter_mut().zip(watch.sums) {
-            *sum = (sum.0 + other.0, sum.1 + other.1, sum.2 + other.2);
+        for ((seen, counted), (more, other)) in rare.seen.iter_mut().zip(&watch.seen) {
+            *seen += more;
+            counted.merge(other);
         }
     }
     rare.trials = *count;
@@ -120,7 +116,7 @@ struct Watch<'a> {
     timeouts: TimeoutCounts,
     /// Whether the trial has had its first timeout.
     has_timed_out: bool,
-    sums: [(u64, f64, f64); 4],
+    seen: [(u64, Counted); 4],
 }
 
 impl Watch<'_> {
@@ -131,7 +127,7 @@ impl Watch<'_> {
             begun: 0,
             timeouts: TimeoutCounts::default(),
             has_timed_out: false,
-            sums: [(0, 0.0, 0.0); 4],
+            seen: <[(u64, Counted); 4]>::default(),
         }
     }
 }
@@ -169,11 +165,9 @@ impl FlowObserver for Watch<'_> {
             return;
         };
         if !std::mem::replace(&mut watch.has_timed_out, true) {
-            let weight = libm::exp(watch.log_weight);
-            let (seen, sum, squares) = &mut watch.sums[place(kind)];
+            let (seen, counted) = &mut watch.seen[place(kind)];
             *seen += 1;
-            *sum += weight;
-            *squares += weight * weight;
+            counted.add(libm::exp(watch.log_weight));
         }
     }
 }

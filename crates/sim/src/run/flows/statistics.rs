@@ -1,5 +1,6 @@
 //! What a set of flow completion times amounts to.
 
+use linkmend_statistics::percentile;
 use serde::Serialize;
 
 /// Percentiles of a set of values. Between two values of the set they are linear, as the published tables have them.
@@ -45,15 +46,6 @@ impl Summary {
             std,
         })
     }
-}
-
-/// The value that a share of the sorted values is below, linear between two of them.
-pub(super) fn percentile(sorted: &[f64], share: f64) -> f64 {
-    let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
-    let place = share * last as f64;
-    let below = place as usize;
-    let above = (below + 1).min(last);
-    sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64)
 }
 
 #[cfg(test)]

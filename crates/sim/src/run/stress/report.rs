@@ -3,7 +3,7 @@
 use crate::link::config::Hardware;
 use crate::measure::TimeSeries;
 use crate::time::Time;
-use linkmend_experiment::poisson_interval;
+use linkmend_experiment::Counted;
 use serde::Serialize;
 
 /// Least, quartiles and most of a buffer's fill level, weighted by time; bytes.
@@ -73,8 +73,14 @@ pub struct StressReport {
     pub weight: f64,
     /// `frames_undelivered / frames_sent`, where those of `frames_weighted` count with `weight`.
     pub effective_loss_rate: f64,
-    /// Its 95 % interval, from the number of frames undelivered.
+    /// Its 95 % interval. Undelivered frames whose numbers follow each other count as one event.
     pub effective_loss_rate_interval: (f64, f64),
+    /// Undelivered frames, with gaps in their numbers as clusters.
+    #[serde(skip)]
+    pub missing: Counted,
+    /// Frames that the link usually corrupts in a row.
+    #[serde(skip)]
+    pub burst_frames: f64,
     /// Equation 1: `actual_loss_rate^(copies + 1)`.
     pub effective_loss_rate_expected: f64,
     /// Copies retransmitted for one lost frame (Equation 2).
@@ -162,26 +168,23 @@ impl Undelivered {
 impl StressReport {
     /// The effective loss rate; 0 if nothing was sent.
     pub fn effective_loss(&self) -> f64 {
-        self.effective_loss_of(self.frames_weighted as f64, self.frames_counted() as f64)
+        self.of_sent(self.frames_weighted as f64 * self.weight + self.frames_counted() as f64)
     }
 
-    /// Where the true effective loss rate lies with this confidence; anywhere if nothing was sent.
-    ///
-    /// # Panics
-    /// If `confidence` does not lie above 0 and below 1.
-    pub fn effective_loss_interval(&self, confidence: f64) -> (f64, f64) {
+    /// Where the true effective loss rate lies; anywhere if nothing was sent.
+    pub fn effective_loss_interval(&self) -> (f64, f64) {
         if self.frames_sent == 0 {
             return (0.0, 1.0);
         }
-        let counted = self.frames_counted();
-        let (low, high) = poisson_interval(counted, confidence);
-        if self.weight == 1.0 {
-            return (self.effective_loss_of(0.0, low), self.effective_loss_of(0.0, high));
-        }
-        // What is counted apart from the samples would not be rare: without any, there is no more to it.
-        let high = if counted == 0 { 0.0 } else { high };
-        let (weighted_low, weighted_high) = poisson_interval(self.frames_weighted, confidence);
-        (self.effective_loss_of(weighted_low, low), self.effective_loss_of(weighted_high, high))
+        let (low, high) = if self.weight == 1.0 {
+            self.missing.interval(self.burst_frames)
+        } else {
+            // Copies are corrupted one by one then, whatever the link does to originals.
+            let mut missing = Counted::single(self.frames_weighted, self.weight);
+            missing.merge(&Counted::single(self.frames_counted(), 1.0));
+            missing.interval(self.weight)
+        };
+        (self.of_sent(low), self.of_sent(high))
     }
 
     /// Frames undelivered that count once.
@@ -189,10 +192,7 @@ impl StressReport {
         self.frames_undelivered.saturating_sub(self.frames_weighted)
     }
 
-    fn effective_loss_of(&self, weighted: f64, counted: f64) -> f64 {
-        if self.frames_sent == 0 {
-            return 0.0;
-        }
-        ((weighted * self.weight + counted) / self.frames_sent as f64).min(1.0)
+    fn of_sent(&self, frames: f64) -> f64 {
+        if self.frames_sent == 0 { 0.0 } else { (frames / self.frames_sent as f64).min(1.0) }
     }
 }

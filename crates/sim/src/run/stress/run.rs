@@ -11,7 +11,6 @@ use crate::network::{
     Traffic, WIRE_OVERHEAD_BYTES,
 };
 use crate::time::Time;
-use linkmend_experiment::CONFIDENCE;
 use linkmend_protocol::effective_loss;
 use std::collections::VecDeque;
 
@@ -210,6 +209,8 @@ fn measure<O: Observer<Schemes<X>>, X: Scheme>(
         actual_loss_rate: rate(lost),
         frames_undelivered: undelivered,
         undelivered: why_undelivered(config, network, undelivered),
+        missing: links.missing(RECEIVER, sent),
+        burst_frames: config.link.corruption.mean_burst_frames(),
         frames_weighted,
         weight,
         effective_loss_rate_expected: effective_loss(rate(lost), copies),
@@ -243,7 +244,7 @@ fn measure<O: Observer<Schemes<X>>, X: Scheme>(
     };
     StressReport {
         effective_loss_rate: report.effective_loss(),
-        effective_loss_rate_interval: report.effective_loss_interval(CONFIDENCE),
+        effective_loss_rate_interval: report.effective_loss_interval(),
         warnings: config.warnings_of(&report),
         ..report
     }

@@ -1,0 +1,98 @@
+//! Intervals of values that have no formula for theirs: each run is left out once.
+
+use crate::mean::student_t;
+
+/// Runs are left out in at most this many groups: the percentiles of groups that are too small are too much alike.
+const GROUPS_MAX: usize = 10;
+
+/// The interval of a value computed from several independent runs (the jackknife of Quenouille and Tukey, with Student's
+/// t distribution). `value` computes it from the runs for whose numbers its argument returns true.
+///
+/// Positive values are compared by their logarithms, which suits ratios and never reaches below 0. `None` for fewer than two
+/// runs, or if some value does not exist.
+pub fn jackknife_interval(
+    runs: usize,
+    value: impl Fn(&dyn Fn(usize) -> bool) -> Option<f64>,
+) -> Option<(f64, f64)> {
+    let groups = runs.min(GROUPS_MAX);
+    if groups < 2 {
+        return None;
+    }
+    let finite = |keeps: &dyn Fn(usize) -> bool| value(keeps).filter(|value| value.is_finite());
+    let whole = finite(&|_| true)?;
+    let without: Vec<f64> =
+        (0..groups).map(|group| finite(&|run| run % groups != group)).collect::<Option<_>>()?;
+    if whole > 0.0 && without.iter().all(|value| *value > 0.0) {
+        let logarithms: Vec<f64> = without.iter().map(|value| libm::log(*value)).collect();
+        let reach = libm::exp(reach(&logarithms));
+        return Some((whole / reach, whole * reach));
+    }
+    let reach = reach(&without);
+    Some((whole - reach, whole + reach))
+}
+
+/// The distance from the value to either end.
+fn reach(without: &[f64]) -> f64 {
+    let count = without.len() as f64;
+    let mean = without.iter().sum::<f64>() / count;
+    let squares: f64 = without.iter().map(|value| (value - mean) * (value - mean)).sum();
+    student_t(without.len() - 1) * libm::sqrt(squares * (count - 1.0) / count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mean::mean_interval;
+
+    fn mean(values: &[f64], keeps: &dyn Fn(usize) -> bool) -> Option<f64> {
+        let kept: Vec<f64> = (0..values.len()).filter(|run| keeps(*run)).map(|run| values[run]).collect();
+        Some(kept.iter().sum::<f64>() / kept.len() as f64)
+    }
+
+    fn ratio(values: &[(f64, f64)]) -> Option<(f64, f64)> {
+        let (one, other): (Vec<f64>, Vec<f64>) = values.iter().copied().unzip();
+        jackknife_interval(values.len(), |keeps| Some(mean(&one, keeps)? / mean(&other, keeps)?))
+    }
+
+    #[test]
+    fn of_a_mean_it_is_the_interval_of_student() {
+        let values = [-3.0, 3.0, 0.5, 2.0];
+        let (low, high) = jackknife_interval(4, |keeps| mean(&values, keeps)).expect("four runs");
+        let expected = mean_interval(&values).expect("four values");
+        assert!(
+            (low - expected.0).abs() < 1e-9 && (high - expected.1).abs() < 1e-9,
+            "{low} {high} {expected:?}"
+        );
+    }
+
+    #[test]
+    fn a_ratio_stays_positive_and_has_the_interval_of_its_inverse() {
+        let (low, high) = ratio(&[(1.0, 1.0), (8.0, 2.0)]).expect("two runs");
+        assert!(low > 0.0 && high > 100.0, "{low} {high}");
+        let inverse = ratio(&[(1.0, 1.0), (2.0, 8.0)]).expect("two runs");
+        assert!((inverse.0 * high - 1.0).abs() < 1e-9 && (inverse.1 * low - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_both_share_cancels() {
+        let (low, high) = ratio(&[(10.0, 1.0), (20.0, 2.0), (70.0, 7.0)]).expect("three runs");
+        assert!((low - 10.0).abs() < 1e-9 && (high - 10.0).abs() < 1e-9, "{low} {high}");
+    }
+
+    #[test]
+    fn many_runs_are_left_out_in_groups() {
+        let values: Vec<f64> = (0..1_000).map(|run| f64::from(run % 10)).collect();
+        let (low, high) = jackknife_interval(1_000, |keeps| mean(&values, keeps)).expect("many runs");
+        let of_groups: Vec<f64> = (0..10).map(f64::from).collect();
+        let expected = mean_interval(&of_groups).expect("ten groups");
+        assert!(low < 4.5 && high > 4.5 && (high - low) > 0.9 * (expected.1 - expected.0), "{low} {high}");
+    }
+
+    #[test]
+    fn without_several_finite_values_there_is_no_interval() {
+        assert_eq!(jackknife_interval(1, |_| Some(1.0)), None);
+        assert_eq!(jackknife_interval(2, |_| None), None);
+        assert_eq!(jackknife_interval(2, |keeps| Some(if keeps(0) { 1.0 } else { f64::NAN })), None);
+        assert_eq!(jackknife_interval(2, |_| Some(1.0)), Some((1.0, 1.0)));
+    }
+}
