@@ -38,6 +38,7 @@ impl Interrupts {
             self.moderation = Moderation::begin(now);
         }
         if due != Time::NEVER {
+            let due = if self.frames == 2 { due + latency.draw_burst(random) } else { due };
             // A card that has gathered this many interrupts with no further delay than the stack's own.
             let is_full = latency.is_moderated && self.frames == FRAMES_MAX;
             return if is_full { due.min(now + latency.draw(random)) } else { due };

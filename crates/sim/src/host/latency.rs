@@ -14,10 +14,18 @@ pub struct HostLatency {
     pub median: Time,
     /// Standard deviation of the logarithm of the added delay; 0 for a constant delay.
     pub sigma: f64,
+    /// Median of what is added once more if several frames arrive before the stack runs: joining them, and copying them to
+    /// the application. Log-normal, too.
+    pub burst_median: Time,
+    /// Standard deviation of its logarithm.
+    pub burst_sigma: f64,
     /// Whether the card gathers frames of bulk traffic before it interrupts its host (dynamic interrupt moderation).
     pub is_moderated: bool,
     /// A transport's timers expire with a tick, as in a kernel whose timers count jiffies; zero for timers without ticks.
     pub timer_tick: Time,
+    /// Share of timers that expire one tick late. One processor keeps the kernel's clock. All processors look at their timers
+    /// with the same tick, so another one that is faster than the keeper still sees the time before the tick.
+    pub late_ticks: f64,
 }
 
 impl HostLatency {
@@ -26,21 +34,26 @@ impl HostLatency {
         least: Time::ZERO,
         median: Time::ZERO,
         sigma: 0.0,
+        burst_median: Time::ZERO,
+        burst_sigma: 0.0,
         is_moderated: false,
         timer_tick: Time::ZERO,
+        late_ticks: 0.0,
     };
 
-    /// Draws a delay.
+    /// Draws the delay of a frame.
     pub(crate) fn draw(&self, random: &mut Random) -> Time {
-        if self.median == Time::ZERO {
-            return self.least;
-        }
-        let factor = libm::exp(self.sigma * normal(random));
-        self.least + Time((self.median.0 as f64 * factor) as u64)
+        self.least + log_normal(self.median, self.sigma, random)
+    }
+
+    /// Draws what several frames wait for beyond that.
+    pub(crate) fn draw_burst(&self, random: &mut Random) -> Time {
+        log_normal(self.burst_median, self.burst_sigma, random)
     }
 
     /// When a timer that is set at `now` for `at` expires, on a host whose ticks are `phase` after those of time zero. Its
-    /// length is rounded up to ticks, and counts from the next one, so that it never expires early.
+    /// length is rounded up to ticks, and counts from the next one, so that it never expires early. The phase also decides
+    /// which ticks of the host are late.
     pub(crate) fn expiry(&self, now: Time, at: Time, phase: Time) -> Time {
         let tick = self.timer_tick.0;
         if tick == 0 || at == Time::NEVER {
@@ -48,8 +61,24 @@ impl HostLatency {
         }
         let next = now.0.saturating_sub(phase.0).div_ceil(tick);
         let ticks = next.saturating_add(at.0.saturating_sub(now.0).div_ceil(tick));
-        Time(ticks.saturating_mul(tick).saturating_add(phase.0))
+        let late = u64::from(uniform(ticks, phase.0) < self.late_ticks);
+        Time(ticks.saturating_add(late).saturating_mul(tick).saturating_add(phase.0))
     }
+}
+
+fn log_normal(median: Time, sigma: f64, random: &mut Random) -> Time {
+    if median == Time::ZERO {
+        return Time::ZERO;
+    }
+    Time((median.0 as f64 * libm::exp(sigma * normal(random))) as u64)
+}
+
+/// A number from 0 to 1 that depends on two others as if it were random (the mixing of SplitMix64).
+fn uniform(one: u64, other: u64) -> f64 {
+    let mut mixed = one.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ other;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// A number from the standard normal distribution (Box and Muller, 1958).
@@ -78,6 +107,22 @@ mod tests {
         // One standard deviation above the median lies a factor of e^0.5: 84.1 % are below.
         let below = delays.iter().filter(|delay| **delay < Time::from_nanos(5_000 + 4_946)).count();
         assert!((83_400..84_900).contains(&below), "{below} of 100,000");
+    }
+
+    #[test]
+    fn some_ticks_are_late_for_all_timers_of_a_host_and_no_others() {
+        let exact = HostLatency { timer_tick: Time(4_000), ..HostLatency::NONE };
+        let late = HostLatency { late_ticks: 0.3, ..exact };
+        let is_late = |tick: u64, phase: u64| {
+            let (now, at, phase) = (Time(tick * 4_000 + 1), Time(tick * 4_000 + 4_001), Time(phase));
+            let (due, expiry) = (exact.expiry(now, at, phase), late.expiry(now, at, phase));
+            assert!(expiry == due || expiry == due + Time(4_000));
+            assert_eq!(late.expiry(now + Time(9), at, phase), expiry, "the same tick is late for all timers");
+            expiry != due
+        };
+        let number = (0..10_000).filter(|tick| is_late(*tick, 1)).count();
+        assert!((2_800..3_200).contains(&number), "{number} of 10,000");
+        assert!((0..100).any(|tick| is_late(tick, 1) != is_late(tick, 2)), "each host has its own");
     }
 
     #[test]

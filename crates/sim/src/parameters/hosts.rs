@@ -1,7 +1,7 @@
 //! Hosts of the testbed, and how those of a run differ from them.
 
 use super::table::RunParameters;
-use crate::host::{HostsConfig, RdmaConfig, Transport};
+use crate::host::{HostLatency, HostsConfig, RdmaConfig, Transport};
 use crate::link::config::{ParameterError, check};
 use crate::run::flows::{RdmaMechanisms, TransportKind};
 use crate::time::Time;
@@ -72,6 +72,9 @@ impl RunParameters {
     }
 
     fn set_latency(&self, hosts: &mut HostsConfig) -> Result<(), ParameterError> {
+        if self.testbed_hosts == Some(true) && matches!(hosts.transport, Transport::Tcp(_)) {
+            hosts.latency = HostLatency::TESTBED;
+        }
         let Some(latency) = self.host_latency else { return Ok(()) };
         let median = time(latency);
         check(median <= LATENCY_MAX, "host-latency", latency, "must be at most 1 s")?;

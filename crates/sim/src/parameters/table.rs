@@ -116,6 +116,9 @@ parameters! {
         rto_min: Span = "rto-min", "least timeout", Time, "TIME", HOSTS;
         /// Median latency that a host adds to a frame: stack, NIC, interrupts [default: 15.5us with TCP, 1.23us with RDMA]
         host_latency: Span = "host-latency", "host latency", Time, "TIME", HOSTS;
+        /// TCP hosts as in the testbed of LinkGuardian: a frame alone is received sooner than several together, and some clock
+        /// ticks are late
+        testbed_hosts: bool = "testbed-hosts", "testbed hosts", Word, "", HOSTS;
     }
     "RDMA" {
         /// RDMA connections between each pair of hosts, shared by their flows [default: one per flow]
