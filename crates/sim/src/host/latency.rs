@@ -114,7 +114,7 @@ mod tests {
         let exact = HostLatency { timer_tick: Time(4_000), ..HostLatency::NONE };
         let late = HostLatency { late_ticks: 0.3, ..exact };
         let is_late = |tick: u64, phase: u64| {
-            let (now, at, phase) = (Time(tick * 4_000 + 1), Time(tick * 4_000 + 4_001), Time(phase));
+            let (now, at, phase) = (Time(tick * 4_000 + 100), Time(tick * 4_000 + 4_100), Time(phase));
             let (due, expiry) = (exact.expiry(now, at, phase), late.expiry(now, at, phase));
             assert!(expiry == due || expiry == due + Time(4_000));
             assert_eq!(late.expiry(now + Time(9), at, phase), expiry, "the same tick is late for all timers");
