@@ -197,10 +197,9 @@ fn measure<O: Observer<Schemes<X>>, X: Scheme>(
     let (frames_weighted, weight) = weighted(config, links, undelivered, copies);
     let bits_per_ps =
         if elapsed == Time::ZERO { 0.0 } else { delivered.bytes as f64 * 8.0 / elapsed.0 as f64 };
-    let capacity = config.link.switch.pipe_packets_per_second as f64 * elapsed.as_secs();
-    let share = |packets: f64| if capacity == 0.0 { 0.0 } else { 100.0 * packets / capacity };
-    let passes = |at: usize| if config.link.recirculates() { network.passes(at) as f64 } else { 0.0 };
-    let busy = |passes: f64| busy_pct(config, passes, elapsed);
+    let passes = LOOPS.map(|at| if config.link.recirculates() { network.passes(at) as f64 } else { 0.0 });
+    let [tx_share, rx_share] = passes.map(|passes| share_of_pipe_pct(config, passes, elapsed));
+    let [tx_busy, rx_busy] = passes.map(|passes| busy_pct(config, passes, elapsed));
     let tx_levels = shares(links.tx_levels(SENDER));
     let report = StressReport {
         seed: config.seed,
@@ -233,10 +232,10 @@ fn measure<O: Observer<Schemes<X>>, X: Scheme>(
         retransmission_delay_ns: percentiles(links.retransmission_delay(SENDER)),
         retransmission_delays: distribution_ns(links.retransmission_delay(SENDER)),
         resume_flight_max_ns: links.resume_flight_max(SENDER).as_nanos(),
-        tx_recirculation_pct: share(passes(LOOPS[0])),
-        rx_recirculation_pct: share(passes(LOOPS[1])),
-        tx_recirculation_busy_pct: busy(passes(LOOPS[0])),
-        rx_recirculation_busy_pct: busy(passes(LOOPS[1])),
+        tx_recirculation_pct: tx_share,
+        rx_recirculation_pct: rx_share,
+        tx_recirculation_busy_pct: tx_busy,
+        rx_recirculation_busy_pct: rx_busy,
         hardware: config.link.hardware(),
         simulated_ns: elapsed.as_nanos(),
         events: network.events(),
@@ -256,6 +255,12 @@ fn copies<O: Observer<Schemes<X>>, X: Scheme>(config: &StressConfig, network: &S
         Schemes::Other(scheme) => scheme.account().map_or(0, Account::copies),
         _ => config.link.copies().unwrap_or(0),
     }
+}
+
+/// The share of the pipe's capacity that so many passes take.
+fn share_of_pipe_pct(config: &StressConfig, passes: f64, elapsed: Time) -> f64 {
+    let capacity = config.link.switch.pipe_packets_per_second as f64 * elapsed.as_secs();
+    if capacity == 0.0 { 0.0 } else { 100.0 * passes / capacity }
 }
 
 /// How busy so many passes keep a recirculation port.
