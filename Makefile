@@ -19,7 +19,7 @@ test:
 bench:
 	@scripts/bench
 
-# Check the requirements end to end and at full length: about ten minutes, as root, on an otherwise idle machine.
+# Check the requirements end to end and at full length: about 25 minutes, as root, on an otherwise idle machine.
 acceptance: build
 	@scripts/acceptance
 

@@ -1,7 +1,10 @@
 //! How often intervals contain the true value: in 93 to 97 of 100 experiments, or more often where that is said.
 //!
-//! Each case has 1,000 experiments in a full run (`COVERAGE_EXPERIMENTS=1000`, as `make acceptance` does), and fewer in the
+//! Each case has 1,000 experiments in a full run (`LINKMEND_COVERAGE_EXPERIMENTS=1000`, as `make acceptance` does), and fewer in the
 //! suite, with bounds that are wider by the noise of so many.
+
+#![expect(clippy::disallowed_methods, reason = "how many experiments there are is set from outside")]
+#![expect(clippy::print_stdout, reason = "the figures are wanted with --nocapture")]
 
 use linkmend_random::Random;
 use linkmend_statistics::{Counted, jackknife_interval, mean_interval, percentile, percentile_ranks};
@@ -13,7 +16,8 @@ const CONSERVATIVE: (f64, f64) = (0.93, 1.0);
 
 /// How many experiments there are, and by how much their share may be off: three standard deviations.
 fn experiments() -> (u64, f64) {
-    let count = std::env::var("COVERAGE_EXPERIMENTS").map_or(400, |count| count.parse().expect("a number"));
+    let count =
+        std::env::var("LINKMEND_COVERAGE_EXPERIMENTS").map_or(400, |count| count.parse().expect("a number"));
     // A thousand decide by the bounds as they are written.
     (count, if count >= 1_000 { 0.0 } else { 3.0 * (0.95 * 0.05 / count as f64).sqrt() })
 }
