@@ -1,6 +1,6 @@
 # `make demo` shows what Linkmend does, `make test` runs the checks that every change must pass, and `make help` lists the rest.
 
-.PHONY: build demo test bench fuzz miri mutants advisories acceptance clean help
+.PHONY: build demo test bench fuzz miri mutants advisories acceptance kernels clean help
 
 # Build the two programs, linkmend and linkmend-workbench (simulator, fleet, demo), in target/release.
 build:
@@ -22,6 +22,10 @@ bench:
 # Check the requirements end to end and at full length: about 25 minutes, as root, on an otherwise idle machine.
 acceptance: build
 	@scripts/acceptance
+
+# Compare the simulated TCP with Linux kernels in virtual machines, and write the table of docs/kernel.md: about 10 minutes, with QEMU.
+kernels:
+	@scripts/kernels
 
 # Fuzz parsers and state machines (cargo-fuzz, nightly toolchain), FUZZ_SECONDS=60 each.
 fuzz:
