@@ -64,19 +64,25 @@ fn run(arguments: &Arguments) -> io::Result<()> {
             .map_err(|error| io::Error::other(format!("cannot read {}: {error}", kept.display())))?;
         let log = log::parse(&console)
             .map_err(|error| io::Error::other(format!("{}: {error}", folder.display())))?;
-        for run in &log.runs {
-            if let Some(failure) = &run.failure {
-                eprintln!("{}: {} was not played: {failure}", folder.display(), run.name);
-            }
-        }
+        report_failures(&folder.display().to_string(), &log.runs);
         columns.push(measure::column(log.release, &log.runs, &log.timers));
     }
     let (runs, timers) = simulated::play(&scenarios)?;
+    report_failures("simulated", &runs);
     let simulated = measure::column("simulated".to_owned(), &runs, &timers);
     let markdown = table::markdown(&columns, &simulated);
     replace(&arguments.document, &markdown)?;
     eprintln!("{}: {}", arguments.document.display(), table::summary(&columns, &simulated));
     Ok(())
+}
+
+/// Says which runs are missing in the table, or are there in part.
+fn report_failures(player: &str, runs: &[log::Run]) {
+    for run in runs {
+        if let Some(failure) = &run.failure {
+            eprintln!("{player}: {} was not played to its end: {failure}", run.name);
+        }
+    }
 }
 
 /// Replaces the generated part of a document.

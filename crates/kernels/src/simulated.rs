@@ -114,7 +114,7 @@ impl Wire<'_> {
             } else {
                 for host in &mut self.hosts {
                     if host.expiry.is_some_and(|at| at <= self.now) {
-                        host.asked = None;
+                        (host.asked, host.expiry) = (None, None);
                     }
                     host.connection.handle_timeout(self.now);
                 }
@@ -216,6 +216,16 @@ mod tests {
         assert_eq!(at(1, TICK_NS), 2 * TICK_NS);
         assert_eq!(at(TICK_NS - 1, TICK_NS), 2 * TICK_NS);
         assert_eq!(at(1, TICK_NS + 1), 3 * TICK_NS);
+    }
+
+    #[test]
+    fn a_run_goes_on_after_a_timer_that_sets_no_other() {
+        let scenarios = linkmend_kernel_guest::scenario::all();
+        let delayed = scenarios.iter().find(|scenario| !scenario.reads).expect("one does not read");
+        let run = Wire::new(delayed, 0).expect("a known congestion control").play();
+        assert_eq!(run.failure, None);
+        let data = run.frames.iter().filter(|frame| frame.bytes > 0).count();
+        assert_eq!(data, delayed.writes.len());
     }
 
     #[test]
