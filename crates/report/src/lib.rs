@@ -33,6 +33,8 @@
 
 mod comparison;
 #[cfg(feature = "html")]
+mod labels;
+#[cfg(feature = "html")]
 mod plot;
 pub mod quantity;
 #[cfg(feature = "html")]

@@ -84,6 +84,9 @@ impl Axis {
         if self.with_zero && !self.is_log() {
             (low, high) = (low.min(0.0), high.max(0.0));
         }
+        let span = (high - low).ceil();
+        // Between whole numbers there is nothing to label.
+        let ticks = if self.unit == Unit::Count && span >= 1.0 { ticks.min(span as usize) } else { ticks };
         let usable_end = |end: Option<f64>| end.filter(usable);
         let (from, to) = (usable_end(self.from), usable_end(self.to));
         // A fixed end beyond all data leaves nothing for the other end to follow.
@@ -137,6 +140,11 @@ impl ResolvedAxis {
     pub fn short(&self, value: f64) -> String {
         match self.scale.spacing() {
             Spacing::Logarithmic => self.unit.tick(value),
+            // Beside shares of whole percents, more than hundredths of one are noise.
+            Spacing::Linear if self.unit == Unit::Share && self.scale.magnitude() >= 0.01 && value != 0.0 => {
+                let text = format!("{:.2}", value * 100.0);
+                if text == "-0.00" { "0.00".to_owned() } else { text.replace('-', "−") }
+            }
             Spacing::Linear | Spacing::Tail => self.unit.bare(value, self.prefix),
         }
     }
@@ -179,6 +187,15 @@ mod tests {
         let (heading, ticks) = labels(&Axis::new("Time", Unit::Second).log(), &[3e-6, 2e-3, 0.0, f64::NAN]);
         assert_eq!(heading, "Time");
         assert_eq!(ticks, ["1 µs", "10 µs", "100 µs", "1 ms", "10 ms"]);
+    }
+
+    #[test]
+    fn values_are_as_precise_as_their_axis() {
+        let axis = Axis::new("Speed", Unit::Share).resolve([0.0, 0.4], 5);
+        let short = [0.3137, 3e-6, -2e-5, -1e-4, 0.0].map(|value| axis.short(value));
+        assert_eq!(short, ["31.37", "0.00", "0.00", "−0.01", "0"]);
+        let small = Axis::new("Speed", Unit::Share).resolve([0.0, 4e-6], 5);
+        assert_eq!(small.short(3e-6), "0.00030");
     }
 
     #[test]

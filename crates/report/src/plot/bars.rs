@@ -1,18 +1,17 @@
 //! Grouped bars: one group for each category, one bar for each series.
 
 use super::axis::{Axis, ResolvedAxis};
-use super::frame::{self, Area, RIGHT_MARGIN, px};
+use super::frame::{self, Area, PUBLISHED_SHAPE, RIGHT_MARGIN, px};
 use super::legend::{self, Key};
 use super::palette::Hue;
-use super::{Drawing, Figure, WIDTH, labels};
+use super::{Drawing, Figure, WIDTH};
+use crate::labels;
 use crate::table::{Cell, Column, Table};
 use maud::{Markup, html};
 
 const HEIGHT: f64 = 260.0;
 const VALUE_TEXT: f64 = 11.0;
 const WIDEST_BAR: f64 = 64.0;
-/// Shape of published values, as in plots of points.
-const PUBLISHED_SHAPE: usize = 4;
 const LABEL_LEADING: f64 = 15.0;
 /// Longer words in the names of groups are truncated.
 const LONGEST_WORD: f64 = 90.0;
@@ -134,11 +133,18 @@ impl GroupedBars {
         let (top, bottom) = (area.up(end.max(base)), area.up(end.min(base)));
         let labelled = labels::width(&short, VALUE_TEXT) <= width + 2.0;
         let published = series.published.get(category).copied().filter(|value| value.is_finite());
-        let published = published.and_then(|value| axis.scale.position(value));
+        let published =
+            published.and_then(|value| axis.scale.position(value)).map(|position| area.up(position));
         let gap = (width * 0.08).min(2.0);
         // The names of the groups go below a bar that reaches down to the axis.
         let room_below = bottom + 16.0 <= area.bottom();
-        let label_y = if end < base && room_below { bottom + 13.0 } else { top - 5.0 };
+        // A published value close above the end of the bar moves the label up.
+        let close = published.filter(|mark| (top - 22.0..=top + 8.0).contains(mark));
+        let label_y = if end < base && room_below {
+            bottom + 13.0
+        } else {
+            close.map_or(top, |mark| top.min(mark - 6.0)) - 5.0
+        };
         html! {
             @if drawable {
                 rect class=(hue.fill()) x=(px(x + gap)) y=(px(top)) width=(px((width - 2.0 * gap).max(0.5)))
@@ -146,8 +152,8 @@ impl GroupedBars {
                     title { (self.categories[category]) ", " (series.name) ": " (text) }
                 }
             }
-            @if let Some(value) = published {
-                (frame::marker(PUBLISHED_SHAPE, x + width / 2.0, area.up(value), "lm-hollow", Some("published")))
+            @if let Some(mark) = published {
+                (frame::marker(PUBLISHED_SHAPE, x + width / 2.0, mark, "lm-hollow lm-background", Some("published")))
             }
             @if labelled {
                 text.lm-muted.lm-small.lm-middle.lm-value x=(px(x + width / 2.0)) y=(px(label_y)) { (short) }
@@ -214,6 +220,8 @@ impl Figure for GroupedBars {
             (Key::Swatch(Hue::of_series(series.hue, index)), series.name.clone())
         };
         let mut entries: Vec<(Key, String)> = self.series.iter().enumerate().map(swatch).collect();
+        // The heading of the axis names the only series.
+        entries.retain(|(_, name)| name != self.value.label());
         if any_published {
             entries.push((Key::Hollow(PUBLISHED_SHAPE), "published".to_owned()));
         }

@@ -1,10 +1,11 @@
 //! Boxes from quartile to quartile with whiskers from minimum to maximum, one in each row.
 
 use super::axis::{Axis, ResolvedAxis};
-use super::frame::{self, Area, RIGHT_MARGIN, TEXT, TICK_LABELS_AND_HEADING, px};
+use super::frame::{self, Area, PUBLISHED_SHAPE, RIGHT_MARGIN, TEXT, TICK_LABELS_AND_HEADING, px};
 use super::legend::{self, Key};
 use super::palette::Hue;
-use super::{Drawing, Figure, WIDTH, labels};
+use super::{Drawing, Figure, WIDTH};
+use crate::labels;
 use crate::table::{Cell, Column, Table};
 use maud::{Markup, html};
 
@@ -113,7 +114,7 @@ impl BoxPlot {
         (frame::clip(area, frame::LINE_MARGIN, &places.draw(y, item.hue.unwrap_or(Hue::Blue), &self.tooltip(item)))) }
                        None => { text.lm-muted x=(px(area.x + 8.0)) y=(px(y + 4.0)) { "no data" } }
                    }
-                   @if let Some(x) = published { (frame::marker(4, x, y, "lm-hollow", Some("published"))) }
+                   @if let Some(x) = published { (frame::marker(PUBLISHED_SHAPE, x, y, "lm-hollow", Some("published"))) }
                }
     }
 
@@ -197,7 +198,11 @@ impl Figure for BoxPlot {
         let values = summaries.flat_map(|summary| summary.values());
         let axis = self.value.resolve(values.chain(self.items.iter().filter_map(|item| item.published)), 7);
         let any_published = self.items.iter().any(|item| item.published.is_some());
-        let entries = if any_published { vec![(Key::Hollow(4), "published".to_owned())] } else { Vec::new() };
+        let entries = if any_published {
+            vec![(Key::Hollow(PUBLISHED_SHAPE), "published".to_owned())]
+        } else {
+            Vec::new()
+        };
         let (header, top) = if any_published { legend::header(0.0, "", &entries) } else { (html! {}, 4.0) };
         let left = frame::left_margin(self.items.iter().map(|item| item.label.as_str()));
         let height = ROW * self.items.len().max(2) as f64;

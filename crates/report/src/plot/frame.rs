@@ -1,7 +1,8 @@
 //! The parts that plots share: the title, the plot area with its grid and tick labels, clipping, markers.
 
+use super::WIDTH;
 use super::axis::ResolvedAxis;
-use super::{WIDTH, labels};
+use crate::labels;
 use maud::{Markup, html};
 
 /// Font size of tick labels, legends and axis headings, as in the style sheet.
@@ -62,7 +63,7 @@ pub(crate) fn px(value: f64) -> String {
 
 /// Draws the title, wrapped, and returns its height.
 pub(crate) fn title(title: &str) -> (Markup, f64) {
-    let lines = labels::wrap(title, TITLE, (WIDTH - 8.0) / 1.09, 3);
+    let lines = labels::wrap(title, TITLE, (WIDTH - 8.0) / labels::BOLD, 3);
     let height = if lines.is_empty() { 4.0 } else { lines.len() as f64 * TITLE_LEADING + 10.0 };
     let markup = html! {
         @for (index, line) in lines.iter().enumerate() {
@@ -149,13 +150,19 @@ pub(crate) fn no_data(area: Area) -> Markup {
     }
 }
 
+/// Shape of published values, which no measured series has.
+pub(crate) const PUBLISHED_SHAPE: usize = 4;
+/// Shape of upper bounds: an arrow that points down from a bar.
+pub(crate) const BOUND_SHAPE: usize = 5;
+
 /// Shapes that tell series apart without colour.
 pub(crate) fn marker(shape: usize, x: f64, y: f64, class: &str, tooltip: Option<&str>) -> Markup {
-    let path = match shape % 5 {
+    let path = match shape {
         0 => "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z",
         1 => "m-4 -4h8v8h-8z",
         2 => "m0 -5l5 9h-10z",
         3 => "m0 5l5-9h-10z",
+        BOUND_SHAPE => "m-5 -5h10m-5 0v9m-3.5 -4l3.5 4l3.5-4",
         _ => "m0 -5.5l5.5 5.5l-5.5 5.5l-5.5-5.5z",
     };
     html! {

@@ -3,7 +3,8 @@
 use super::axis::{Axis, ResolvedAxis};
 use super::frame::{self, Area, RIGHT_MARGIN, TEXT, TICK_LABELS, px};
 use super::palette::heat;
-use super::{Drawing, Figure, WIDTH, labels, legend};
+use super::{Drawing, Figure, WIDTH, legend};
+use crate::labels;
 use crate::table::{Cell, Column, Table};
 use maud::{Markup, html};
 

@@ -6,7 +6,8 @@ use super::emphasis::{Mark, Stroke, draw_node, draw_stroke};
 use super::frame::{TEXT, px};
 use super::legend::{self, Key};
 use super::node_labels::{self, Naming, SMALL, UPRIGHT_GAP};
-use super::{Drawing, Figure, WIDTH, labels};
+use super::{Drawing, Figure, WIDTH};
+use crate::labels;
 use crate::table::{Cell, Column, Table};
 use maud::{Markup, html};
 

@@ -1,18 +1,24 @@
 //! The line above a plot area: the heading of its vertical axis on the left, the legend on the right.
 
+use super::WIDTH;
 use super::emphasis::{Mark, Stroke, draw_node, draw_stroke};
-use super::frame::{TEXT, marker, px};
-use super::palette::Hue;
-use super::{WIDTH, labels};
+use super::frame::{BOUND_SHAPE, TEXT, marker, px};
+use super::line::draw_line;
+use super::palette::{Hue, Look};
+use crate::labels;
 use maud::{Markup, html};
 
 /// What stands before a name in the legend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Key {
-    /// A piece of line with this dash pattern.
-    Line(Hue, &'static str),
+    /// A piece of line.
+    Line(Look),
     /// A filled marker of this shape.
     Marker(Hue, usize),
+    /// The same on a piece of line.
+    Joined(Look, usize),
+    /// The end of what is only known not to be above it.
+    Bound,
     /// An outlined marker of this shape, in the colour of text.
     Hollow(usize),
     /// A filled square.
@@ -50,9 +56,11 @@ pub(crate) fn header(top: f64, heading: &str, entries: &[(Key, String)]) -> (Mar
     let height = if heading.is_empty() && rows > 0.0 { rows * ROW + 6.0 } else { (rows + 1.0) * ROW + 6.0 };
     let markup = html! {
         @if !heading.is_empty() { text.lm-axis-label x="4" y=(px(heading_y)) { (heading) } }
-        @for ((key, _), (name, (x, y))) in entries.iter().zip(names.iter().zip(&places)) {
-            (draw_key(*key, *x, y - 4.0))
-            text x=(px(x + KEY_WIDTH)) y=(px(*y)) { (name) }
+        g.lm-legend {
+            @for ((key, _), (name, (x, y))) in entries.iter().zip(names.iter().zip(&places)) {
+                g.lm-key { (draw_key(*key, *x, y - 4.0)) }
+                text x=(px(x + KEY_WIDTH)) y=(px(*y)) { (name) }
+            }
         }
     };
     (markup, height)
@@ -60,10 +68,12 @@ pub(crate) fn header(top: f64, heading: &str, entries: &[(Key, String)]) -> (Mar
 
 fn draw_key(key: Key, x: f64, y: f64) -> Markup {
     match key {
-        Key::Line(hue, dash) => html! {
-            path class=(format!("lm-line lm-dashed {}", hue.stroke())) stroke-dasharray=(dash)
-                d=(format!("M{} {}h20", px(x), px(y))) {}
+        Key::Line(look) => draw_line(look, &format!("M{} {}h20", px(x), px(y)), ""),
+        Key::Joined(look, shape) => html! {
+            (draw_line(look, &format!("M{} {}h20", px(x), px(y)), ""))
+            (draw_key(Key::Marker(look.hue, shape), x - 2.0, y))
         },
+        Key::Bound => marker(BOUND_SHAPE, x + 12.0, y, "lm-bound", None),
         Key::Marker(hue, shape) => marker(shape, x + 12.0, y, &format!("lm-point {}", hue.fill()), None),
         Key::Hollow(shape) => marker(shape, x + 12.0, y, "lm-hollow", None),
         Key::Edge(stroke) => draw_stroke(stroke, &format!("M{} {}h20", px(x), px(y)), ""),

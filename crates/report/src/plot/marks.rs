@@ -1,25 +1,30 @@
 //! The appearance of a plot's series: lines below, markers above, and their keys in the legend.
 
 use super::axis::ResolvedAxis;
-use super::frame::{self, Area};
+use super::frame::{self, Area, BOUND_SHAPE, PUBLISHED_SHAPE};
 use super::legend::Key;
-use super::palette::Hue;
+use super::line::draw_line;
+use super::palette::{Look, variant};
 use super::series::{self, Mark, Path, Series};
 use crate::quantity::Unit;
 use maud::{Markup, html};
 
-/// Shape of published points, which no measured series has among the first four.
-const PUBLISHED_SHAPE: usize = 4;
+/// The number of shapes of measured points.
+const SHAPES: usize = 4;
 
 /// A series with the appearance that the plot gives it.
 pub(crate) struct Style<'a> {
     pub series: &'a Series,
-    pub hue: Hue,
-    pub dash: &'static str,
+    pub look: Look,
     pub shape: usize,
 }
 
-impl Style<'_> {
+impl<'a> Style<'a> {
+    /// The series at `index` with this look.
+    pub fn new(series: &'a Series, look: Look, index: usize) -> Self {
+        Style { series, look, shape: variant(index) % SHAPES }
+    }
+
     /// Whether points are joined.
     fn has_line(&self) -> bool {
         matches!(self.series.mark, Mark::Line | Mark::Step | Mark::JoinedPoints)
@@ -28,36 +33,64 @@ impl Style<'_> {
     /// The key before the name in the legend.
     pub fn key(&self) -> Key {
         match self.series.mark {
-            Mark::Line | Mark::Step => Key::Line(self.hue, self.dash),
-            Mark::Points | Mark::JoinedPoints => Key::Marker(self.hue, self.shape),
+            Mark::Line | Mark::Step => Key::Line(self.look),
+            Mark::Points => Key::Marker(self.look.hue, self.shape),
+            Mark::JoinedPoints => Key::Joined(self.look, self.shape),
             Mark::Published => Key::Hollow(PUBLISHED_SHAPE),
         }
     }
 
     fn line(&self, area: Area, x: &ResolvedAxis, y: &ResolvedAxis) -> Markup {
         let path = series::path(area, x, y, &self.series.points, self.series.mark == Mark::Step);
-        let dash = if self.series.mark == Mark::JoinedPoints { "none" } else { self.dash };
-        draw_path(&path, self.hue, dash, &self.series.name)
+        draw_path(&path, self.look, &self.series.name)
     }
 
-    fn markers(&self, area: Area, (x, y): (&ResolvedAxis, &ResolvedAxis), units: (Unit, Unit)) -> Markup {
-        let (class, shape) = match self.series.mark {
-            Mark::Published => ("lm-hollow".to_owned(), PUBLISHED_SHAPE),
-            _ => (format!("lm-point {}", self.hue.fill()), self.shape),
+    fn markers(&self, area: Area, axes: (&ResolvedAxis, &ResolvedAxis), units: (Unit, Unit)) -> Markup {
+        let (name, hue) = (&self.series.name, self.look.hue);
+        let draw = |points: &[(f64, f64)], shape: usize, class: &str, words: &str| {
+            let place = |point: &(f64, f64)| {
+                let finite = point.0.is_finite() && point.1.is_finite();
+                let place = (axes.0.scale.position(point.0)?, axes.1.scale.position(point.1)?);
+                finite.then_some((*point, place))
+            };
+            html! {
+                @for (point, (across, up)) in points.iter().filter_map(place) {
+                    @let (x_text, y_text) = (units.0.format(point.0), units.1.format(point.1));
+                    @let tooltip = format!("{name}: {x_text}, {words}{y_text}");
+                    (frame::marker(shape, area.across(across), area.up(up), class, Some(&tooltip)))
+                }
+            }
         };
-        let place = |point: &(f64, f64)| {
-            let finite = point.0.is_finite() && point.1.is_finite();
-            let place = (x.scale.position(point.0)?, y.scale.position(point.1)?);
-            finite.then_some((*point, place))
+        let (own, shape) = match self.series.mark {
+            Mark::Line | Mark::Step => (&[][..], self.shape),
+            Mark::Published => (self.series.points.as_slice(), PUBLISHED_SHAPE),
+            Mark::Points | Mark::JoinedPoints => (self.series.points.as_slice(), self.shape),
+        };
+        let own_class = match self.series.mark {
+            Mark::Published => "lm-hollow".to_owned(),
+            _ => format!("lm-point {}", hue.fill()),
         };
         html! {
-            @for (point, (across, up)) in self.series.points.iter().filter_map(place) {
-                @let (x_text, y_text) = (units.0.format(point.0), units.1.format(point.1));
-                @let tooltip = format!("{}: {x_text}, {y_text}", self.series.name);
-                (frame::marker(shape, area.across(across), area.up(up), &class, Some(&tooltip)))
-            }
+            (draw(own, shape, &own_class, ""))
+            (draw(&self.series.bounds, BOUND_SHAPE, &format!("lm-bound {}", hue.stroke()), "at most "))
+            (draw(&self.series.published, PUBLISHED_SHAPE, &format!("lm-hollow {}", hue.stroke()), "published "))
         }
     }
+}
+
+/// The entries of a legend: a series each, then what the marks beside them mean. A series that is named like the axis needs
+/// none.
+pub(crate) fn legend_entries(styles: &[Style<'_>], axis_label: &str) -> Vec<(Key, String)> {
+    let named = styles.iter().filter(|style| style.series.name != axis_label);
+    let mut entries: Vec<(Key, String)> =
+        named.map(|style| (style.key(), style.series.name.clone())).collect();
+    if styles.iter().any(|style| !style.series.bounds.is_empty()) {
+        entries.push((Key::Bound, "upper bound, none counted".to_owned()));
+    }
+    if styles.iter().any(|style| !style.series.published.is_empty()) {
+        entries.push((Key::Hollow(PUBLISHED_SHAPE), "published".to_owned()));
+    }
+    entries
 }
 
 /// Draws all series of an area, clipped to it, or a remark that there is no data.
@@ -69,9 +102,7 @@ pub(crate) fn draw(
 ) -> Markup {
     let marks = html! {
         @for style in styles.iter().filter(|style| style.has_line()) { (style.line(area, axes.0, axes.1)) }
-        @for style in styles.iter().filter(|style| !matches!(style.series.mark, Mark::Line | Mark::Step)) {
-            (style.markers(area, axes, units))
-        }
+        @for style in styles { (style.markers(area, axes, units)) }
     };
     let lines_only = styles.iter().all(|style| matches!(style.series.mark, Mark::Line | Mark::Step));
     let margin = if lines_only { frame::LINE_MARGIN } else { frame::MARKER_MARGIN };
@@ -79,15 +110,11 @@ pub(crate) fn draw(
 }
 
 /// A line with its name as tooltip.
-pub(crate) fn draw_path(path: &Path, hue: Hue, dash: &str, name: &str) -> Markup {
-    let stroke = hue.stroke();
-    let dash = (dash != "none").then_some(dash);
+pub(crate) fn draw_path(path: &Path, look: Look, name: &str) -> Markup {
     html! {
-        @if !path.joined.is_empty() {
-            path class=(format!("lm-line {stroke}")) stroke-dasharray=[dash] d=(path.joined) { title { (name) } }
-        }
+        @if !path.joined.is_empty() { (draw_line(look, &path.joined, name)) }
         @if !path.dots.is_empty() {
-            path class=(format!("lm-line lm-dots {stroke}")) d=(path.dots) { title { (name) } }
+            path class=(format!("lm-line lm-dots {}", look.hue.stroke())) d=(path.dots) { title { (name) } }
         }
     }
 }

@@ -8,12 +8,13 @@
 mod axis;
 mod bars;
 mod boxes;
+mod coincide;
 mod emphasis;
 mod frame;
 mod heatmap;
-mod labels;
 mod layered;
 mod legend;
+mod line;
 mod marks;
 mod node_labels;
 mod palette;

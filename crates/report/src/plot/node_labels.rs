@@ -1,6 +1,6 @@
 //! Where the names of a layer's nodes have room.
 
-use super::labels;
+use crate::labels;
 
 /// Text of nodes and bundles, as the class `lm-small` has it.
 pub(super) const SMALL: f64 = 11.0;

@@ -58,9 +58,46 @@ impl Hue {
     }
 }
 
-/// The dash pattern of the series at `index`.
-pub(crate) fn dash(index: usize) -> &'static str {
-    DASHES[index % DASHES.len()]
+/// The width of a line, as in the style sheet.
+const LINE_WIDTH: f64 = 1.8;
+
+/// How the line of a series is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Look {
+    pub hue: Hue,
+    /// The dash pattern, `none` for a solid line.
+    pub dash: &'static str,
+    pub width: f64,
+}
+
+impl Look {
+    /// The look of the series at `index`: as many as there are hues with patterns, 24, differ from each other.
+    pub fn of_series(own: Option<Hue>, index: usize) -> Look {
+        Look {
+            hue: Hue::of_series(own, index),
+            dash: DASHES[variant(index) % DASHES.len()],
+            width: LINE_WIDTH,
+        }
+    }
+
+    /// A solid line that surrounds those drawn after it, so that all are seen where they coincide. `later` is their number.
+    pub fn nested(hue: Hue, later: usize) -> Look {
+        Look { hue, dash: "none", width: LINE_WIDTH + 2.2 * later.min(MOST_NESTED) as f64 }
+    }
+
+    /// What the style sheet does not say about the line.
+    pub fn style(&self) -> Option<String> {
+        (self.width != LINE_WIDTH).then(|| format!("stroke-width:{}", self.width))
+    }
+}
+
+/// Lines that surround more than so many others would hide the plot.
+const MOST_NESTED: usize = 2;
+
+/// The number of the pattern or the shape of the series at `index`. Hues repeat after six, patterns and shapes after four, so
+/// that both would repeat after twelve; the second dozen therefore starts with the second of them.
+pub(crate) fn variant(index: usize) -> usize {
+    index + index / (2 * AUTOMATIC.len())
 }
 
 /// Colours of text, grid and tints on one kind of background.
@@ -114,7 +151,7 @@ font-size:12px;font-variant-numeric:tabular-nums}
 .lm-plot .lm-box{fill-opacity:.28;stroke-width:1.5}
 .lm-plot .lm-median{stroke-width:3}
 .lm-plot .lm-point{stroke-width:1}
-.lm-plot .lm-hollow{fill:none;stroke-width:2}
+.lm-plot .lm-hollow,.lm-plot .lm-bound{fill:none;stroke-width:2}
 .lm-plot .lm-phase{fill:none;stroke-width:1.2;stroke-dasharray:4 3}
 .lm-plot .lm-tint{fill-opacity:.07}
 .lm-plot .lm-strands{fill:none;stroke-width:.7}
@@ -148,7 +185,7 @@ fn push_theme(
         ("stroke", theme.grid, ".lm-grid"),
         ("stroke", theme.minor_grid, ".lm-minor-grid"),
         ("stroke", theme.axis, ".lm-axis"),
-        ("stroke", theme.ink, ".lm-framed,.lm-hollow,.lm-median-ink"),
+        ("stroke", theme.ink, ".lm-framed,.lm-hollow,.lm-bound,.lm-median-ink"),
         ("stroke", theme.muted, ".lm-phase"),
         ("fill", theme.good, ".lm-tint.lm-good,text.lm-good"),
         ("fill", theme.bad, ".lm-tint.lm-bad,text.lm-bad"),
@@ -206,6 +243,14 @@ mod tests {
     fn table_order_matches_the_enum() {
         for (index, (hue, ..)) in HUES.iter().enumerate() {
             assert_eq!(*hue as usize, index);
+        }
+    }
+
+    #[test]
+    fn two_dozen_lines_look_different() {
+        let looks: Vec<Look> = (0..24).map(|index| Look::of_series(None, index)).collect();
+        for (index, look) in looks.iter().enumerate() {
+            assert!(!looks[..index].contains(look), "{index}: {look:?}");
         }
     }
 

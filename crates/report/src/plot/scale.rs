@@ -15,6 +15,10 @@ const SMALLEST: f64 = 1e-300;
 const MAX_TICKS: usize = 24;
 /// The end of the tail scale: more nines than any run has samples for.
 const MAX_NINES: f64 = 12.0;
+/// A tail scale with fewer nines than this has ticks between them.
+const FEW_NINES: f64 = 2.0;
+/// A logarithmic scale whose ends have a smaller ratio has the ticks of a linear one.
+const NARROW: f64 = 4.0;
 
 /// How distance along an axis relates to value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,6 +109,11 @@ impl Scale {
         position.is_finite().then(|| position.clamp(-2.0, 3.0))
     }
 
+    /// The value at the high end.
+    pub fn high(&self) -> f64 {
+        self.high
+    }
+
     /// The larger magnitude of the two ends.
     pub fn magnitude(&self) -> f64 {
         self.low.abs().max(self.high.abs())
@@ -152,6 +161,10 @@ impl Scale {
     }
 
     fn logarithmic_ticks(&self, wanted: usize) -> Vec<f64> {
+        if self.high / self.low < NARROW {
+            let even = Scale { step: nice_step((self.high - self.low) / wanted as f64), ..self.clone() };
+            return even.linear_ticks().into_iter().filter(|value| self.contains(*value)).collect();
+        }
         let (first, last) = self.decades();
         let mantissas: &[f64] = match last - first {
             ..=1 => &[1.0, 2.0, 3.0, 5.0, 7.0],
@@ -167,8 +180,12 @@ impl Scale {
     }
 
     fn tail_ticks(&self) -> Vec<f64> {
-        let nines = (1..=MAX_NINES as i32).map(|count| 1.0 - power_of_ten(-count));
-        [0.0, 0.5].into_iter().chain(nines).filter(|fraction| self.contains(*fraction)).collect()
+        // A scale with few nines is labelled between them as well: 95, 98.
+        let few = nines(self.high) - nines(self.low) < FEW_NINES;
+        let above: &[f64] = if few { &[1.0, 0.5, 0.2] } else { &[1.0] };
+        let of_nine = |count: i32| above.iter().map(move |above| 1.0 - above * power_of_ten(-count));
+        let fractions = [0.0, 0.5].into_iter().chain((1..=MAX_NINES as i32).flat_map(of_nine));
+        fractions.filter(|fraction| self.contains(*fraction)).collect()
     }
 
     /// Exponents of the decades that the scale touches.
@@ -257,7 +274,16 @@ mod tests {
     #[test]
     fn tail_ticks_are_nines() {
         assert_eq!(scale(Spacing::Tail, 0.9, 0.9999).ticks(5).len(), 4);
-        assert_eq!(scale(Spacing::Tail, 0.0, 0.99).ticks(5), [0.0, 0.5, 0.9, 0.99]);
+        assert_eq!(scale(Spacing::Tail, 0.0, 0.9999).ticks(5), [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999]);
+    }
+
+    #[test]
+    fn a_tail_with_few_nines_and_a_narrow_logarithmic_axis_have_ticks_between() {
+        let labelled = |ticks: Vec<f64>| ticks.iter().map(|tick| format!("{tick:.3}")).collect::<Vec<_>>();
+        let tail = scale(Spacing::Tail, 0.95, 0.995).ticks(5);
+        assert_eq!(labelled(tail), ["0.950", "0.980", "0.990", "0.995"]);
+        let narrow = scale(Spacing::Logarithmic, 100.0, 200.0).ticks(5);
+        assert_eq!(labelled(narrow), ["100.000", "120.000", "140.000", "160.000", "180.000", "200.000"]);
     }
 
     #[test]

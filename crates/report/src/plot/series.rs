@@ -24,13 +24,18 @@ pub(crate) enum Mark {
 pub struct Series {
     pub(crate) name: String,
     pub(crate) points: Vec<(f64, f64)>,
+    /// Values that are known only not to be above these.
+    pub(crate) bounds: Vec<(f64, f64)>,
+    /// What a publication has in place of these points.
+    pub(crate) published: Vec<(f64, f64)>,
     pub(crate) hue: Option<Hue>,
     pub(crate) mark: Mark,
 }
 
 impl Series {
     fn new(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>, mark: Mark) -> Self {
-        Series { name: name.into(), points: points.into_iter().collect(), hue: None, mark }
+        let (name, points) = (name.into(), points.into_iter().collect());
+        Series { name, points, bounds: Vec::new(), published: Vec::new(), hue: None, mark }
     }
 
     /// Points joined by straight lines, for values sampled at instants.
@@ -56,6 +61,25 @@ impl Series {
     /// Reference points from a publication, drawn hollow so that they do not hide a measurement.
     pub fn published(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         Series::new(name, points, Mark::Published)
+    }
+
+    /// Adds places where a value is known only not to be above this, because none was counted.
+    #[must_use]
+    pub fn with_bounds(mut self, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        self.bounds = points.into_iter().collect();
+        self
+    }
+
+    /// Adds what a publication has in place of these points, in the same colour.
+    #[must_use]
+    pub fn with_published(mut self, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        self.published = points.into_iter().collect();
+        self
+    }
+
+    /// All points that a plot has to show.
+    pub(crate) fn all_points(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        self.points.iter().chain(&self.bounds).chain(&self.published).copied()
     }
 
     /// Fixes the colour.
@@ -90,11 +114,7 @@ pub(crate) fn path(
     points: &[(f64, f64)],
     step: bool,
 ) -> Path {
-    let place = |(px, py): (f64, f64)| {
-        let finite = px.is_finite() && py.is_finite();
-        Some((area.across(x.scale.position(px)?), area.up(y.scale.position(py)?))).filter(|_| finite)
-    };
-    let places: Vec<Option<(f64, f64)>> = points.iter().map(|point| place(*point)).collect();
+    let places = places(area, x, y, points);
     let places = if places.len() > MAX_LINE_POINTS { thin(area, &places) } else { places };
     let mut path = Path { joined: String::new(), dots: String::new() };
     for run in places.split(Option::is_none) {
@@ -106,6 +126,20 @@ pub(crate) fn path(
         }
     }
     path
+}
+
+/// Where points stand; `None` for one that is not a number, or has no place on an axis.
+pub(crate) fn places(
+    area: Area,
+    x: &ResolvedAxis,
+    y: &ResolvedAxis,
+    points: &[(f64, f64)],
+) -> Vec<Option<(f64, f64)>> {
+    let place = |(px, py): (f64, f64)| {
+        let finite = px.is_finite() && py.is_finite();
+        Some((area.across(x.scale.position(px)?), area.up(y.scale.position(py)?))).filter(|_| finite)
+    };
+    points.iter().map(|point| place(*point)).collect()
 }
 
 fn join(run: &[(f64, f64)], step: bool) -> String {

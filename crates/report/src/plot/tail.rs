@@ -6,10 +6,11 @@
 )]
 
 use super::axis::{Axis, ResolvedAxis};
+use super::coincide;
 use super::frame::{self, Area, RIGHT_MARGIN, TICK_LABELS_AND_HEADING};
 use super::legend::{self, Key};
 use super::marks;
-use super::palette::{Hue, dash};
+use super::palette::{Hue, Look};
 use super::series::{self, Path};
 use super::{Drawing, Figure, WIDTH};
 use crate::quantity::Unit;
@@ -19,6 +20,10 @@ use maud::html;
 const HEIGHT: f64 = 320.0;
 /// The number of points kept of a large sample; evenly spread over the tail scale, they look like all of them.
 const KEPT_POINTS: usize = 600;
+/// The room above the highest percentile below 100, in nines: the end of the scale is for the maximum.
+const ROOM_FOR_MAXIMUM: f64 = 0.25;
+/// Labels that are closer to the end than this share of the axis give way to that of the maximum.
+const NEAR_MAXIMUM: f64 = 0.05;
 
 /// The distribution of one series.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,13 +93,38 @@ pub struct TailPlot {
     description: Option<String>,
     value: Axis,
     from: f64,
+    even: bool,
+    steps: bool,
     distributions: Vec<Distribution>,
 }
 
 impl TailPlot {
     /// A plot over the value axis, usually logarithmic. It shows the whole distribution.
     pub fn new(title: impl Into<String>, value: Axis) -> Self {
-        TailPlot { title: title.into(), description: None, value, from: 0.0, distributions: Vec::new() }
+        let (even, steps) = (false, false);
+        TailPlot {
+            title: title.into(),
+            description: None,
+            value,
+            from: 0.0,
+            even,
+            steps,
+            distributions: Vec::new(),
+        }
+    }
+
+    /// Gives equal shares equal room, as in an ordinary cumulative distribution, instead of each nine.
+    #[must_use]
+    pub fn even(mut self) -> Self {
+        self.even = true;
+        self
+    }
+
+    /// Draws steps, for values of which there are few, such as whole numbers.
+    #[must_use]
+    pub fn steps(mut self) -> Self {
+        self.steps = true;
+        self
     }
 
     /// Shows only what is above this percentile, such as 90.
@@ -123,14 +153,37 @@ impl TailPlot {
         distribution.points.iter().copied().filter(|(_, fraction)| *fraction >= self.from)
     }
 
-    /// The vertical axis, up to the nines that the largest sample supports.
+    /// The vertical axis. On the tail scale, which has no place for 100 %, the end of the axis stands for the maximum.
     fn percentiles(&self) -> ResolvedAxis {
-        let fractions = self.distributions.iter().flat_map(|d| self.shown(d).map(|(_, fraction)| fraction));
-        let top = fractions
-            .filter(|fraction| *fraction < 1.0)
-            .fold(0.0, f64::max)
-            .max(1.0 - (1.0 - self.from) / 10.0);
-        Axis::tail("Percentile", self.from, top).resolve([], 6)
+        if self.even {
+            return Axis::new("cumulative share", Unit::Share).from(self.from).to(1.0).resolve([], 5);
+        }
+        let fractions =
+            || self.distributions.iter().flat_map(|d| self.shown(d).map(|(_, fraction)| fraction));
+        let least = 1.0 - (1.0 - self.from) / 10.0;
+        let top = fractions().filter(|fraction| *fraction < 1.0).fold(least, f64::max);
+        let with_maximum = fractions().any(|fraction| fraction >= 1.0);
+        let top = if with_maximum { 1.0 - (1.0 - top) / 10f64.powf(ROOM_FOR_MAXIMUM) } else { top };
+        let mut axis = Axis::tail("percentile", self.from, top).resolve([], 6);
+        if with_maximum {
+            axis.ticks.retain(|(position, _)| *position < 1.0 - NEAR_MAXIMUM);
+            axis.ticks.push((1.0, "max".to_owned()));
+        }
+        axis
+    }
+
+    /// The points of a distribution as they are drawn over this axis.
+    fn line(&self, distribution: &Distribution, percentiles: &ResolvedAxis) -> Vec<(f64, f64)> {
+        let end = percentiles.scale.high();
+        let mut points = distribution.points.clone();
+        for (_, fraction) in &mut points {
+            *fraction = if *fraction >= 1.0 { end } else { *fraction };
+        }
+        // The first step rises from the bottom.
+        if let (true, Some((value, _))) = (self.steps, points.first().copied()) {
+            points.insert(0, (value, 0.0));
+        }
+        points
     }
 }
 
@@ -153,18 +206,25 @@ impl Figure for TailPlot {
         let x = self
             .value
             .resolve(self.distributions.iter().flat_map(|d| self.shown(d).map(|(value, _)| value)), 7);
-        let hue = |index: usize, d: &Distribution| Hue::of_series(d.hue, index);
-        let keys = self.distributions.iter().enumerate();
-        let entries: Vec<(Key, String)> =
-            keys.map(|(index, d)| (Key::Line(hue(index, d), dash(index)), d.name.clone())).collect();
+        let looks: Vec<Look> =
+            self.distributions.iter().enumerate().map(|(index, d)| Look::of_series(d.hue, index)).collect();
+        let named = looks.iter().zip(&self.distributions);
+        let entries: Vec<(Key, String)> = named.map(|(look, d)| (Key::Line(*look), d.name.clone())).collect();
         let (header, top) = legend::header(0.0, &y.heading, &entries);
         let left = frame::left_margin(y.ticks.iter().map(|(_, text)| text.as_str()));
         let area = Area { x: left, y: top, width: WIDTH - left - RIGHT_MARGIN, height: HEIGHT };
-        let path = |d: &Distribution| series::path(area, &x, &y, &d.points, false);
-        let paths: Vec<Path> = self.distributions.iter().map(path).collect();
+        let lines: Vec<_> = self.distributions.iter().map(|d| self.line(d, &y)).collect();
+        let paths: Vec<Path> =
+            lines.iter().map(|points| series::path(area, &x, &y, points, self.steps)).collect();
+        let drawn = self.distributions.iter().zip(&lines).map(|(d, points)| coincide::Drawn {
+            name: &d.name,
+            places: series::places(area, &x, &y, points),
+        });
+        let below = area.bottom() + TICK_LABELS_AND_HEADING;
+        let (note, note_height) = coincide::note(area, below, &drawn.collect::<Vec<_>>());
         let curves = html! {
-            @for (index, (distribution, path)) in self.distributions.iter().zip(&paths).enumerate() {
-                (marks::draw_path(path, hue(index, distribution), dash(index), &distribution.name))
+            @for ((distribution, look), path) in self.distributions.iter().zip(&looks).zip(&paths) {
+                (marks::draw_path(path, *look, &distribution.name))
             }
         };
         let body = html! {
@@ -173,8 +233,9 @@ impl Figure for TailPlot {
             (frame::left_axis(area, &y))
             (frame::bottom_axis(area, &x))
             @if paths.iter().all(Path::is_empty) { (frame::no_data(area)) } @else { (frame::clip(area, frame::LINE_MARGIN, &curves)) }
+            (note)
         };
-        Drawing { body, height: area.bottom() + TICK_LABELS_AND_HEADING }
+        Drawing { body, height: below + note_height }
     }
 
     fn data(&self) -> Table {

@@ -4,9 +4,10 @@ use super::axis::{Axis, ResolvedAxis};
 use super::frame::{self, Area, RIGHT_MARGIN, TEXT, TICK_LABELS_AND_HEADING, px};
 use super::legend::{self, Key};
 use super::marks::{self, Style};
-use super::palette::Hue;
+use super::palette::{Hue, Look};
 use super::series::Series;
-use super::{Drawing, Figure, WIDTH, labels};
+use super::{Drawing, Figure, WIDTH};
+use crate::labels;
 use crate::quantity::Unit;
 use crate::table::{Cell, Column, Table};
 use crate::tone::Tone;
@@ -221,14 +222,14 @@ impl Panel {
     fn styles(&self, panel_index: usize) -> Vec<Style<'_>> {
         let styles = self.series.iter().zip(self.hues(panel_index)).enumerate();
         // Measured lines are jagged enough without dashes.
-        styles.map(|(shape, (series, hue))| Style { series, hue, dash: "none", shape }).collect()
+        let look = |index: usize, hue| Look::nested(hue, self.series.len() - 1 - index);
+        styles.map(|(index, (series, hue))| Style::new(series, look(index, hue), index)).collect()
     }
 }
 
 /// A single series is named by the heading of its axis.
 fn legend_entries(styles: &[Style<'_>]) -> Vec<(Key, String)> {
-    let entries = styles.iter().map(|style| (style.key(), style.series.name.clone()));
-    if styles.len() < 2 { Vec::new() } else { entries.collect() }
+    if styles.len() < 2 { Vec::new() } else { marks::legend_entries(styles, "") }
 }
 
 impl Figure for Timeline {

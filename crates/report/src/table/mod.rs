@@ -91,10 +91,13 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// Sets the remark under the table.
+    /// Adds a remark under the table, a paragraph each.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
-        self.note = Some(note.into());
+        self.note = Some(match self.note.take() {
+            Some(earlier) => format!("{earlier}\n{}", note.into()),
+            None => note.into(),
+        });
         self
     }
 

@@ -41,7 +41,7 @@ pub(super) fn render(table: &Table, width: usize, colour: bool) -> String {
         Some((names, least)) => grid(table, width, colour, names, &least),
         None => records(table, colour),
     });
-    if let Some(note) = &table.note {
+    for note in table.note.iter().flat_map(|note| note.lines()) {
         push_wrapped(&mut text, note, width, if colour { Some("2") } else { None });
     }
     text

@@ -8,8 +8,11 @@ pub(crate) fn width(text: &str, size: f64) -> f64 {
 
 /// Width of `text` in the heavier weight of titles.
 pub(crate) fn bold_width(text: &str, size: f64) -> f64 {
-    width(text, size) * 1.09
+    width(text, size) * BOLD
 }
+
+/// How much wider the weight of titles is, in the widest common font (DejaVu Sans).
+pub(crate) const BOLD: f64 = 1.16;
 
 /// Truncates `text` to `available` pixels; an ellipsis marks the cut.
 pub(crate) fn fit(text: &str, size: f64, available: f64) -> String {
