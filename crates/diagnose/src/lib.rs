@@ -25,6 +25,8 @@ pub enum Fault {
     Usage,
     /// The request makes sense but could not be carried out.
     Failure,
+    /// Somebody ended it before it was done.
+    Interruption,
 }
 
 impl Fault {
@@ -33,6 +35,8 @@ impl Fault {
         match self {
             Fault::Failure => 1,
             Fault::Usage => 2,
+            // As shells report a program that SIGINT (2) ended.
+            Fault::Interruption => 130,
         }
     }
 }

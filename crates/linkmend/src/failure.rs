@@ -147,6 +147,32 @@ impl Diagnose for Hinted {
     }
 }
 
+/// Somebody ended the command before it was done.
+#[derive(Debug)]
+pub struct Interrupted {
+    pub message: String,
+    /// How to go on, or what takes less time.
+    pub hint: String,
+}
+
+impl Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+impl Diagnose for Interrupted {
+    fn fault(&self) -> Fault {
+        Fault::Interruption
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(self.hint.clone())
+    }
+}
+
 /// A failure about which there is nothing to say beyond its message.
 #[derive(Debug)]
 pub struct Plain(pub String);

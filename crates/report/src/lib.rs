@@ -52,7 +52,7 @@ pub use plot::{
 };
 pub use quantity::Unit;
 #[cfg(feature = "html")]
-pub use report::{Report, Section};
+pub use report::{RenderedSection, Report, Section};
 pub use table::{Alignment, Cell, Column, Content, Table};
 pub use tolerance::Tolerance;
 pub use tone::Tone;

@@ -482,10 +482,47 @@ fn an_interrupted_reproduction_keeps_what_is_finished() {
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill").success());
     let code = child.wait().expect("it ends").code();
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(130));
     let page = fs::read_to_string(out.join("report.html")).expect("a report");
     assert!(page.contains("1 of 2"), "one experiment is finished");
     assert!(!out.join("fig8").exists());
+}
+
+#[test]
+fn a_reproduction_adds_to_what_is_in_its_folder_and_repeats_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let reproduce = |arguments: &[&str]| {
+        let done =
+            linkmend(&["reproduce", "--quick", "--out"]).arg(&out).args(arguments).output().expect("it runs");
+        let text = String::from_utf8_lossy(&done.stdout).into_owned();
+        assert_eq!(done.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&done.stderr));
+        text
+    };
+    let experiments = || {
+        let summary = fs::read_to_string(out.join("summary.json")).expect("a summary");
+        let summary: serde_json::Value = serde_json::from_str(&summary).expect("JSON");
+        let ids = summary["experiments"].as_array().expect("a list").iter().map(|of| of["id"].to_string());
+        ids.collect::<Vec<String>>()
+    };
+    reproduce(&["fig1"]);
+    assert!(!reproduce(&["fig19"]).contains("from before"));
+    assert_eq!(experiments(), ["\"fig19\"", "\"fig1\""], "both are in the report");
+    let page = fs::read_to_string(out.join("report.html")).expect("a report");
+    assert!(page.contains("fig1: ") && page.contains("fig19: ") && page.contains("2 of 2"));
+    let written =
+        || fs::metadata(out.join("fig1/results.json")).expect("results").modified().expect("a time");
+    let before = written();
+    assert!(reproduce(&["fig1", "fig19"]).contains("fig1, from before"));
+    assert_eq!(written(), before, "nothing is run again");
+    assert!(!reproduce(&["fig1", "--seed", "2"]).contains("from before"), "another seed is another result");
+    assert_eq!(experiments(), ["\"fig1\""], "and does not stand beside results of the first");
+    let lock = fs::File::create(out.join(".lock")).expect("a file");
+    lock.lock().expect("nobody else has it");
+    let refused = linkmend(&["reproduce", "fig1", "--quick", "--out"]).arg(&out).output().expect("it runs");
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(error.contains("another command writes its results into"), "{error}");
 }
 
 /// A regression: the error was about an option `--port`, which there is not.

@@ -1,6 +1,6 @@
 //! Renders the page around tables and plots.
 
-use super::{Block, Headline, Report, Section, prose};
+use super::{Block, Headline, RenderedSection, Report, Section, prose};
 use crate::plot::{Plot, style_sheet};
 use crate::table::Table;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -27,7 +27,9 @@ pub(super) fn render(report: &Report) -> Markup {
                 main {
                     (headlines(&report.headlines))
                     (contents(&report.sections))
-                    @for (index, section) in report.sections.iter().enumerate() { (draw_section(index, section)) }
+                    @for (index, section) in report.sections.iter().enumerate() {
+                        section id=(format!("section-{}", index + 1)) { (PreEscaped(&section.html)) }
+                    }
                 }
             }
         }
@@ -61,7 +63,7 @@ fn headlines(headlines: &[Headline]) -> Markup {
 }
 
 /// Links to the sections, if there are at least four; a shorter report needs none.
-fn contents(sections: &[Section]) -> Markup {
+fn contents(sections: &[RenderedSection]) -> Markup {
     html! {
         @if sections.len() > 3 {
             nav.lm-contents aria-label="Contents" {
@@ -73,20 +75,18 @@ fn contents(sections: &[Section]) -> Markup {
     }
 }
 
-fn draw_section(index: usize, section: &Section) -> Markup {
+pub(super) fn draw_section(section: &Section) -> Markup {
     html! {
-        section id=(format!("section-{}", index + 1)) {
-            h2 { (section.heading) }
-            @for block in &section.blocks {
-                @match block {
-                    Block::Prose(text) => { (prose::render(text)) }
-                    Block::Table(table) => { (draw_table(table)) }
-                    Block::Plot(plot) => { (draw_plot(plot)) }
-                    Block::Folded { summary, text } => {
-                        details { summary { (summary) } div.lm-folded { (prose::render(text)) } }
-                    }
-                    Block::Raw { summary, text } => { details { summary { (summary) } pre { code { (text) } } } }
+        h2 { (section.heading) }
+        @for block in &section.blocks {
+            @match block {
+                Block::Prose(text) => { (prose::render(text)) }
+                Block::Table(table) => { (draw_table(table)) }
+                Block::Plot(plot) => { (draw_plot(plot)) }
+                Block::Folded { summary, text } => {
+                    details { summary { (summary) } div.lm-folded { (prose::render(text)) } }
                 }
+                Block::Raw { summary, text } => { details { summary { (summary) } pre { code { (text) } } } }
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::comparison::Comparison;
 use crate::plot::Plot;
 use crate::table::Table;
 use crate::tone::Tone;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A number that the reader should see first.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,10 +86,22 @@ impl Section {
         Ok(self.raw(summary, text))
     }
 
+    /// The section as it stands in a page.
+    pub fn rendered(&self) -> RenderedSection {
+        RenderedSection { heading: self.heading.clone(), html: html::draw_section(self).into_string() }
+    }
+
     fn block(mut self, block: Block) -> Self {
         self.blocks.push(block);
         self
     }
+}
+
+/// A section as it stands in a page, so that it can be stored and used again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RenderedSection {
+    heading: String,
+    html: String,
 }
 
 /// A titled sequence of sections that becomes one self-contained HTML file.
@@ -101,7 +113,7 @@ pub struct Report {
     subtitle: Option<String>,
     facts: Vec<(String, String)>,
     headlines: Vec<Headline>,
-    sections: Vec<Section>,
+    sections: Vec<RenderedSection>,
 }
 
 impl Report {
@@ -141,7 +153,13 @@ impl Report {
 
     /// Adds a section at the end.
     #[must_use]
-    pub fn section(mut self, section: Section) -> Self {
+    pub fn section(self, section: Section) -> Self {
+        self.rendered(section.rendered())
+    }
+
+    /// Adds a section that has been rendered before.
+    #[must_use]
+    pub fn rendered(mut self, section: RenderedSection) -> Self {
         self.sections.push(section);
         self
     }

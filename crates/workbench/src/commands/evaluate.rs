@@ -3,7 +3,7 @@
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend::commands::arguments::threads;
-use linkmend::failure::{Hinted, Result};
+use linkmend::failure::{Interrupted, Result};
 use linkmend::interrupt;
 use linkmend::output::{print, remark, terminal};
 use linkmend::written_file;
@@ -93,7 +93,7 @@ pub fn execute(arguments: &EvaluateArgs) -> Result<()> {
     bar.finish_and_clear();
     let Some(evaluation) = evaluation else {
         let hint = "use fewer --years, --runs or --losses to save time".to_owned();
-        return Err(Hinted { message: "interrupted before it finished".to_owned(), hint }.into());
+        return Err(Interrupted { message: "interrupted before it finished".to_owned(), hint }.into());
     };
     if arguments.json {
         print(&serde_json::to_string_pretty(&evaluation)?)?;

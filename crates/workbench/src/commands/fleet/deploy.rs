@@ -6,7 +6,7 @@ use super::{protection, repair, share};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend::commands::arguments::threads;
-use linkmend::failure::{Hinted, Plain, Result};
+use linkmend::failure::{Interrupted, Plain, Result};
 use linkmend::interrupt;
 use linkmend::output;
 use linkmend::written_file;
@@ -121,7 +121,7 @@ impl DeployArgs {
         let watch = (threads, &*stop, &|| bar.inc(1));
         let runs = spared_by_seed(&topology, settings, first..last, draw, &[ALWAYS], watch);
         bar.finish_and_clear();
-        let runs = runs.ok_or_else(|| Hinted {
+        let runs = runs.ok_or_else(|| Interrupted {
             message: "interrupted before there was a result".to_owned(),
             hint: "use fewer --seeds or --days to save time".to_owned(),
         })?;

@@ -4,7 +4,7 @@ use super::arguments::TABLE_WIDTH;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend::commands::arguments::threads;
-use linkmend::failure::{Context, Error, Hinted, Result, UsageError};
+use linkmend::failure::{Context, Error, Hinted, Interrupted, Result, UsageError};
 use linkmend::interrupt;
 use linkmend::output;
 use linkmend_quantity::Count;
@@ -55,7 +55,7 @@ pub fn execute(arguments: &CheckArgs) -> Result<()> {
         let done = &|| bar.inc(1);
         let checks = case.run(arguments.trials.0, arguments.seed, threads(arguments.threads), &stop, done);
         let checks = checks.map_err(|error| -> Error { UsageError::new(error.to_string()).into() })?;
-        let interrupted = || Hinted {
+        let interrupted = || Interrupted {
             message: "interrupted before all cases were run".to_owned(),
             hint: "use fewer --trials to save time".to_owned(),
         };

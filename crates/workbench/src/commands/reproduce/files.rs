@@ -1,6 +1,7 @@
 //! The files of the results: the report, the summary, and a folder for each experiment.
 
 use super::finished::{Finished, Tally};
+use super::kept::Kept;
 use super::{Options, page};
 use linkmend::failure::{Context, Result};
 use linkmend::written_file::cannot_write;
@@ -26,29 +27,16 @@ pub fn write_experiment(finished: &Finished, options: &Options) -> Result<()> {
 }
 
 /// Writes the report and the summary of all finished experiments; `of` is how many there will be.
-pub fn write_report(finished: &[&Finished], options: &Options, of: usize) -> Result<()> {
+pub fn write_report(finished: &[&Kept], options: &Options, of: usize) -> Result<()> {
     let Some(folder) = &options.out else { return Ok(()) };
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     write(&folder.join("report.html"), &page::render(finished, options, of))?;
     write(&folder.join("summary.json"), &pretty(&summary(finished, options))?)
 }
 
 /// The comparisons of all finished experiments. Nothing in it depends on how long a run took.
-pub fn summary(finished: &[&Finished], options: &Options) -> Value {
-    let tally = Tally::sum(finished.iter().map(|finished| finished.tally()));
-    let experiments: Vec<Value> = finished
-        .iter()
-        .map(|finished| {
-            json!({
-                "id": finished.id,
-                "title": finished.title,
-                "source": finished.source,
-                "points": finished.point_count,
-                "verdicts": finished.tally(),
-                "comparisons": judged(finished),
-            })
-        })
-        .collect();
+pub fn summary(finished: &[&Kept], options: &Options) -> Value {
+    let tally = Tally::sum(finished.iter().map(|finished| finished.tally));
+    let experiments: Vec<&Value> = finished.iter().map(|finished| &finished.summary).collect();
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "seed": options.seed,
@@ -56,6 +44,18 @@ pub fn summary(finished: &[&Finished], options: &Options) -> Value {
         "trials": options.trials.map(|trials| trials.0),
         "verdicts": tally,
         "experiments": experiments,
+    })
+}
+
+/// What the summary says of an experiment.
+pub fn summary_of(finished: &Finished) -> Value {
+    json!({
+        "id": finished.id,
+        "title": finished.title,
+        "source": finished.source,
+        "points": finished.point_count,
+        "verdicts": finished.tally(),
+        "comparisons": judged(finished),
     })
 }
 
@@ -83,7 +83,7 @@ fn pretty(value: &Value) -> Result<String> {
 }
 
 /// Writes to a temporary file first, so that the file is always complete.
-fn write(path: &Path, content: &str) -> Result<()> {
+pub fn write(path: &Path, content: &str) -> Result<()> {
     let beside = path.with_extension("part");
     let written = std::fs::write(&beside, content).and_then(|()| std::fs::rename(&beside, path));
     Ok(written.map_err(cannot_write(path))?)

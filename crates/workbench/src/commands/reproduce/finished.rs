@@ -1,7 +1,7 @@
 //! A finished experiment: its results and comparisons.
 
 use linkmend_report::{Comparison, Plot, Table, Verdict};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A finished experiment of any kind, ready to be shown and written.
@@ -33,7 +33,7 @@ pub struct Finished {
 }
 
 /// The number of comparisons with each verdict.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Inside the tolerance.
     pub reproduced: usize,

@@ -8,6 +8,7 @@
 mod files;
 mod finished;
 mod fleet;
+mod kept;
 mod list;
 mod page;
 mod planned;
@@ -37,13 +38,14 @@ Examples:
   linkmend reproduce rdma-fig12 --trials 10k   with as many flows as in the paper
 
 DIR/report.html is the report, DIR/summary.json contains the comparisons, and DIR/ID contains the plots (SVG, \
-CSV), all points (CSV) and all results (JSON) of each experiment. Files are written as experiments finish, so \
-the finished ones remain after Ctrl-C.
+CSV), all points (CSV) and all results (JSON) of each experiment. Files are written as experiments finish. A \
+later command with the same DIR, program, seed and length adds its experiments to the report, and does not run \
+those again that are there: after Ctrl-C, the same command goes on. To run one again, remove DIR/ID.
 Verdicts: a value is `reproduced` if it is within its tolerance. Outside, it `differs as predicted` if the cause that the \
 explanation names predicts an interval and the value is in it; otherwise it is `not reproduced`, whatever the explanation says. \
-Where a value has an interval, the whole interval counts. If it does not decide, there are `too few to tell`, which is common \
+Where a value has an interval (95 %), the whole interval counts. If it does not decide, there are `too few to tell`, which is common \
 with --quick. Each row of an experiment file records its verdict.
-Exit codes: 0 if all verdicts are those on record, 1 if some are not, 2 for wrong usage.")]
+Exit codes: 0 if all verdicts are those on record, 1 if some are not, 2 for wrong usage, 130 after Ctrl-C.")]
 pub struct ReproduceArgs {
     /// Experiments to run, or `all`
     #[arg(value_name = "ID|all", required_unless_present = "list")]
@@ -154,13 +156,13 @@ pub fn execute(arguments: &ReproduceArgs) -> Result<()> {
     if arguments.list {
         return list::print(&chosen, &arguments.options);
     }
-    run::run(&chosen, &arguments.options)
+    run::run(&chosen, &arguments.options, arguments.experiments.is_none())
 }
 
 /// Runs the experiment of a file.
 pub fn run_file(arguments: &RunArgs) -> Result<()> {
     let planned = Planned::read(&arguments.file)?;
-    run::run(&arguments.options.resized(vec![planned])?, &arguments.options)
+    run::run(&arguments.options.resized(vec![planned])?, &arguments.options, false)
 }
 
 /// Chooses experiments by name, in the order in which they are known; all of them for `all` or no name.

@@ -2,11 +2,12 @@
 
 use super::Options;
 use super::finished::{Finished, Tally};
+use super::kept::Kept;
 use linkmend_report::{Report, Section, Tone};
 
 /// Renders the page.
-pub fn render(finished: &[&Finished], options: &Options, of: usize) -> String {
-    let tally = Tally::sum(finished.iter().map(|finished| finished.tally()));
+pub fn render(finished: &[&Kept], options: &Options, of: usize) -> String {
+    let tally = Tally::sum(finished.iter().map(|finished| finished.tally));
     let mut report = Report::new("linkmend reproduce")
         .subtitle("Published evaluations of link-local retransmission, reproduced in simulation")
         .fact("Version", env!("CARGO_PKG_VERSION"))
@@ -44,10 +45,11 @@ pub fn render(finished: &[&Finished], options: &Options, of: usize) -> String {
             "counted too rarely to decide",
             Tone::Plain,
         );
-    finished.iter().map(|finished| section(finished)).fold(report, Report::section).to_html()
+    finished.iter().map(|finished| finished.section.clone()).fold(report, Report::rendered).to_html()
 }
 
-fn section(finished: &Finished) -> Section {
+/// The section of an experiment.
+pub fn section(finished: &Finished) -> Section {
     let mut section = Section::new(format!("{}: {}", finished.id, finished.title))
         .prose(format!("Reproduces: {}.", finished.source))
         .prose(&finished.about);

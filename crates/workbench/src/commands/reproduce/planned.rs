@@ -92,6 +92,14 @@ impl Planned {
         }
     }
 
+    /// The experiment's file.
+    pub fn text(&self) -> &str {
+        match self {
+            Planned::Runs(experiment) => &experiment.text,
+            Planned::Fleet(experiment) => &experiment.text,
+        }
+    }
+
     /// The same experiment, reduced so that it takes about a second.
     pub fn quick(self) -> Planned {
         match self {

@@ -1,11 +1,12 @@
 //! Runs experiments, shows progress, and writes what is finished.
 
 use super::finished::{Finished, Tally};
+use super::kept::{self, Kept};
 use super::planned::Planned;
 use super::present::{Present, finish};
 use super::{Options, files};
 use indicatif::{ProgressBar, ProgressStyle};
-use linkmend::failure::{Hinted, Result};
+use linkmend::failure::{Hinted, Interrupted, Result};
 use linkmend::interrupt;
 use linkmend::output;
 use linkmend_experiment::{Event, Experiment, run_all};
@@ -18,18 +19,20 @@ const TABLE_WIDTH: usize = 150;
 /// Steps of the progress bar for each second of one core.
 const STEPS_PER_SECOND: f64 = 100.0;
 
-/// Runs experiments, and prints the results in their order.
-pub fn run(planned: &[Planned], options: &Options) -> Result<()> {
+/// Runs experiments, and prints the results in their order. With `keeps`, results that are already in the folder are used.
+pub fn run(planned: &[Planned], options: &Options, keeps: bool) -> Result<()> {
+    let _lock = options.out.as_deref().map(kept::lock).transpose()?;
+    let mut collected = Collected::new(planned, options, keeps)?;
     // This fails now rather than after the first experiment if files cannot be written.
-    files::write_report(&[], options, planned.len())?;
+    collected.write_report()?;
     let stop = interrupt::flag()?;
-    let mut collected = Collected::new(planned, options);
     run_kind(planned, Planned::runs, &mut collected, &stop)?;
     run_kind(planned, Planned::fleet, &mut collected, &stop)?;
     collected.bar.finish_and_clear();
-    let finished: Vec<&Finished> = collected.finished.iter().flatten().collect();
-    show(&finished, options)?;
-    conclude(&finished, planned.len(), options)
+    let shown: Vec<&Finished> = collected.finished.iter().flatten().collect();
+    let kept: Vec<&Kept> = collected.kept.iter().flatten().collect();
+    show(&shown, &kept, options)?;
+    conclude(&kept, planned.len(), options)
 }
 
 /// Runs all experiments of a kind together, so that threads are never idle between two of them.
@@ -39,7 +42,8 @@ fn run_kind<K: Present>(
     collected: &mut Collected<'_>,
     stop: &AtomicBool,
 ) -> Result<()> {
-    let chosen = planned.iter().enumerate().filter_map(|(place, planned)| Some((place, of_kind(planned)?)));
+    let missing = planned.iter().enumerate().filter(|(place, _)| collected.kept[*place].is_none());
+    let chosen = missing.filter_map(|(place, planned)| Some((place, of_kind(planned)?)));
     let (places, experiments): (Vec<usize>, Vec<Experiment<K>>) =
         chosen.map(|(place, experiment)| (place, experiment.clone())).unzip();
     let none_yet = |experiment: &Experiment<K>| vec![None; experiment.points.len()];
@@ -78,23 +82,43 @@ fn run_kind<K: Present>(
 /// The experiments that are finished so far.
 struct Collected<'a> {
     options: &'a Options,
+    /// What results depend on besides the experiments, if they are kept.
+    circumstances: Option<u64>,
+    /// Those that this command has run.
     finished: Vec<Option<Finished>>,
+    /// These, and those that were in the folder.
+    kept: Vec<Option<Kept>>,
+    /// Others in the folder.
+    others: Vec<Kept>,
     bar: ProgressBar,
     done_s: f64,
 }
 
 impl<'a> Collected<'a> {
-    fn new(planned: &[Planned], options: &'a Options) -> Collected<'a> {
-        let seconds: f64 = planned.iter().map(|planned| planned.overview().core_seconds).sum();
+    fn new(planned: &[Planned], options: &'a Options, keeps: bool) -> Result<Collected<'a>> {
+        let out = options.out.as_deref().filter(|_| keeps);
+        let circumstances = out.map(|_| kept::circumstances(options)).transpose()?;
+        let mut others = out
+            .zip(circumstances)
+            .map_or_else(Vec::new, |(out, circumstances)| kept::read_all(out, circumstances));
+        let mut take = |planned: &Planned| {
+            let id = planned.overview().id;
+            let found = others.iter().position(|kept| kept.id == id).map(|at| others.remove(at));
+            found.filter(|kept| kept.is_of(id, planned.text()))
+        };
+        let kept: Vec<Option<Kept>> = planned.iter().map(&mut take).collect();
+        let missing = planned.iter().zip(&kept).filter(|(_, kept)| kept.is_none());
+        let seconds: f64 = missing.map(|(planned, _)| planned.overview().core_seconds).sum();
         // Drawn on standard error, and only on a terminal.
         let bar = ProgressBar::new((seconds * STEPS_PER_SECOND).ceil() as u64);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  [{eta} left]") {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(500));
-        bar.set_message(format!("0 of {} experiments", planned.len()));
+        let there = kept.iter().flatten().count();
+        bar.set_message(format!("{there} of {} experiments", planned.len()));
         let finished = planned.iter().map(|_| None).collect();
-        Collected { options, finished, bar, done_s: 0.0 }
+        Ok(Collected { options, circumstances, finished, kept, others, bar, done_s: 0.0 })
     }
 
     fn advance(&mut self, core_seconds: f64) {
@@ -105,11 +129,20 @@ impl<'a> Collected<'a> {
     /// Writes the files of a finished experiment, and the report.
     fn put(&mut self, place: usize, finished: Finished) -> Result<()> {
         files::write_experiment(&finished, self.options)?;
+        let kept = Kept::new(&finished, self.circumstances);
+        if let (Some(out), Some(_)) = (&self.options.out, self.circumstances) {
+            kept.write(out)?;
+        }
         self.bar.println(format!("{}: {}", finished.id, in_words(finished.tally())));
-        self.finished[place] = Some(finished);
-        let all: Vec<&Finished> = self.finished.iter().flatten().collect();
-        self.bar.set_message(format!("{} of {} experiments", all.len(), self.finished.len()));
-        files::write_report(&all, self.options, self.finished.len())
+        (self.finished[place], self.kept[place]) = (Some(finished), Some(kept));
+        let count = self.kept.iter().flatten().count();
+        self.bar.set_message(format!("{count} of {} experiments", self.kept.len()));
+        self.write_report()
+    }
+
+    fn write_report(&self) -> Result<()> {
+        let all: Vec<&Kept> = self.kept.iter().flatten().chain(&self.others).collect();
+        files::write_report(&all, self.options, self.kept.len() + self.others.len())
     }
 }
 
@@ -131,9 +164,9 @@ fn in_words(tally: Tally) -> String {
     words
 }
 
-fn show(finished: &[&Finished], options: &Options) -> Result<()> {
+fn show(finished: &[&Finished], kept: &[&Kept], options: &Options) -> Result<()> {
     if options.json {
-        let summary = files::summary(finished, options);
+        let summary = files::summary(kept, options);
         return Ok(output::print(&serde_json::to_string_pretty(&summary)?)?);
     }
     let (width, colour) = output::terminal(TABLE_WIDTH);
@@ -151,7 +184,10 @@ fn show(finished: &[&Finished], options: &Options) -> Result<()> {
         }
         output::print("\n")?;
     }
-    let tally = Tally::sum(finished.iter().map(|finished| finished.tally()));
+    for kept in kept.iter().filter(|kept| !finished.iter().any(|finished| finished.id == kept.id)) {
+        output::print(&format!("{}, from before: {}\n", kept.id, in_words(kept.tally)))?;
+    }
+    let tally = Tally::sum(kept.iter().map(|kept| kept.tally));
     let report = options.report().map_or_else(String::new, |report| format!(" Report: {report}"));
     if tally.total() == 0 && report.is_empty() {
         return Ok(());
@@ -160,16 +196,16 @@ fn show(finished: &[&Finished], options: &Options) -> Result<()> {
 }
 
 /// Fails unless all verdicts are those on record.
-fn conclude(finished: &[&Finished], of: usize, options: &Options) -> Result<()> {
+fn conclude(finished: &[&Kept], of: usize, options: &Options) -> Result<()> {
     if finished.len() < of {
         let message = format!("interrupted: {} of {of} experiments are finished", finished.len());
         let hint = match &options.out {
-            Some(out) => format!("they are in {}; run the others by their names", out.display()),
+            Some(out) => format!("they are in {}; the same command goes on from there", out.display()),
             None => "--quick takes less time".to_owned(),
         };
-        return Err(Hinted { message, hint }.into());
+        return Err(Interrupted { message, hint }.into());
     }
-    let changed = Tally::sum(finished.iter().map(|finished| finished.tally())).changed;
+    let changed = Tally::sum(finished.iter().map(|finished| finished.tally)).changed;
     if options.quick || changed == 0 {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use crate::commands::flow_table::table;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend::commands::arguments::threads;
-use linkmend::failure::{Context, Error, Hinted, Result, UsageError};
+use linkmend::failure::{Context, Error, Interrupted, Result, UsageError};
 use linkmend::interrupt;
 use linkmend::output;
 use linkmend_sim::flows::{self, FlowsConfig};
@@ -197,7 +197,7 @@ fn run_and_show(config: &FlowsConfig, output: &OutputArgs, title: &str) -> Resul
     bar.finish_and_clear();
     let report = report?.ok_or_else(|| -> Error {
         let hint = "fewer --trials or a shorter --duration take less time".to_owned();
-        Hinted { message: "interrupted before the run had ended".to_owned(), hint }.into()
+        Interrupted { message: "interrupted before the run had ended".to_owned(), hint }.into()
     })?;
     if output.json {
         return Ok(output::print(

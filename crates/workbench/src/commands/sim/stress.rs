@@ -5,7 +5,7 @@ use super::parameters::{LineRate, ParameterArgs, usage};
 use super::series::{SeriesArgs, SeriesFile};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use linkmend::failure::{Context, Hinted, Result};
+use linkmend::failure::{Context, Interrupted, Result};
 use linkmend::interrupt;
 use linkmend::output;
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
@@ -96,7 +96,7 @@ pub fn execute(arguments: &StressArgs) -> Result<()> {
     capturing.map_or(Ok(()), Capturing::finish)?;
     series.zip(levels).map_or(Ok(()), |(file, levels)| SeriesFile::finish(file, &levels))?;
     if interrupted {
-        return Err(Hinted {
+        return Err(Interrupted {
             message: format!("interrupted after {} of {} frames", report.frames_sent, config.frames),
             hint: "fewer --frames take less time".to_owned(),
         }

@@ -4,7 +4,7 @@ use super::flows::ThreadArgs;
 use super::parameters::{ParameterArgs, Preset, usage};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use linkmend::failure::{Context, Error, Hinted, Result};
+use linkmend::failure::{Context, Error, Interrupted, Result};
 use linkmend::interrupt;
 use linkmend::output;
 use linkmend::written_file::{self, cannot_write};
@@ -142,7 +142,7 @@ pub fn execute(arguments: &TimelineArgs) -> Result<()> {
     bar.finish_and_clear();
     let report = report?.ok_or_else(|| -> Error {
         let hint = "a shorter --duration takes less time".to_owned();
-        Hinted { message: "interrupted before the run had ended".to_owned(), hint }.into()
+        Interrupted { message: "interrupted before the run had ended".to_owned(), hint }.into()
     })?;
     let title = arguments.title();
     if let Some((path, file)) = series {

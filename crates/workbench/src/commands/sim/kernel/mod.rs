@@ -9,7 +9,7 @@ use crate::commands::demo::progress::Steps;
 use crate::commands::sim::parameters::usage;
 use clap::Args;
 use comparison::{Cell, Comparison};
-use linkmend::failure::{Context, Error, Hinted, Result, UsageError};
+use linkmend::failure::{Context, Error, Hinted, Interrupted, Result, UsageError};
 use linkmend::interrupt;
 use linkmend::output;
 use linkmend::written_file;
@@ -191,7 +191,7 @@ pub fn execute(arguments: &KernelArgs) -> Result<()> {
         let report = transfer::run(config, &stop).map_err(usage)?;
         simulated.push(report.ok_or_else(|| -> Error {
             let hint = "a shorter --duration takes less time".to_owned();
-            Hinted { message: "interrupted before the end".to_owned(), hint }.into()
+            Interrupted { message: "interrupted before the end".to_owned(), hint }.into()
         })?);
     }
     let path = arguments.impairments();

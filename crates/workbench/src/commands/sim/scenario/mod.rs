@@ -27,7 +27,7 @@ Examples:
   linkmend sim scenario fallback --json                     a loss rate that rises suddenly, as JSON
 
 The flags of a link are those of `linkmend sim stress`; every event is simulated, so runs are shorter. The same seed \
-gives the same report. Exit codes: 0 done, 1 interrupted or stalled, 2 wrong usage.")]
+gives the same report. Exit codes: 0 done, 1 stalled, 2 wrong usage, 130 after Ctrl-C.")]
 pub struct ScenarioArgs {
     #[command(subcommand)]
     scenario: ScenarioCommand,

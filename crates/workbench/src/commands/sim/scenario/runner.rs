@@ -1,7 +1,7 @@
 //! Runs a scenario and shows its results.
 
 use crate::commands::sim::stress::bar;
-use linkmend::failure::{Context, Error, Hinted, Result, UsageError};
+use linkmend::failure::{Context, Error, Hinted, Interrupted, Result, UsageError};
 use linkmend::interrupt;
 use linkmend::output;
 use linkmend_report::{Table, quantity, wrap};
@@ -80,17 +80,16 @@ pub fn run_and_print<S: Scenario>(scenario: &S, json: bool) -> Result<()> {
         texts.extend(warnings.iter().map(|warning| wrap(&format!("Warning: {warning}."), width)));
         output::print(&texts.join("\n"))?;
     }
-    let (message, hint) = match (scenario.is_complete(&report), stop.load(Ordering::Relaxed)) {
-        (true, _) => return Ok(()),
-        (false, true) => {
-            ("interrupted; the report covers the time until then", "a shorter run takes less time")
-        }
-        (false, false) => (
-            "the run stalled: some frames were neither delivered nor given up",
-            "the seed in the report reproduces it; `linkmend sim scenario <NAME> --help` lists what can be changed",
-        ),
-    };
-    Err(Hinted { message: message.to_owned(), hint: hint.to_owned() }.into())
+    if scenario.is_complete(&report) {
+        return Ok(());
+    }
+    if stop.load(Ordering::Relaxed) {
+        let message = "interrupted; the report covers the time until then".to_owned();
+        return Err(Interrupted { message, hint: "a shorter run takes less time".to_owned() }.into());
+    }
+    let message = "the run stalled: some frames were neither delivered nor given up".to_owned();
+    let hint = "the seed in the report reproduces it; `linkmend sim scenario <NAME> --help` lists what can be changed";
+    Err(Hinted { message, hint: hint.to_owned() }.into())
 }
 
 /// A report as JSON, with the hardware that was assumed for the switches.
