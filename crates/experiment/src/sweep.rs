@@ -25,9 +25,15 @@ pub trait Parameters: Clone + Debug + DeserializeOwned {
     /// Whether a value is understood without its heading, like `100G`.
     fn needs_no_heading(key: &str) -> bool;
 
+    /// A value below its heading, as people write it.
+    fn in_words(_key: &str, value: &str) -> String {
+        value.to_owned()
+    }
+
     /// A value of a parameter in words that need no heading.
     fn word(key: &str, value: String) -> String {
-        if Self::needs_no_heading(key) { value } else { format!("{} {value}", Self::label_of(key)) }
+        let words = Self::in_words(key, &value);
+        if Self::needs_no_heading(key) { words } else { format!("{} {words}", Self::label_of(key)) }
     }
 
     /// Whether a parameter only decides how long a run takes, so that points are not told apart by it.

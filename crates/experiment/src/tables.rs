@@ -40,7 +40,8 @@ pub fn of_points<K: Kind>(
     }
     for (point, outcome) in experiment.points.iter().zip(outcomes) {
         let parameters = keys.iter().map(|key| match point.value(key) {
-            Some(value) => Cell::text(value.text),
+            Some(value) if headings == Headings::Names => Cell::text(value.text),
+            Some(value) => Cell::text(K::Parameters::in_words(key, &value.text)),
             None => Cell::text(""),
         });
         let measured = metrics.iter().map(|metric| {

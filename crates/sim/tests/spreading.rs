@@ -52,7 +52,7 @@ fn only_spread_frames_are_reordered_and_three_duplicate_acks_take_them_for_lost(
     assert!(p99(&dup_acks) > 1.3 * p99(&rack), "{} {}", p99(&dup_acks), p99(&rack));
     for report in [&hashed, &dup_acks, &adaptive, &rack] {
         assert_eq!((report.unfinished_flows, report.failed_flows, report.timeouts), (0, 0, 0));
-        let spreading = report.spreading.expect("there are queues");
+        let spreading = report.spreading.as_ref().expect("there are queues");
         assert!((0.35..0.6).contains(&spreading.utilisation), "{spreading:?}");
     }
 }

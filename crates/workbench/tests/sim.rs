@@ -331,8 +331,8 @@ fn reproduced_results_do_not_depend_on_the_number_of_threads() {
         "fig20/points.csv",
         "fig20/comparisons.csv",
         "fig20/results.json",
-        "fig20/consecutive-frames-lost.svg",
-        "fig1/frame-loss-by-attenuation.csv",
+        "fig20/how-long-loss-events-are.svg",
+        "fig1/how-transceivers-fail-on-a-fibre-that-attenuates-too-much.csv",
     ] {
         assert!(names.contains(&name), "{name} is missing in {names:?}");
     }

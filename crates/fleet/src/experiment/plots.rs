@@ -87,11 +87,11 @@ fn sampled(moments: &[Moment], value: fn(&Moment) -> f64) -> Vec<(f64, f64)> {
 }
 
 fn gains(experiment: &FleetExperiment, outcomes: &[FleetOutcome]) -> Plot {
-    let axis = Axis::new("total penalty of CorrOpt over that with protection", Unit::Plain).log();
+    let axis = Axis::new("gain in total penalty (times)", Unit::Plain).log();
     let mut plot = Scatter::new(
-        "Gain in total penalty",
+        "What protection gains over CorrOpt alone",
         axis,
-        Axis::new("share of time", Unit::Share).with_zero(),
+        Axis::new("share of time", Unit::Share).from(0.0).to(1.0),
     )
     .describe(
         "Share of the time during which the total penalty (the sum of the loss rates of all links in operation) \
@@ -107,9 +107,9 @@ fn gains(experiment: &FleetExperiment, outcomes: &[FleetOutcome]) -> Plot {
 
 fn decreases(experiment: &FleetExperiment, outcomes: &[FleetOutcome]) -> Plot {
     let mut plot = Scatter::new(
-        "Decrease in minimum capacity per pod",
-        Axis::new("decrease", Unit::Share),
-        Axis::new("share of time", Unit::Share).with_zero(),
+        "What protection costs",
+        Axis::new("decrease in minimum capacity per pod", Unit::Share),
+        Axis::new("share of time", Unit::Share).from(0.0).to(1.0),
     )
     .describe(
         "Share of the time during which the minimum capacity of a pod is lower by at most this much \
@@ -118,6 +118,9 @@ fn decreases(experiment: &FleetExperiment, outcomes: &[FleetOutcome]) -> Plot {
     for (point, pairs) in of_pairs(experiment, outcomes) {
         let points = distribution(merged(pairs.iter().map(|pair| &pair.decreases)));
         let points = points.into_iter().map(|(decrease, share)| (decrease / 100.0, share));
+        // As far as the capacity is never higher with protection, the distribution begins at 0.
+        let start = points.clone().next().filter(|(least, _)| *least > 0.0).map(|_| (0.0, 0.0));
+        let points = start.into_iter().chain(points);
         plot = plot.series(Series::step(name(experiment, point), points));
     }
     plot.into()
@@ -143,9 +146,9 @@ fn distribution(counts: Vec<(f64, u64)>) -> Vec<(f64, f64)> {
 
 fn curves(name: &str, runs: &Runs<UpgradeRun>) -> Plot {
     let mut plot = Scatter::new(
-        format!("Loss spared by upgraded pods at {name}"),
+        format!("Which pods to upgrade first, at {name}"),
         Axis::new("pods upgraded", Unit::Share),
-        Axis::new("of the loss spared by protection everywhere", Unit::Share).with_zero(),
+        Axis::new("share of the loss that protection everywhere spares", Unit::Share).with_zero(),
     )
     .describe("Means over all years, for the half year after the pods were selected.");
     let count = pod_count(runs);

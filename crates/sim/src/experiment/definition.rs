@@ -63,6 +63,8 @@ pub struct PlotSpec {
     pub rows: Option<Dimension>,
     /// Parameters by which points are divided into series.
     pub series: Vec<&'static str>,
+    /// Parameters by which points with flows are divided into plots, beside those that always divide them.
+    pub panels: Vec<&'static str>,
     /// The points that are drawn.
     pub at: Selection,
     /// Parameters and values of the points whose value is subtracted.
@@ -274,6 +276,11 @@ impl RunReader<'_> {
         }
         let y = self.ordinate(plot.kind, plot.y.as_ref(), place)?;
         let series = plot.series.iter().map(|name| self.reader.parameter(name)).collect::<Result<_, _>>()?;
+        let panels: Vec<_> =
+            plot.panels.iter().map(|name| self.reader.parameter(name)).collect::<Result<_, _>>()?;
+        if !panels.is_empty() && !plot.kind.is_divided() {
+            return Err(self.reader.error(place, "`panels` requires a plot of flow completion times"));
+        }
         let minus = self.reader.replacement("minus", &plot.minus)?;
         let reference = plot.reference.map(|reference| match y {
             Ordinate::Metric(metric) => Reference { value: reference.value * metric.scale, ..reference },
@@ -301,6 +308,7 @@ impl RunReader<'_> {
             y,
             rows,
             series,
+            panels,
             at,
             minus,
             log,

@@ -63,6 +63,8 @@ pub(super) struct PlotTable {
     #[serde(default)]
     pub series: Vec<Spanned<String>>,
     #[serde(default)]
+    pub panels: Vec<Spanned<String>>,
+    #[serde(default)]
     pub at: Settings,
     #[serde(default)]
     pub minus: Settings,
@@ -96,6 +98,9 @@ pub enum PlotKind {
     Distributions,
     /// The 99.9th percentile of slowdowns by flow size, a plot for each workload and load.
     Slowdown,
+    /// How long packets take from the sender and back, beside the time after which RACK takes one for lost: the share of
+    /// packets that take longer, for each point.
+    RoundTrips,
     /// The groups of flows that losses or reordering affected (Figure 13), for each flow size.
     Groups,
 }
@@ -103,7 +108,12 @@ pub enum PlotKind {
 impl PlotKind {
     /// Whether it shows flows.
     pub(super) fn is_of_flows(self) -> bool {
-        matches!(self, PlotKind::Tail | PlotKind::Distributions | PlotKind::Slowdown | PlotKind::Groups)
+        self.is_divided() || matches!(self, PlotKind::Groups | PlotKind::RoundTrips)
+    }
+
+    /// Whether there is a plot for each group of points that are compared.
+    pub(super) fn is_divided(self) -> bool {
+        matches!(self, PlotKind::Tail | PlotKind::Distributions | PlotKind::Slowdown)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What became of the flows of a run.
 
+use crate::histogram::Histogram;
 use crate::host::FlowRecord;
 use crate::run::flows::{Demand, FlowsConfig, FlowsReport, Ideals};
 use linkmend_experiment::{Measurement, Pooled, Runs};
@@ -154,6 +155,20 @@ pub(super) fn distribution(outcome: &FlowOutcome, from: f64) -> Vec<(f64, f64)> 
     let share = |step: usize| 1.0 - libm::pow(10.0, -(first + step as f64 / STEPS as f64));
     let point = |share: f64| Some((100.0 * share, percentile(outcome, share)?));
     (0..=steps).map(share).filter_map(point).collect()
+}
+
+/// How long packets of all runs waited in parallel queues, in seconds: the least, and the share that waited longer than each of
+/// these times. `None` if there are no such queues.
+pub(super) fn queueing(outcome: &FlowOutcome) -> Option<(f64, Vec<(f64, f64)>)> {
+    let mut delays = Histogram::new();
+    outcome.iter().filter_map(|run| run.report.spreading.as_ref()).for_each(|of| delays.merge(&of.delays_ns));
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let mut above = delays.count();
+    let shares = delays.iter().map(|(delay, count)| {
+        above -= count;
+        (seconds(delay), above as f64 / delays.count() as f64)
+    });
+    (delays.count() > 0).then(|| (seconds(delays.min()), shares.collect()))
 }
 
 /// Mean and standard deviation of all flow completion times, in seconds.

@@ -13,6 +13,7 @@
 
 mod catalogue;
 mod compare;
+mod compared;
 mod completed;
 mod definition;
 mod file;

@@ -4,8 +4,9 @@ use super::definition::{Dimension, Experiment, Ordinate, PlotSpec, Point};
 use super::file::{LogAxes, PlotKind};
 use super::flow_plots;
 use super::outcome::Outcome;
+use crate::parameters::RunParameters;
 use crate::stress::Quartiles;
-use linkmend_experiment::PublishedAt;
+use linkmend_experiment::{Parameters, PublishedAt};
 use linkmend_report::{
     Axis, BoxPlot, Distribution, GroupedBars, HeatMap, Plot, Scatter, Series, Summary, TailPlot, Unit,
 };
@@ -31,7 +32,8 @@ impl<'a> Drawing<'a> {
             PlotKind::HeatMap => vec![self.heat_map().into()],
             PlotKind::Delays => vec![self.delays().into()],
             PlotKind::Holes => vec![self.holes().into()],
-            PlotKind::Tail | PlotKind::Distributions | PlotKind::Slowdown | PlotKind::Groups => {
+            kind => {
+                debug_assert!(kind.is_of_flows());
                 flow_plots::draw(self.experiment, self.outcomes, self.spec)
             }
         }
@@ -124,11 +126,8 @@ impl<'a> Drawing<'a> {
                 .map(|(point, outcome)| (self.abscissa(point, outcome), self.value(point, outcome)))
                 .collect();
             places.sort_by(|a, b| a.0.total_cmp(&b.0));
-            plot = plot.series(Series::joined(name, places));
-        }
-        let published = self.published_places();
-        if !published.is_empty() {
-            plot = plot.series(Series::published("published", published));
+            let series = Series::joined(name, places).with_bounds(self.bounds(&members));
+            plot = plot.series(series.with_published(self.published_places(&members)));
         }
         match &self.spec.caption {
             Some(caption) => plot.describe(caption),
@@ -136,14 +135,27 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Published values of this metric that belong to a single place on the horizontal axis.
-    fn published_places(&self) -> Vec<(f64, f64)> {
+    /// Places where nothing was counted, which have none on a logarithmic axis: the ends of their intervals.
+    fn bounds(&self, members: &[(&Point, &Outcome)]) -> Vec<(f64, f64)> {
+        let (Ordinate::Metric(metric), LogAxes::Y | LogAxes::Both, None) =
+            (self.spec.y, self.spec.log, &self.spec.minus)
+        else {
+            return Vec::new();
+        };
+        let bound = |(point, outcome): &(&Point, &Outcome)| {
+            let measured = metric.value(outcome).filter(|measured| measured.value == 0.0)?;
+            Some((self.abscissa(point, outcome), measured.interval?.1))
+        };
+        members.iter().filter_map(bound).collect()
+    }
+
+    /// Published values of this metric that belong to these points, each at a single place on the horizontal axis.
+    fn published_places(&self, members: &[(&Point, &Outcome)]) -> Vec<(f64, f64)> {
         let (Ordinate::Metric(metric), None) = (self.spec.y, &self.spec.minus) else { return Vec::new() };
-        let drawn = self.points();
         let values = self.experiment.published.iter().filter(|row| row.over.is_none());
         let rows = values.filter(|row| row.metric == metric);
         rows.filter_map(|row| {
-            let mut at = drawn
+            let mut at = members
                 .iter()
                 .filter(|(point, _)| row.at.matches(&point.parameters))
                 .map(|(point, outcome)| self.abscissa(point, outcome));
@@ -256,7 +268,10 @@ impl<'a> Drawing<'a> {
     }
 
     fn distributions(&self, counts: impl Fn(&Outcome) -> Vec<(f64, u64)>) -> TailPlot {
-        let mut plot = TailPlot::new(&self.spec.title, self.vertical());
+        let mut plot = TailPlot::new(&self.spec.title, self.vertical()).steps();
+        if self.spec.kind == PlotKind::Delays {
+            plot = plot.even();
+        }
         for (point, outcome) in self.points() {
             plot = plot.series(cumulative(self.series_of(point), &counts(outcome)));
         }
@@ -280,7 +295,9 @@ fn cumulative(name: String, counts: &[(f64, u64)]) -> Distribution {
 
 fn text_of(dimension: Option<Dimension>, point: &Point) -> String {
     match dimension {
-        Some(Dimension::Parameter(key)) => point.value(key).map_or_else(String::new, |value| value.text),
+        Some(Dimension::Parameter(key)) => {
+            point.value(key).map_or_else(String::new, |value| RunParameters::in_words(key, &value.text))
+        }
         _ => String::new(),
     }
 }
@@ -292,5 +309,33 @@ fn summary(levels: Quartiles) -> Summary {
         median: levels.p50 as f64,
         upper_quartile: levels.p75 as f64,
         max: levels.max as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::built_in;
+    use super::*;
+
+    /// A title that repeats an axis says nothing about what the plot shows of it.
+    #[test]
+    fn titles_do_not_repeat_the_axes() {
+        for experiment in built_in().expect("they parse") {
+            for spec in &experiment.extra.plots {
+                let x = spec.x.map_or("", Dimension::label);
+                let y = match spec.y {
+                    Ordinate::Metric(metric) => metric.label,
+                    Ordinate::TxBuffer => "Tx buffer",
+                    Ordinate::RxBuffer => "Rx buffer",
+                    Ordinate::OfKind if spec.kind.is_of_flows() => "completion time",
+                    Ordinate::OfKind => "retransmission delay",
+                };
+                let title = spec.title.to_lowercase();
+                for label in [x, y].into_iter().filter(|label| !label.is_empty() && *label != "loss rate") {
+                    let repeated = title.contains(&label.to_lowercase());
+                    assert!(!repeated, "{}: {:?} repeats {label:?}", experiment.id, spec.title);
+                }
+            }
+        }
     }
 }

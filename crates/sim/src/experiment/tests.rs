@@ -41,11 +41,11 @@ fn a_sweep_is_the_product_of_its_lists() {
     .expect("a sweep");
     let words: Vec<String> = experiment.points.iter().map(|point| experiment.describe(point)).collect();
     let expected = [
-        "25G, distance 2m, ordered",
-        "25G, distance 2m, unprotected",
-        "100G, distance 2m, ordered",
-        "100G, distance 2m, unprotected",
-        "100G, distance 2km, ordered",
+        "25G, distance 2 m, ordered",
+        "25G, distance 2 m, unprotected",
+        "100G, distance 2 m, ordered",
+        "100G, distance 2 m, unprotected",
+        "100G, distance 2 km, ordered",
     ];
     assert_eq!(words, expected, "the point where two sweeps cross is one");
     assert_eq!(experiment.points[4].runs, 3);

@@ -4,6 +4,7 @@
 //! - [`RunParameters`] holds the values that are set. They are written and read as text ([`RunParameters::set`]).
 //! - [`RunParameters::run`] makes a [run](RunConfig) of them: `link` describes the link, `line_rate` the traffic of a generator,
 //!   `flows` hosts and their flows, `failures` links that fail.
+//! - `words` has them as people read them.
 //! - `seeds` keeps the seeds of experiments as they are, whatever parameters are called.
 
 mod declare;
@@ -17,6 +18,7 @@ mod table;
 mod text;
 mod traffic;
 mod value;
+mod words;
 
 pub use declare::{Declared, Runs};
 pub(crate) use seeds::PAIRED;

@@ -87,7 +87,7 @@ parameters! {
         /// Share of frames that each corrupting link corrupts, independently or in bursts [default: 1e-3]
         loss: LossRate = "loss", "loss rate", LossRate, "RATE", ALL;
         /// Corrupt in bursts of this many frames on average (Gilbert-Elliott); --loss remains the long-term loss rate
-        mean_burst: f64 = "mean-burst", "mean burst", Count, "FRAMES", ALL;
+        mean_burst: f64 = "mean-burst", "mean burst, in frames", Count, "FRAMES", ALL;
         /// Interpret --loss as the loss rate of full-size packets, and apply independent bit errors
         bit_errors: bool = "bit-errors", "bit errors", Word, "", ALL;
         /// Corrupt each bit independently with this probability, so that longer frames suffer more, like 1e-9
@@ -150,7 +150,7 @@ parameters! {
         detection: Detection = "detection", "detection", Time, "NAME|TIME", HOSTS;
         /// How traffic is rerouted: sharebackup (the link itself comes back after 730us), local (a second link, immediately),
         /// portland (the link comes back after 65ms), or a time after which it comes back [default: sharebackup]
-        reroute: Reroute = "reroute", "reroute", Time, "NAME|TIME", HOSTS;
+        reroute: Reroute = "reroute", "time from detection to the new route", Time, "NAME|TIME", HOSTS;
         /// How switches recover frames that a failed link lost: none; sqr, which keeps a copy of each frame until a failure
         /// would have been detected; or acknowledged, which keeps each frame until it is acknowledged [default: none]
         hand_off: HandOffKind = "hand-off", "hand-off", Word, "NAME", HOSTS;

@@ -1,6 +1,7 @@
 //! Parameters as text: what files and command lines write, and tables show.
 
 use super::table::{PARAMETERS, Parameter, RunParameters};
+use super::words;
 use linkmend_experiment::{Parameters, Value};
 use serde::de::{self, Deserializer, MapAccess};
 use serde::ser::SerializeMap;
@@ -87,52 +88,15 @@ impl Parameters for RunParameters {
     }
 
     fn needs_no_heading(key: &str) -> bool {
-        matches!(
-            key,
-            "transport"
-                | "host-recovery"
-                | "size"
-                | "traffic"
-                | "topology"
-                | "speed"
-                | "scheme"
-                | "profile"
-                | "transceiver"
-                | "rdma-mechanisms"
-                | "rdma-verb"
-                | "reroute"
-                | "balance"
-                | "buffering"
-                | "variant"
-        )
+        words::needs_no_heading(key)
+    }
+
+    fn in_words(key: &str, value: &str) -> String {
+        words::value(key, value)
     }
 
     fn word(key: &str, value: String) -> String {
-        match (key, value.as_str()) {
-            ("scheme", "none") => "unprotected".to_owned(),
-            ("loss", "0") => "no loss".to_owned(),
-            ("dummy-copies", "0") => "no dummies".to_owned(),
-            ("no-backpressure", "yes") => "no backpressure".to_owned(),
-            ("no-backpressure", _) => "backpressure".to_owned(),
-            ("bit-errors", "yes") => "bit errors".to_owned(),
-            ("bit-errors", _) => "frame errors".to_owned(),
-            ("both-directions", "yes") => "both directions".to_owned(),
-            ("both-directions", _) => "one direction".to_owned(),
-            ("rdma-mechanisms", "none") => "no mechanisms".to_owned(),
-            ("rdma-verb", _) => value.to_uppercase(),
-            ("hand-off", "none") => "no hand-off".to_owned(),
-            ("hand-off", "sqr") => "SQR".to_owned(),
-            ("hand-off", _) => "acknowledged".to_owned(),
-            ("incast", _) => format!("{value} senders"),
-            ("corrupting-links" | "failing-links" | "queue-pairs", "1") => {
-                format!("1 {}", Self::label_of(key).trim_end_matches('s'))
-            }
-            ("corrupting-links" | "failing-links" | "queue-pairs", _) => {
-                format!("{value} {}", Self::label_of(key))
-            }
-            _ if Self::needs_no_heading(key) => value,
-            _ => format!("{} {value}", Self::label_of(key)),
-        }
+        words::phrase(key, &value)
     }
 
     fn only_lengthens(key: &str) -> bool {

@@ -109,6 +109,7 @@ impl Totals {
             delay_p99_us: us(0.99),
             delay_p99_9_us: us(0.999),
             delay_max_us: self.delays_ns.max() as f64 / 1e3,
+            delays_ns: self.delays_ns.clone(),
         })
     }
 

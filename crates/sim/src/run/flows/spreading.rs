@@ -1,5 +1,6 @@
 //! Switches that may reorder.
 
+use crate::histogram::Histogram;
 use crate::link::ParallelConfig;
 use crate::time::Time;
 use serde::Serialize;
@@ -33,7 +34,7 @@ pub struct Spreading {
 }
 
 /// What frames met in queues in parallel.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpreadingReport {
     /// Frames that passed them.
     pub frames: u64,
@@ -45,4 +46,7 @@ pub struct SpreadingReport {
     pub delay_p99_us: f64,
     pub delay_p99_9_us: f64,
     pub delay_max_us: f64,
+    /// All of these delays, in nanoseconds.
+    #[serde(skip)]
+    pub delays_ns: Histogram,
 }
