@@ -3,11 +3,12 @@
 //! - [`run`] runs them and writes each as it finishes;
 //! - [`planned`] is an experiment before it runs, [`finished`] afterwards;
 //! - [`runs`] and [`fleet`] present the results of one kind each, and [`present`] does what they share;
-//! - [`files`] and [`page`] present the results.
+//! - [`files`] and [`page`] present the results, and [`folder`] finds them again ([`kept`]).
 
 mod files;
 mod finished;
 mod fleet;
+mod folder;
 mod kept;
 mod list;
 mod page;

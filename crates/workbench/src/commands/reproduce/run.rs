@@ -1,10 +1,10 @@
 //! Runs experiments, shows progress, and writes what is finished.
 
 use super::finished::{Finished, Tally};
-use super::kept::{self, Kept};
+use super::kept::Kept;
 use super::planned::Planned;
 use super::present::{Present, finish};
-use super::{Options, files};
+use super::{Options, files, folder};
 use indicatif::{ProgressBar, ProgressStyle};
 use linkmend::failure::{Hinted, Interrupted, Result};
 use linkmend::interrupt;
@@ -21,7 +21,7 @@ const STEPS_PER_SECOND: f64 = 100.0;
 
 /// Runs experiments, and prints the results in their order. With `keeps`, results that are already in the folder are used.
 pub fn run(planned: &[Planned], options: &Options, keeps: bool) -> Result<()> {
-    let _lock = options.out.as_deref().map(kept::lock).transpose()?;
+    let _lock = options.out.as_deref().map(folder::lock).transpose()?;
     let mut collected = Collected::new(planned, options, keeps)?;
     // This fails now rather than after the first experiment if files cannot be written.
     collected.write_report()?;
@@ -97,14 +97,14 @@ struct Collected<'a> {
 impl<'a> Collected<'a> {
     fn new(planned: &[Planned], options: &'a Options, keeps: bool) -> Result<Collected<'a>> {
         let out = options.out.as_deref().filter(|_| keeps);
-        let circumstances = out.map(|_| kept::circumstances(options)).transpose()?;
+        let circumstances = out.map(|_| folder::circumstances(options)).transpose()?;
         let mut others = out
             .zip(circumstances)
-            .map_or_else(Vec::new, |(out, circumstances)| kept::read_all(out, circumstances));
+            .map_or_else(Vec::new, |(out, circumstances)| folder::read_all(out, circumstances));
         let mut take = |planned: &Planned| {
             let id = planned.overview().id;
             let found = others.iter().position(|kept| kept.id == id).map(|at| others.remove(at));
-            found.filter(|kept| kept.is_of(id, planned.text()))
+            found.filter(|kept| folder::is_of(kept, id, planned.text()))
         };
         let kept: Vec<Option<Kept>> = planned.iter().map(&mut take).collect();
         let missing = planned.iter().zip(&kept).filter(|(_, kept)| kept.is_none());
@@ -129,10 +129,7 @@ impl<'a> Collected<'a> {
     /// Writes the files of a finished experiment, and the report.
     fn put(&mut self, place: usize, finished: Finished) -> Result<()> {
         files::write_experiment(&finished, self.options)?;
-        let kept = Kept::new(&finished, self.circumstances);
-        if let (Some(out), Some(_)) = (&self.options.out, self.circumstances) {
-            kept.write(out)?;
-        }
+        let kept = folder::keep(&finished, self.options.out.as_deref(), self.circumstances)?;
         self.bar.println(format!("{}: {}", finished.id, in_words(finished.tally())));
         (self.finished[place], self.kept[place]) = (Some(finished), Some(kept));
         let count = self.kept.iter().flatten().count();
