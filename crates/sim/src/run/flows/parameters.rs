@@ -108,8 +108,8 @@ impl HostLatency {
 
     /// The same host with more of the kernel. Its latency for a frame alone is calibrated on the round-trip time that the
     /// paper states for TCP, about 30 us (section 4), and for several frames on the columns without loss as above. A tick is late on half of the
-    /// processors that do not keep the clock, which is what a race between equals gives; on two kernels it was 10 to 72 %
-    /// (docs/kernel.md). Nothing is calibrated on results with loss.
+    /// processors that do not keep the clock, which is what a race between equals gives; on a measured kernel it was 11 to 72 %
+    /// (decision 0052). Nothing is calibrated on results with loss.
     pub const TESTBED: HostLatency = HostLatency {
         median: Time::from_nanos(5_100),
         burst_median: Time::from_nanos(17_000),
