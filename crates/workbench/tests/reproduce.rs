@@ -1,5 +1,9 @@
 //! `linkmend reproduce` as users meet it: what it lists, how it goes on, what it writes.
 
+#[path = "../../linkmend/tests/program/mod.rs"]
+mod program;
+
+use program::{PROGRAM, run};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,16 +12,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 fn linkmend(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_linkmend-workbench"));
+    let mut command = Command::new(PROGRAM);
     command.args(arguments).env_remove("RUST_LOG").env("NO_COLOR", "1").env("COLUMNS", "100");
     command
-}
-
-/// Exit code, standard output and standard error.
-fn run(arguments: &[&str]) -> (i32, String, String) {
-    let output = linkmend(arguments).output().expect("it starts");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
 }
 
 /// All files below a folder, with their contents.

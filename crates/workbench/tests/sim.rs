@@ -1,21 +1,11 @@
 //! `linkmend sim` and `linkmend reproduce` as users meet them: results, errors, files.
 
+#[path = "../../linkmend/tests/program/mod.rs"]
+mod program;
+
+use program::run;
 use serde_json::Value;
 use std::fs;
-use std::process::Command;
-
-fn linkmend(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_linkmend-workbench"));
-    command.args(arguments).env_remove("RUST_LOG").env("NO_COLOR", "1").env("COLUMNS", "100");
-    command
-}
-
-/// Exit code, standard output and standard error.
-fn run(arguments: &[&str]) -> (i32, String, String) {
-    let output = linkmend(arguments).output().expect("it starts");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
-    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
-}
 
 #[test]
 fn impossible_parameters_are_refused_by_name_before_anything_runs() {

@@ -31,7 +31,7 @@ struct Wire<'a> {
     /// Frames with data so far, and frames with SYN by their sender.
     data: u64,
     syns: [u64; 2],
-    /// Packets under way, by arrival: the delay is the same for all.
+    /// Packets in flight, by arrival: the delay is the same for all.
     under_way: VecDeque<(u64, usize, Vec<u8>)>,
 }
 

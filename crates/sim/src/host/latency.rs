@@ -1,6 +1,6 @@
 //! What a host adds to the time of the network: its stack, its card, and the ticks of its timers.
 
-use crate::random::Random;
+use crate::random::{Random, mix};
 use crate::time::Time;
 
 /// The latency of a host. What is sent at one moment leaves at once; the whole delay of stack and card, in both
@@ -61,7 +61,7 @@ impl HostLatency {
         }
         let next = now.0.saturating_sub(phase.0).div_ceil(tick);
         let ticks = next.saturating_add(at.0.saturating_sub(now.0).div_ceil(tick));
-        let late = u64::from(uniform(ticks, phase.0) < self.late_ticks);
+        let late = u64::from(self.late_ticks > 0.0 && uniform(ticks, phase.0) < self.late_ticks);
         Time(ticks.saturating_add(late).saturating_mul(tick).saturating_add(phase.0))
     }
 }
@@ -73,12 +73,12 @@ fn log_normal(median: Time, sigma: f64, random: &mut Random) -> Time {
     Time((median.0 as f64 * libm::exp(sigma * normal(random))) as u64)
 }
 
-/// A number from 0 to 1 that depends on two others as if it were random (the mixing of SplitMix64).
+/// A number from 0 to 1 that depends on two others as if it were random.
 fn uniform(one: u64, other: u64) -> f64 {
-    let mut mixed = one.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ other;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    /// What spreads the first number over all bits. `mix` adds it once more, which would make other ticks late than in recorded results.
+    const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mixed = mix((one.wrapping_mul(SPREAD) ^ other).wrapping_sub(SPREAD));
+    (mixed >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// A number from the standard normal distribution (Box and Muller, 1958).
