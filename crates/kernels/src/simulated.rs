@@ -5,7 +5,7 @@ use linkmend_kernel_guest::record::{Frame, Sender};
 use linkmend_kernel_guest::scenario::{Scenario, TICK_NS};
 use linkmend_transport::tcp::congestion::Phase;
 use linkmend_transport::tcp::{Algorithm, Config, Connection, Ecn, Event, Flags, Segment};
-use linkmend_transport::{Instant, Nanos};
+use linkmend_transport::{Instant, Nanos, timer_wheel};
 use std::collections::VecDeque;
 use std::io;
 
@@ -47,11 +47,21 @@ pub fn play(scenarios: &[Scenario]) -> io::Result<(Vec<Run>, Vec<Timer>)> {
             runs.push(Wire::new(scenario, since_tick_ns)?.play());
         }
     }
-    // A simulated timer of any length ends with the tick after its last one.
-    let timers = [1, 2, 3, 5, 50, 62, 63, 75, 250];
-    let timers =
-        timers.map(|ticks| Timer { ticks, since_tick_ns: 0, took_ns: u64::from(ticks + 1) * TICK_NS });
-    Ok((runs, timers.to_vec()))
+    Ok((runs, timers()))
+}
+
+/// Timers of the lengths that the guest sets, each eight times and three ticks after the one before it, as there.
+fn timers() -> Vec<Timer> {
+    let lengths = [1, 2, 3, 5, 50, 62, 63, 75, 250];
+    let mut end = Instant(0);
+    let mut timers = Vec::new();
+    for ticks in lengths.iter().flat_map(|length| [*length; 8]) {
+        let since_tick_ns = 1_000;
+        let start = end + Nanos(3 * TICK_NS + since_tick_ns);
+        end = tick_after(start, start + Nanos(u64::from(ticks) * TICK_NS));
+        timers.push(Timer { ticks, since_tick_ns, took_ns: end.since(start).0 });
+    }
+    timers
 }
 
 /// The settings of the simulator's Linux hosts: those of `TransferConfig::linux` in `crates/sim`.
@@ -59,13 +69,12 @@ fn config(algorithm: &str) -> io::Result<Config> {
     let algorithm = Algorithm::named(algorithm)
         .ok_or_else(|| io::Error::other(format!("the simulator has no {algorithm}")))?;
     let ecn = if algorithm == Algorithm::Dctcp { Ecn::Dctcp } else { Ecn::Off };
-    Ok(Config { algorithm, ecn, seed: 1, timer_slack: Nanos(TICK_NS * 2), ..Config::default() })
+    Ok(Config { algorithm, ecn, seed: 1, timer_slack: Config::LINUX_TIMER_SLACK, ..Config::default() })
 }
 
-/// When a timer ends that is set at `now` for `at`: with a tick, and never early.
+/// When a timer ends that is set at `now` for `at`.
 fn tick_after(now: Instant, at: Instant) -> Instant {
-    let ticks = now.0.div_ceil(TICK_NS) + at.0.saturating_sub(now.0).div_ceil(TICK_NS);
-    Instant(ticks * TICK_NS)
+    Instant(timer_wheel::expiry(now.0, at.0, TICK_NS))
 }
 
 impl Wire<'_> {

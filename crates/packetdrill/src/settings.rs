@@ -142,10 +142,12 @@ pub type ShellScripts = BTreeMap<String, String>;
 
 impl Default for Settings {
     fn default() -> Settings {
-        // Scripts are written for kernels with 1,000 ticks a second.
-        let timer_slack = Nanos::from_millis(2);
-        let config =
-            Config { receive_buffer: 6 << 20, timer_slack, counts_packet_memory: true, ..Config::default() };
+        let config = Config {
+            receive_buffer: 6 << 20,
+            timer_slack: Config::LINUX_TIMER_SLACK,
+            counts_packet_memory: true,
+            ..Config::default()
+        };
         Settings {
             config,
             tolerance: Nanos::from_micros(4_000),

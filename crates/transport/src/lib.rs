@@ -5,6 +5,7 @@
 //! - [`roce`]: a queue pair of RoCEv2's reliable connection (RC).
 //! - [`wire`]: segments and packets as Ethernet frames, for captures.
 //! - [`time`]: instants and spans in nanoseconds of the driver's clock.
+//! - [`timer_wheel`]: when a timer of the Linux kernel expires, for drivers that simulate one.
 //!
 //! A driver calls `handle_*` with the instant and what happened, then `poll_*` until it returns `None`, and again at
 //! `next_timeout` at the latest. The state machines count bytes and never see them. They allocate only when a window becomes
@@ -14,6 +15,7 @@
 pub mod roce;
 pub mod tcp;
 pub mod time;
+pub mod timer_wheel;
 pub mod wire;
 
 pub use time::{Instant, Nanos};

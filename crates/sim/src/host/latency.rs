@@ -2,6 +2,7 @@
 
 use crate::random::{Random, mix};
 use crate::time::Time;
+use linkmend_transport::timer_wheel;
 
 /// The latency of a host. What is sent at one moment leaves at once; the whole delay of stack and card, in both
 /// directions, is added where frames are received: from the arrival of a frame to the moment when the transport handles
@@ -51,18 +52,17 @@ impl HostLatency {
         log_normal(self.burst_median, self.burst_sigma, random)
     }
 
-    /// When a timer that is set at `now` for `at` expires, on a host whose ticks are `phase` after those of time zero. Its
-    /// length is rounded up to ticks, and counts from the next one, so that it never expires early. The phase also decides
-    /// which ticks of the host are late.
+    /// When a timer that is set at `now` for `at` expires, on a host whose ticks are `phase` after those of time zero. The
+    /// phase also decides which ticks of the host are late.
     pub(crate) fn expiry(&self, now: Time, at: Time, phase: Time) -> Time {
         let tick = self.timer_tick.0;
         if tick == 0 || at == Time::NEVER {
             return at;
         }
-        let next = now.0.saturating_sub(phase.0).div_ceil(tick);
-        let ticks = next.saturating_add(at.0.saturating_sub(now.0).div_ceil(tick));
-        let late = u64::from(self.late_ticks > 0.0 && uniform(ticks, phase.0) < self.late_ticks);
-        Time(ticks.saturating_add(late).saturating_mul(tick).saturating_add(phase.0))
+        let since_tick = |time: Time| time.0.saturating_sub(phase.0);
+        let due = timer_wheel::expiry(since_tick(now), since_tick(at), tick);
+        let is_late = self.late_ticks > 0.0 && uniform(due / tick, phase.0) < self.late_ticks;
+        Time(due.saturating_add(phase.0).saturating_add(if is_late { tick } else { 0 }))
     }
 }
 
@@ -129,10 +129,11 @@ mod tests {
     fn timers_expire_with_a_tick() {
         let latency = HostLatency { timer_tick: Time(4_000), ..HostLatency::NONE };
         let expiry = |now, at, phase| latency.expiry(Time(now), Time(at), Time(phase)).0;
-        assert_eq!([expiry(0, 1, 0), expiry(0, 4_000, 0), expiry(0, 4_001, 0)], [4_000, 4_000, 8_000]);
-        assert_eq!([expiry(1, 2, 0), expiry(1, 4_001, 0), expiry(4_000, 4_001, 0)], [8_000, 8_000, 8_000]);
-        assert_eq!([expiry(600, 700, 500), expiry(500, 700, 500)], [8_500, 4_500]);
+        assert_eq!([expiry(0, 1, 0), expiry(0, 4_000, 0), expiry(0, 4_001, 0)], [8_000, 8_000, 12_000]);
+        assert_eq!([expiry(1, 2, 0), expiry(1, 4_001, 0), expiry(4_000, 4_001, 0)], [8_000, 8_000, 12_000]);
+        assert_eq!([expiry(600, 700, 500), expiry(500, 700, 500)], [8_500, 8_500]);
         assert_eq!(expiry(9_000, 8_000, 0), 12_000, "what is overdue waits for a tick, too");
+        assert_eq!(expiry(1, 252_001, 0), 256_000, "63 ticks and more: at a multiple of 8");
         assert_eq!(latency.expiry(Time(5), Time::NEVER, Time(3)), Time::NEVER);
         assert_eq!(HostLatency::NONE.expiry(Time(5), Time(7), Time(3)), Time(7));
     }

@@ -124,8 +124,12 @@ impl TransferConfig {
         let algorithm = algorithm
             .ok_or_else(|| ParameterError::new("transport", transport.name(), "must be one of TCP"))?;
         Ok(TransferConfig {
-            // Linux gives a tail loss probe two ticks more.
-            tcp: tcp::Config { algorithm, seed, timer_slack: nanos(JIFFY) * 2, ..tcp::Config::default() },
+            tcp: tcp::Config {
+                algorithm,
+                seed,
+                timer_slack: tcp::Config::LINUX_TIMER_SLACK,
+                ..tcp::Config::default()
+            },
             latency: HostLatency { least: RECEIVE_LATENCY, timer_tick: JIFFY, ..HostLatency::NONE },
             path,
             duration,

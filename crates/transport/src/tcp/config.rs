@@ -86,7 +86,7 @@ pub struct Config {
     pub adapt_reordering_window: bool,
     /// Whether the tail is probed, with [`LossDetection::RackTlp`] (RFC 8985, section 7; Linux: `tcp_early_retrans`).
     pub tail_loss_probe: bool,
-    /// What RACK-TLP's timers wait beyond the times of RFC 8985 (nothing there; Linux: two ticks of its clock): a probe beyond
+    /// What RACK-TLP's timers wait beyond the times of RFC 8985 (nothing there; Linux: [`Config::LINUX_TIMER_SLACK`]): a probe beyond
     /// two round trips if several segments are in flight, and a look for losses beyond the reordering window.
     pub timer_slack: Nanos,
     /// Initial congestion window in segments (RFC 6928).
@@ -166,6 +166,10 @@ impl Default for Config {
 }
 
 impl Config {
+    /// [`Config::timer_slack`] of Linux since October 2023 (`TCP_TIMEOUT_MIN_US`), which its stable kernels since 5.10 have, too; two
+    /// ticks before, which is the same with 1,000 ticks a second.
+    pub const LINUX_TIMER_SLACK: Nanos = Nanos::from_millis(2);
+
     /// Payload of a segment that a SYN offers to take: without regard to options, as RFC 6691 asks for.
     pub(super) fn offered_segment(&self) -> u32 {
         self.mss.saturating_add(if self.timestamps { TIMESTAMPS_BYTES } else { 0 })

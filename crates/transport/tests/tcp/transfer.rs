@@ -66,6 +66,20 @@ fn a_lost_tail_is_probed_after_two_round_trips() {
     }
 }
 
+/// The SACK of the probe echoes the timestamp of the segment before the gap, which is older than the probe. As Linux, the sender
+/// takes it for the probe's all the same, and finds the other segment lost.
+#[test]
+fn a_probe_that_is_sacked_reveals_the_loss_before_it() {
+    let config = Config { timer_slack: Config::LINUX_TIMER_SLACK, ..config() };
+    assert!(config.timestamps);
+    let mut pair = Pair::established(config).losing(0, &[8, 9]);
+    pair.write(0, 10 * MSS);
+    pair.run();
+    let info = pair.ends[0].info(pair.now);
+    assert_eq!((pair.delivered[1], info.timeouts, info.loss_probes), (10 * MSS, 0, 1));
+    assert!(completed(&pair) < Instant(3_000_000), "{:?}", completed(&pair));
+}
+
 /// RFC 8985, section 7.2: the acknowledgement of a segment on its own may be delayed, so the probe waits for that, too.
 #[test]
 fn one_lost_segment_at_the_end_is_probed_after_a_delayed_acknowledgement() {

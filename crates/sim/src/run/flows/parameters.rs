@@ -77,7 +77,7 @@ impl TransportKind {
             timestamps: false,
             mss: 1_460,
             rto_min: Nanos::from_millis(1),
-            timer_slack: nanos(HostLatency::KERNEL.timer_tick) * 2,
+            timer_slack: tcp::Config::LINUX_TIMER_SLACK,
             ..tcp::Config::default()
         };
         HostsConfig {

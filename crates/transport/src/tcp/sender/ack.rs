@@ -65,7 +65,7 @@ impl Ack {
     fn deliver(&mut self, record: &Record, is_sack: bool, measures: &mut Measures<'_>) {
         self.delivered += 1;
         self.newest.delivered(record);
-        measures.rack.delivered(self.now, record, measures.min_rtt, self.echo);
+        measures.rack.delivered(self.now, record, measures.min_rtt);
         if record.marks.contains(Marks::EVER_RESENT) {
             return;
         }

@@ -1,8 +1,6 @@
 //! RACK: loss detection by time (RFC 8985, section 6).
 
-use super::is_older;
 use super::scoreboard::{Marks, Record, Scoreboard};
-use crate::tcp::receiver::clock;
 use crate::time::{Instant, Nanos};
 
 /// Recoveries for which a reordering window that DSACKs have widened persists (section 6.2, step 4).
@@ -52,12 +50,11 @@ pub struct Conditions {
 }
 
 impl Rack {
-    /// Section 6.2, step 2, for a segment that is newly acknowledged or SACKed; `echo` is the timestamp echoed.
-    pub fn delivered(&mut self, now: Instant, record: &Record, min_rtt: Nanos, echo: Option<u32>) {
+    /// Section 6.2, step 2, for a segment that is newly acknowledged or SACKed. As in Linux, an echoed timestamp says nothing:
+    /// that of a SACK is older than the segment if an earlier one is missing (RFC 7323, section 4.3).
+    pub fn delivered(&mut self, now: Instant, record: &Record, min_rtt: Nanos) {
         let rtt = now.since(record.sent_at);
-        if record.marks.contains(Marks::EVER_RESENT)
-            && (rtt < min_rtt || echo.is_some_and(|echo| is_older(echo, clock(record.sent_at))))
-        {
+        if record.marks.contains(Marks::EVER_RESENT) && rtt < min_rtt {
             // It is the original that has arrived.
             return;
         }
