@@ -44,18 +44,22 @@ impl Quantity {
     pub fn name(self) -> String {
         match self {
             Quantity::Retransmission => "first retransmission, ms after the loss".to_owned(),
-            Quantity::NextRetransmission => "the next one of it, ms later".to_owned(),
-            Quantity::AllAcknowledged => "all acknowledged, ms after the loss".to_owned(),
-            Quantity::Syn(number) => format!("SYN {number}, ms after the one before"),
-            Quantity::SynAck => "second SYN with ACK, ms after the first".to_owned(),
-            Quantity::QuickAcks => "acknowledgements at once, at first".to_owned(),
-            Quantity::AckDelay => "delay of the others, ms".to_owned(),
+            Quantity::NextRetransmission => {
+                "second retransmission of that segment, ms after the first".to_owned()
+            }
+            Quantity::AllAcknowledged => "everything acknowledged, ms after the loss".to_owned(),
+            Quantity::Syn(number) => format!("SYN {number}, ms after the previous one"),
+            Quantity::SynAck => "second SYN-ACK, ms after the first".to_owned(),
+            Quantity::QuickAcks => "undelayed ACKs at the start".to_owned(),
+            Quantity::AckDelay => "delay of the later ACKs, ms".to_owned(),
             Quantity::FirstTimeout => "RTO after the handshake, ms".to_owned(),
             Quantity::LastTimeout => "RTO at the end, ms".to_owned(),
-            Quantity::WindowBefore => "window before the recovery".to_owned(),
-            Quantity::Threshold => "threshold of the recovery".to_owned(),
-            Quantity::WindowAfter => "window at its end".to_owned(),
-            Quantity::TimerTicks => "ticks beyond its length, from the last one before it".to_owned(),
+            Quantity::WindowBefore => "window before recovery, segments".to_owned(),
+            Quantity::Threshold => "slow-start threshold during recovery, segments".to_owned(),
+            Quantity::WindowAfter => "window after recovery, segments".to_owned(),
+            Quantity::TimerTicks => {
+                "ticks by which it exceeds its length, counted from the tick before it was set".to_owned()
+            }
         }
     }
 
@@ -114,7 +118,12 @@ pub fn column(name: String, runs: &[Run], timers: &[Timer]) -> Column {
     for timer in timers {
         let ticks = (timer.since_tick_ns + timer.took_ns) as f64 / TICK_NS as f64;
         let length = timer.ticks;
-        column.push(&format!("timer of {length} ticks"), Quantity::TimerTicks, ticks - f64::from(length));
+        let plural = if length == 1 { "" } else { "s" };
+        column.push(
+            &format!("timer of {length} tick{plural}"),
+            Quantity::TimerTicks,
+            ticks - f64::from(length),
+        );
     }
     for run in runs {
         for (quantity, sample) in values(run) {
