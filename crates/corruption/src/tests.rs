@@ -93,6 +93,15 @@ fn five_registers_cover_the_runs_of_five_percent_loss() {
     }
 }
 
+/// Section 4 of LinkGuardian's paper gives a bit error rate of 1e-12 for a loss rate of 1e-8 of full frames, as an order of magnitude.
+#[test]
+fn a_loss_rate_of_1e_8_of_full_frames_is_a_bit_error_rate_of_1e_12() {
+    let corruption = Corruption::PerBit { bit_error_rate: 1e-12 };
+    let loss = corruption.frame_loss(1518);
+    assert!((loss / 1.214e-8 - 1.0).abs() < 1e-3, "{loss}");
+    assert_eq!(libm::round(libm::log10(loss)), -8.0);
+}
+
 /// At this rate a long frame usually has several wrong bits, so that it would show if they cost more than one frame.
 #[test]
 fn bit_errors_hit_long_frames_more_often() {

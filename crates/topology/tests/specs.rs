@@ -135,6 +135,16 @@ fn distances_lead_to_a_host_and_through_none() {
     assert_eq!(builder.build(), Err(expected));
 }
 
+/// Section 2 of LinkGuardian's paper: a ToR of this fabric has 192 valley-free paths to the spine, 48 through each fabric switch.
+#[test]
+fn a_tor_of_the_facebook_fabric_has_192_paths_to_the_spine() {
+    let topology = spec::layered("facebook-fabric").unwrap();
+    for tor in topology.tors() {
+        assert_eq!(topology.installed().paths(*tor), 4 * 48);
+        assert!(topology.up(*tor).iter().all(|hop| topology.installed().paths(hop.switch) == 48));
+    }
+}
+
 #[test]
 fn thousands_of_nodes_are_ordinary() {
     let graph = spec::graph("fat-tree:k=32").unwrap();

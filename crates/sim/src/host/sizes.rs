@@ -288,6 +288,17 @@ mod tests {
         }
     }
 
+    /// Figure 2 of LinkGuardian's paper: "most flows in datacenters fit within a single packet".
+    #[test]
+    fn most_flows_of_data_centres_fit_into_a_packet() {
+        for name in ["facebook-hadoop", "google-all-rpc", "google-search-rpc", "facebook-key-value"] {
+            let sizes = FlowSizes::published(name).expect("it is there");
+            assert!(sizes.at(0.5) <= 1_460, "{name}: half of the flows are up to {} B", sizes.at(0.5));
+        }
+        let sizes = FlowSizes::published("web-search").expect("it is there");
+        assert!(sizes.at(0.5) > 1_460, "web search has longer ones");
+    }
+
     #[test]
     fn drawn_sizes_have_the_mean_of_the_distribution() {
         for name in FlowSizes::names() {
