@@ -25,11 +25,11 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  linkmend run --inner eth1 --link eth2    run one end of a link; do the same at the other end
-  linkmend status                          show its state
-  linkmend status --watch                  the same, redrawn every second
-  linkmend sim stress --speed 400G         simulate a 400G link
-  linkmend reproduce all                   reproduce the paper's figures and tables, and compare
+  linkmend run --inner eth1 --link eth2  # run one end of a link; do the same at the other end
+  linkmend status                        # show its state
+  linkmend status --watch                # the same, redrawn every second
+  linkmend sim stress --speed 400G       # simulate a 400G link
+  linkmend reproduce all                 # reproduce the paper's figures and tables, and compare
 
 Sizes, rates and times require a unit: 200KiB, 25G, 7us. Loss rates are fractions or percentages: 1e-3, 0.1%.
 Exit codes: 0 success, 1 failure, 2 wrong usage or configuration.";

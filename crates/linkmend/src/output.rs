@@ -4,6 +4,7 @@ use crate::written_file::{WriteError, cannot_write};
 use linkmend_diagnose::printable_lines;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -52,9 +53,15 @@ pub fn remark(text: &str) {
 
 /// The width of the terminal, or `alternative` if there is none, and whether to use colour.
 pub fn terminal(alternative: usize) -> (usize, bool) {
-    let on_terminal = io::stdout().is_terminal();
+    let on_terminal = io::stdout().is_terminal() && obeys_sequences(std::env::var_os("TERM").as_deref());
     let colour = on_terminal && std::env::var_os("NO_COLOR").is_none();
     (size().map_or(alternative, |(columns, _)| columns), colour)
+}
+
+/// Whether a terminal of this kind (`TERM`) obeys sequences that move its cursor or change colours. indicatif draws its
+/// progress bars by the same rule.
+fn obeys_sequences(kind: Option<&OsStr>) -> bool {
+    kind.is_some_and(|kind| kind != "dumb")
 }
 
 /// Columns and lines of the terminal that standard output is.
@@ -63,11 +70,15 @@ fn size() -> Option<(usize, usize)> {
     Some((columns.0.into(), lines.0.into()))
 }
 
-/// Shows `text` on the terminal in place of what is there, as much of it as fits.
+/// Shows `text` on the terminal in place of what is there, as much of it as fits; below what is there if the terminal
+/// cannot move its cursor.
 ///
 /// # Errors
 /// [`WriteError`].
 pub fn redraw(text: &str) -> Result<(), WriteError> {
+    if !obeys_sequences(std::env::var_os("TERM").as_deref()) {
+        return print(&format!("{text}\n"));
+    }
     let (columns, lines) = size().unwrap_or((80, 24));
     let mut out = io::stdout().lock();
     let written = out.write_all(screen(text, columns, lines).as_bytes()).and_then(|()| out.flush());
@@ -90,13 +101,20 @@ fn screen(text: &str, columns: usize, lines: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{harmless, screen};
+    use super::{harmless, obeys_sequences, screen};
+    use std::ffi::OsStr;
 
     #[test]
     fn only_colours_reach_a_terminal_and_nothing_a_file() {
         let text = "\x1b[1;31mred\x1b[0m\x1b]0;title\x07\u{202e}\n";
         assert_eq!(harmless(text, true), "\x1b[1;31mred\x1b[0m\\u001b]0;title\\u0007\\u202e\n");
         assert_eq!(harmless(text, false), "\\u001b[1;31mred\\u001b[0m\\u001b]0;title\\u0007\\u202e\n");
+    }
+
+    #[test]
+    fn a_dumb_terminal_and_an_unknown_one_get_no_sequences() {
+        let obeys = |kind: &str| obeys_sequences(Some(OsStr::new(kind)));
+        assert!(obeys("xterm-256color") && obeys("linux") && !obeys("dumb") && !obeys_sequences(None));
     }
 
     #[test]

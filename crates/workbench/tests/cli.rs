@@ -149,3 +149,40 @@ fn the_first_line_of_a_laboratory_in_trouble_says_what_is_wrong() {
         );
     }
 }
+
+/// What a command writes to a terminal of this kind, on standard output and standard error.
+fn on_a_terminal(kind: &str, no_color: bool, arguments: &str) -> Option<String> {
+    let mut command = Command::new("script");
+    command.args(["--quiet", "--return", "--command", &format!("{PROGRAM} {arguments}"), "/dev/null"]);
+    command.env("TERM", kind).env_remove("RUST_LOG").env_remove("NO_COLOR");
+    if no_color {
+        command.env("NO_COLOR", "1");
+    }
+    let (code, out, err) = outcome(command.output().ok()?);
+    assert_eq!((code, err.as_str()), (0, ""), "{arguments}: {out}");
+    Some(out)
+}
+
+#[test]
+fn a_dumb_terminal_gets_no_sequences_and_with_no_color_none_gets_colours() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    // A table with colours, and a progress bar, which moves the cursor.
+    let table = format!("corruptd --replay {}", folder.join("counters.csv").display());
+    let flows = "sim flows --size 143B --trials 5k --threads 1".to_owned();
+    let colours = |text: &str| {
+        text.split("\x1b[").skip(1).any(|rest| {
+            rest.split_once('m')
+                .is_some_and(|(code, _)| code.bytes().all(|byte| byte.is_ascii_digit() || byte == b';'))
+        })
+    };
+    for command in [&table, &flows] {
+        let Some(dumb) = on_a_terminal("dumb", false, command) else { return };
+        assert!(!dumb.contains('\x1b'), "{command}: {dumb:?}");
+        let plain = on_a_terminal("xterm", true, command).expect("as before");
+        assert!(!colours(&plain), "{command}: {plain:?}");
+    }
+    let seen = on_a_terminal("xterm", false, &table).expect("as before");
+    assert!(colours(&seen), "or this test would see nothing: {seen:?}");
+    let seen = on_a_terminal("xterm", false, &flows).expect("as before");
+    assert!(seen.contains("\x1b["), "or this test would see nothing: {seen:?}");
+}

@@ -143,6 +143,23 @@ fn samples_in_the_documents_are_what_their_commands_print() {
     );
 }
 
+/// A regression: the text spoke of retransmission timeouts, and the table below it had none.
+#[test]
+fn what_the_simulators_page_says_about_a_lone_packet_is_what_its_table_shows() {
+    let page = read("docs/simulator.md");
+    let sample = samples(&page).into_iter().find(|sample| sample.name == "flows").expect("a sample");
+    let row = |name: &str| {
+        let line = page[sample.place.clone()].lines().find(|line| line.trim_start().starts_with(name));
+        line.and_then(|line| line.split_once(name)).map(|(_, value)| value.trim().to_owned())
+    };
+    let before = page[..sample.place.start].rsplit("\n## ").next().unwrap_or_default();
+    let says = |word: &str| before.split_whitespace().collect::<Vec<_>>().join(" ").contains(word);
+    let timeouts = row("retransmission timeouts").expect("a row") != "0";
+    assert_eq!((says("retransmission timer"), says("tail loss probe")), (timeouts, !timeouts));
+    let p999 = row("99.9 %").expect("a row");
+    assert!(p999.starts_with("2.") && p999.ends_with("ms") && says("some 2 ms"), "{p999}");
+}
+
 /// Lines of indented or fenced code blocks, as far as they are commands.
 fn commands(text: &str) -> Vec<String> {
     let mut fenced = false;

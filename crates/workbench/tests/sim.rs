@@ -138,31 +138,22 @@ fn the_report_names_what_buffers_a_link_and_a_port_that_is_too_slow() {
     assert_eq!(path["hardware"].as_array().map(Vec::len), Some(4));
 }
 
-/// Runs those examples of the help that need no file, with fewer frames.
+/// A regression: the help said 92 Gbit/s, as the paper does.
 #[test]
-fn the_examples_in_the_help_run() {
-    let mut checked = 0;
-    for scenario in ["", "shared-port", "path", "both-directions", "classes", "fallback", "bursts"] {
-        let command = if scenario.is_empty() { vec!["stress"] } else { vec!["scenario", scenario] };
-        let (_, help, _) = run(&[&["sim"], &command[..], &["--help"]].concat());
-        let begin = format!("linkmend sim {}", command.join(" "));
-        let examples = help.lines().map(str::trim).filter(|line| line.starts_with(&begin));
-        for example in examples.filter(|line| !line.contains(".txt") && !line.contains(".csv")) {
-            // A remark follows after several spaces.
-            let words = example.split("   ").next().unwrap_or_default().split_whitespace().skip(1);
-            let mut words: Vec<&str> = words.collect();
-            if let Some(place) = words.iter().position(|word| *word == "--frames") {
-                words.drain(place..place + 2);
-            }
-            if scenario != "fallback" {
-                words.extend(["--frames", "2k"]);
-            }
-            let (code, out, err) = run(&words);
-            assert!(code == 0 && !out.is_empty(), "{example}: exit code {code}: {err}");
-            checked += 1;
-        }
-    }
-    assert!(checked >= 15, "only {checked} examples were found");
+fn the_speed_that_the_help_promises_is_what_its_example_prints() {
+    let (_, help, _) = run(&["sim", "stress", "--help"]);
+    let speed = |text: &str, before: &str| {
+        let line = text.lines().find(|line| line.contains(before)).expect("a line with the speed");
+        let (_, rest) = line.split_once(before).expect("it is there");
+        rest.split_whitespace().next().and_then(|word| word.parse::<f64>().ok()).expect("a number")
+    };
+    let said = speed(&help, "stress test of the paper's artifact: effective speed ");
+    let example =
+        ["--speed", "100G", "--loss", "1e-3", "--scheme", "ordered", "--frames", "5M", "--seed", "1"];
+    let (_, out, _) = run(&[&["sim", "stress"], &example[..]].concat());
+    let printed = speed(&out, "effective speed ");
+    // A twentieth as many frames as in the help.
+    assert!((said - printed).abs() < 0.2, "{said} and {printed}");
 }
 
 #[test]

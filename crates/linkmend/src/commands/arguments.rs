@@ -38,7 +38,8 @@ Examples:
   linkmend run --inner create:host0 --link eth1 --mode non-blocking
       For a machine without a second port, which uses host0, a veth interface that exists while the daemon runs.
 
-  linkmend run --inner eth1 --link eth2 --rate 10G --target 1e-9 --class dscp=46:non-blocking
+  linkmend run --inner eth1 --link eth2 --rate 10G --target 1e-9 \\
+    --class dscp=46:non-blocking
       A link that is slower than its port, a stricter target, and one traffic class that must not wait.
 
   linkmend run --config /etc/linkmend/linkmend.toml --check
@@ -59,9 +60,9 @@ pub struct Daemons {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend status                  all links of all daemons on this machine
-  linkmend status --watch=0.5      the same, redrawn twice a second
-  linkmend status uplink --json    one link, as JSON: counters, times in ns, sizes in bytes
+  linkmend status                # all links of all daemons on this machine
+  linkmend status --watch=0.5    # the same, redrawn twice a second
+  linkmend status uplink --json  # one link, as JSON: counters, times in ns, sizes in bytes
   linkmend status --json | jq '.[].counters.recovery_timeouts'")]
 pub struct StatusArgs {
     /// Show only this link
@@ -91,7 +92,7 @@ pub struct StatusArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend protect uplink                    ordered, copies from the measured loss
+  linkmend protect uplink  # ordered, copies from the measured loss
   linkmend protect uplink --mode non-blocking --target 1e-9
   linkmend protect uplink --copies 2 --class pcp=5:non-blocking
 
@@ -125,8 +126,8 @@ pub struct UnprotectArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend corrupt uplink 1e-3                        every frame with probability 0.1 %
-  linkmend corrupt uplink --gilbert-elliott 1e-3,4    in bursts of 4 frames on average
+  linkmend corrupt uplink 1e-3                      # every frame with probability 0.1 %
+  linkmend corrupt uplink --gilbert-elliott 1e-3,4  # in bursts of 4 frames on average
   linkmend corrupt uplink off
 
 Frames are dropped on arrival at the link port, just as a MAC drops frames with a bad check sequence. The daemon must \
@@ -152,8 +153,8 @@ pub struct CorruptArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend prefer uplink backup     for maintenance of the first link, or because it corrupts more
-  linkmend prefer uplink primary    back again
+  linkmend prefer uplink backup   # for maintenance of the first link, or because it corrupts more
+  linkmend prefer uplink primary  # back again
 
 Both ends switch together, and no frames are lost, duplicated or reordered. If the preferred link is down, it is used once \
 it has been up for a while; if it fails, Linkmend still switches to the other one. The preference is forgotten when both \

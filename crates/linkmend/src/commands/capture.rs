@@ -66,8 +66,8 @@ pub struct CaptureArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  linkmend capture uplink                               one line per frame with new information
-  linkmend capture uplink --all                         one line per frame
+  linkmend capture uplink        # one line per frame with new information
+  linkmend capture uplink --all  # one line per frame
   linkmend capture uplink --port link --class copies,acks
   linkmend capture uplink tcp port 5201 and not host 10.0.0.7
   linkmend capture uplink --json --class copies | jq .linkmend

@@ -1,7 +1,7 @@
 //! `linkmend corruptd evaluate`: how good detection is.
 
+use crate::commands::progress;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use linkmend::commands::arguments::threads;
 use linkmend::failure::{Interrupted, Result};
 use linkmend::interrupt;
@@ -23,9 +23,9 @@ const LINK_YEARS_MOST: f64 = 10_000.0;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend corruptd evaluate                          takes a minute on two cores; writes linkmend-corruptd.html
-  linkmend corruptd evaluate --false-alarm 1e-9       the cost of more certainty
-  linkmend corruptd evaluate --losses 1e-6 --years 1  one loss rate only
+  linkmend corruptd evaluate                          # a minute; writes linkmend-corruptd.html
+  linkmend corruptd evaluate --false-alarm 1e-9       # the cost of more certainty
+  linkmend corruptd evaluate --losses 1e-6 --years 1  # one loss rate only
 
 A 100G link with frames of 1,518 B starts to corrupt frames between two polls, and the time until this is detected is \
 measured. Healthy links corrupt frames too, at most 1e-12 of bits by the standard, and the number of false alarms is counted. \
@@ -84,10 +84,7 @@ pub fn execute(arguments: &EvaluateArgs) -> Result<()> {
     };
     let workers = threads(arguments.threads);
     let stop = interrupt::flag()?;
-    let bar = ProgressBar::new(options.parts() as u64);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent} %  [{elapsed} elapsed]") {
-        bar.set_style(style);
-    }
+    let bar = progress::bar(options.parts() as u64, "{bar:30} {percent} %  [{elapsed} elapsed]");
     bar.enable_steady_tick(Duration::from_millis(200));
     let evaluation = evaluate(&options, workers, &stop, &|| bar.inc(1));
     bar.finish_and_clear();

@@ -12,14 +12,15 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  linkmend corruptd --cable left=right      both ends of a cable on this machine, the links left and right
-  linkmend corruptd --config corruptd.toml  as configured; SIGHUP reloads the file
-  linkmend corruptd --source linux --cable eth0=spine1/eth7 --redis redis://10.0.0.9
+  linkmend corruptd --cable left=right      # a cable between the links left and right of this host
+  linkmend corruptd --config corruptd.toml  # as configured; SIGHUP reloads the file
+  linkmend corruptd --source linux --cable eth0=spine1/eth7 \\
+    --redis redis://10.0.0.9
                                             a cable to another machine that shares the Redis
-  linkmend corruptd --dry-run -v            only log what it would do
-  linkmend corruptd status                  which links corrupt frames, and what was done
-  linkmend corruptd --replay counters.csv   what it would have done with recorded counters
-  linkmend corruptd evaluate                detection times by loss rate, and false alarms
+  linkmend corruptd --dry-run -v           # only log what it would do
+  linkmend corruptd status                 # which links corrupt frames, and what was done
+  linkmend corruptd --replay counters.csv  # what it would have done with recorded counters
+  linkmend corruptd evaluate               # detection times by loss rate, and false alarms
 
 Corruption is detected at the receiving end of a link, but the sending end has to protect it: --cable says which ports are \
 connected. A link is corrupting if more frames are corrupted than chance explains at a loss rate of --activate, in at least \
@@ -57,9 +58,10 @@ enum CorruptdCommand {
     /// Show which links corrupt frames, and what was done about it
     #[command(after_help = "\
 Examples:
-  linkmend corruptd status                   ports that are not healthy, and the number of healthy ones
-  linkmend corruptd status --all             all ports
-  linkmend corruptd status --json | jq '.ports[] | select(.state == \"corrupting\")'")]
+  linkmend corruptd status        # ports that are not healthy, and the number of healthy ones
+  linkmend corruptd status --all  # all ports
+  linkmend corruptd status --json | \\
+    jq '.ports[] | select(.state == \"corrupting\")'")]
     Status(StatusArgs),
 }
 

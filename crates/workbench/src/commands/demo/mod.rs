@@ -31,14 +31,14 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  sudo linkmend demo                     a typical link: 300 Mbit/s, 4 ms; 1 to 2 minutes
-  sudo linkmend demo --part fast         a link as fast as this machine can, without delay
-  sudo linkmend demo --quick             shorter measurements, under a minute
-  sudo linkmend demo --corruptd          corruptd finds a corrupting link and protects it
-  sudo linkmend demo --failover          one of two links is cut without losing a frame
+  sudo linkmend demo                     # a typical link: 300 Mbit/s, 4 ms; 1 to 2 minutes
+  sudo linkmend demo --part fast         # a link as fast as this machine can, without delay
+  sudo linkmend demo --quick             # shorter measurements, under a minute
+  sudo linkmend demo --corruptd          # corruptd finds a corrupting link and protects it
+  sudo linkmend demo --failover          # one of two links is cut without losing a frame
   sudo linkmend demo --rate 200M --delay 5ms --loss 1e-3
-  linkmend demo                          as an ordinary user: AF_PACKET in a user namespace
-  sudo linkmend demo --json > demo.json  all results as one object")]
+  linkmend demo                          # as an ordinary user: AF_PACKET in a user namespace
+  sudo linkmend demo --json > demo.json  # all results as one object")]
 pub struct DemoArgs {
     /// Kind of link
     #[arg(long, value_enum, value_name = "PART", default_value_t = LinkPart::Link)]

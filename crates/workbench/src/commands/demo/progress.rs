@@ -1,7 +1,6 @@
-//! Shows the demo's progress on standard error: a bar on a terminal, a line for each experiment elsewhere.
+//! Shows the demo's progress on standard error: a bar on a terminal that can draw one, a line for each experiment elsewhere.
 
 use linkmend::output::remark;
-use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use linkmend_lab::demo::{Observer, Step};
 /// Shows the progress.
 pub struct Steps {
     bar: ProgressBar,
-    on_terminal: bool,
+    is_drawn: bool,
     /// The experiment announced last, so that each is announced once.
     announced: Mutex<String>,
 }
@@ -19,18 +18,20 @@ pub struct Steps {
 impl Steps {
     /// A bar for all slots, whose number is not known yet.
     pub fn new() -> Steps {
-        let on_terminal = std::io::stderr().is_terminal();
-        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+        let target = ProgressDrawTarget::stderr();
+        // Nothing is drawn on a terminal whose cursor cannot be moved.
+        let is_drawn = !target.is_hidden();
+        let bar = ProgressBar::with_draw_target(Some(0), target);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}  [{elapsed} elapsed]") {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(200));
-        Steps { bar, on_terminal, announced: Mutex::default() }
+        Steps { bar, is_drawn, announced: Mutex::default() }
     }
 
     /// Prints a line above the bar.
     pub fn print_line(&self, line: &str) {
-        if self.on_terminal {
+        if self.is_drawn {
             self.bar.println(line);
         } else {
             remark(&format!("{line}\n"));
@@ -49,7 +50,7 @@ impl Observer for Steps {
         self.bar.set_position(step.index as u64);
         self.bar.set_message(format!("{}: {}", step.experiment, step.detail));
         if let Ok(mut announced) = self.announced.lock()
-            && !self.on_terminal
+            && !self.is_drawn
             && *announced != step.experiment
         {
             remark(&format!("[{}/{}] {}\n", step.index + 1, step.total, step.experiment));

@@ -3,8 +3,8 @@
 use super::network::NetworkArgs;
 use super::source::{DRAWING, DrawArgs, network_and_trace};
 use super::{protection, repair, share};
+use crate::commands::progress;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use linkmend::commands::arguments::threads;
 use linkmend::failure::{Interrupted, Plain, Result};
 use linkmend::interrupt;
@@ -29,10 +29,10 @@ const STEPS_PCT: [usize; 8] = [5, 10, 25, 50, 75, 90, 95, 100];
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend fleet deploy                                           the paper's fabric: 10 years, 75 % of paths kept
-  linkmend fleet deploy --topology net.yaml --trace history.csv   your own network and its history
-  linkmend fleet deploy --budget 30% --write upgraded.txt         write the best 30 % of the pods ...
-  linkmend fleet simulate --upgraded @upgraded.txt                ... and simulate a year with them
+  linkmend fleet deploy                                          # 10 years of the paper's fabric
+  linkmend fleet deploy --topology net.yaml --trace history.csv  # your own network and its history
+  linkmend fleet deploy --budget 30% --write upgraded.txt        # write the best 30 % of pods ...
+  linkmend fleet simulate --upgraded @upgraded.txt               # ... and simulate a year with them
 
 The value of a pod is the amount by which protection would lower the loss rates of its links while they corrupt \
 frames but have to stay in operation, because disabling them would leave a ToR short of paths. The values of pods add up, so the order is optimal for any number of pods. Links \
@@ -116,7 +116,7 @@ impl DeployArgs {
             .ok_or_else(|| Plain("--seed and --seeds are too large together".to_owned()))?;
         let stop = interrupt::flag()?;
         let threads = threads(self.threads.map(usize::from));
-        let bar = progress(self.seeds);
+        let bar = progress::bar(self.seeds, "{bar:30} {pos} of {len} traces  [{left}]");
         let draw = |seed| self.draw.trace_of(&topology, seed);
         let watch = (threads, &*stop, &|| bar.inc(1));
         let runs = spared_by_seed(&topology, settings, first..last, draw, &[ALWAYS], watch);
@@ -127,15 +127,6 @@ impl DeployArgs {
         })?;
         Ok((topology, runs.into_iter().flatten().collect()))
     }
-}
-
-/// A progress bar on standard error, and only on a terminal.
-fn progress(runs: u64) -> ProgressBar {
-    let bar = ProgressBar::new(runs);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos} of {len} traces  [{eta} left]") {
-        bar.set_style(style);
-    }
-    bar
 }
 
 /// The results to print.

@@ -25,12 +25,12 @@ use linkmend_quantity::{QuantityError, Share};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend fleet simulate --strategy corropt                       a year of the paper's fabric, 100,224 links
-  linkmend fleet simulate --strategy protect+corropt --json        the same with protection, as JSON
-  linkmend fleet plan --links corrupting.csv --html plan.html      which of these links to disable, protect and repair today
-  linkmend fleet show network.clab.yml                             how a network file is understood
-  linkmend fleet deploy                                            which pods to upgrade first
-  linkmend fleet trace --days 30 --out month.csv                   when each link starts to corrupt frames
+  linkmend fleet simulate --strategy corropt                   # a year of the paper's fabric
+  linkmend fleet simulate --strategy protect+corropt --json    # the same with protection, as JSON
+  linkmend fleet plan --links corrupting.csv --html plan.html  # what to do about each link
+  linkmend fleet show network.clab.yml                         # how a network file is understood
+  linkmend fleet deploy                                        # which pods to upgrade first
+  linkmend fleet trace --days 30 --out month.csv               # when links start to corrupt
   linkmend fleet simulate --trace month.csv --series month-series.csv
 
 The paper's section 4.8 and appendix D; `linkmend reproduce fig15 fig16` compares with its figures. The same seed gives \

@@ -5,8 +5,8 @@ use super::network::NetworkArgs;
 use super::protection::{self, ModeName};
 use super::repair::RepairArgs;
 use super::source::{DRAWING, DrawArgs, network_and_trace};
+use crate::commands::progress;
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
 use linkmend::failure::{Context, Result};
 use linkmend::output;
 use linkmend::written_file::{Unfinished, cannot_write};
@@ -34,7 +34,8 @@ Examples:
   linkmend fleet simulate --strategy protect+corropt --series week.csv --days 7
   linkmend fleet simulate --trace authors-trace.json --repair 2d:1 --json
   linkmend fleet simulate --topology fat-tree:k=16 --mttf 1000 --deploy 30%
-  linkmend fleet simulate --crew 500 --repair-order most-worth --take-down for-repair
+  linkmend fleet simulate --crew 500 --repair-order most-worth \\
+    --take-down for-repair
 
 The total penalty is the sum of the loss rates of all active links; the effective penalty is the same sum after \
 protection (section 4.8). A link that does not corrupt frames counts as 1e-18, as in the authors' simulator, so that \
@@ -156,7 +157,8 @@ pub fn execute(arguments: &SimulateArgs) -> Result<()> {
         None => None,
     };
     let mut trouble = Ok(());
-    let bar = progress(trace.events().last().map_or(0, |event| event.time_s));
+    let end_s = trace.events().last().map_or(0, |event| event.time_s);
+    let bar = progress::bar(end_s, "{bar:30} {percent:>3} %  [{left}]");
     let mut steps = 0_u64;
     let summary = simulate(&topology, &trace, &settings, &mut |step, _| {
         if let Some((series, _)) = &mut series
@@ -181,15 +183,6 @@ pub fn execute(arguments: &SimulateArgs) -> Result<()> {
     }
     let (width, colour) = output::terminal(TABLE_WIDTH);
     Ok(output::print(&arguments.table(&topology, &summary, wall_s).to_text(width, colour))?)
-}
-
-/// A progress bar for long runs, on standard error, and only on a terminal.
-fn progress(end_s: u64) -> ProgressBar {
-    let bar = ProgressBar::new(end_s);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  [{eta} left]") {
-        bar.set_style(style);
-    }
-    bar
 }
 
 impl SimulateArgs {

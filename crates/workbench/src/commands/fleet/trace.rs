@@ -15,9 +15,9 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend fleet trace --out year.csv                       a year of the paper's fabric
+  linkmend fleet trace --out year.csv                       # a year of the paper's fabric
   linkmend fleet trace --days 30 --shared 18% --out month.csv
-  linkmend fleet trace --topology fat-tree:k=8 --mttf 1000  on standard output
+  linkmend fleet trace --topology fat-tree:k=8 --mttf 1000  # on standard output
 
 Each line is a link that begins to corrupt, or that changes its loss rate: seconds since the beginning, link number, share \
 of frames lost. As in the authors' simulator every event has a second of its own.")]

@@ -11,11 +11,11 @@ use linkmend::output::print;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  sudo linkmend lab up --backup                               two links between lm-g1 and lm-g2
-  sudo linkmend lab cut primary                               as if the cable were pulled: both ends lose the carrier
+  sudo linkmend lab up --backup                                 # two links between lm-g1 and lm-g2
+  sudo linkmend lab cut primary                                 # as if pulled: no carrier
   sudo linkmend lab mend primary
-  sudo linkmend lab cut primary --silent                      the carrier stays up, but frames are lost
-  sudo linkmend lab cut backup --silent --direction left-right    only frames from lm-g1 to lm-g2
+  sudo linkmend lab cut primary --silent                        # frames are lost, carrier stays
+  sudo linkmend lab cut backup --silent --direction left-right  # only frames from lm-g1 to lm-g2
 
 If a link is already cut, the new kind of cut replaces the old one. `linkmend lab status` shows which links are cut, and the state of the link ends.")]
 pub struct CutArgs {
@@ -34,8 +34,8 @@ pub struct CutArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  sudo linkmend lab mend primary     however it was cut
-  sudo linkmend lab status           the primary is used again a second after both ends hear each other on it")]
+  sudo linkmend lab mend primary  # however it was cut
+  sudo linkmend lab status        # the primary is in use a second after both ends hear each other")]
 pub struct MendArgs {
     /// Which of the two links
     #[arg(value_enum, value_name = "primary|backup")]

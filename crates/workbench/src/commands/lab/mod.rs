@@ -28,16 +28,16 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  sudo linkmend lab up                                   hosts lm-h1 and lm-h2, link ends lm-g1 and lm-g2
-  sudo linkmend lab corrupt 1e-3                         drop frames from lm-h1 to lm-h2
+  sudo linkmend lab up                                           # hosts lm-h1 and lm-h2
+  sudo linkmend lab corrupt 1e-3                                 # drop frames from lm-h1 to lm-h2
   sudo ip netns exec lm-h2 iperf3 -s -D
-  sudo ip netns exec lm-h1 iperf3 -c 10.77.0.2           is slow
+  sudo ip netns exec lm-h1 iperf3 -c 10.77.0.2                   # is slow
   sudo linkmend lab protect --mode ordered
-  sudo ip netns exec lm-h1 iperf3 -c 10.77.0.2           is fast again
+  sudo ip netns exec lm-h1 iperf3 -c 10.77.0.2                   # is fast again
   sudo linkmend lab status
   sudo linkmend lab down
-  sudo linkmend lab up --rate 1G --delay 5ms --link-delay 100us     a slower link, further away
-  sudo linkmend lab up --backup                          two links; `lab cut primary` cuts the first
+  sudo linkmend lab up --rate 1G --delay 5ms --link-delay 100us  # a slower link, further away
+  sudo linkmend lab up --backup                                  # two links; see `lab cut --help`
 
   lm-h1 -- lm-g1 ==== corrupting link ==== lm-g2 -- lm-h2
   10.77.0.1, fd77::1                       10.77.0.2, fd77::2")]

@@ -1,8 +1,8 @@
 //! `linkmend rdma check`: compare the model with the simulated transport.
 
 use super::arguments::TABLE_WIDTH;
+use crate::commands::progress;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use linkmend::commands::arguments::threads;
 use linkmend::failure::{Context, Error, Hinted, Interrupted, Result, UsageError};
 use linkmend::interrupt;
@@ -19,8 +19,8 @@ const SEEN_MIN: u64 = 5;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend rdma check                   every kind of timeout, without mechanisms and with each of them
-  linkmend rdma check --trials 1M       the same, with intervals a third as wide
+  linkmend rdma check              # every kind of timeout, without mechanisms and with each of them
+  linkmend rdma check --trials 1M  # the same, with intervals a third as wide
   linkmend rdma check --json
 
 RDMA flows cross links that lose one full-size packet in 10,000 through bit errors, in both directions. Timeouts \
@@ -46,10 +46,8 @@ pub struct CheckArgs {
 pub fn execute(arguments: &CheckArgs) -> Result<()> {
     let cases = check_cases();
     let stop = interrupt::flag()?;
-    let bar = ProgressBar::new(CheckCase::parts(arguments.trials.0) * cases.len() as u64);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  [{eta} left]") {
-        bar.set_style(style);
-    }
+    let parts = CheckCase::parts(arguments.trials.0) * cases.len() as u64;
+    let bar = progress::bar(parts, "{bar:30} {percent:>3} %  [{left}]");
     let mut rows = Vec::new();
     for case in &cases {
         let done = &|| bar.inc(1);

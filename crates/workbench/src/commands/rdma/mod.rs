@@ -17,13 +17,14 @@ use linkmend::failure::Result;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend rdma model                                   a web search over four links that each lose one packet in a thousand
-  linkmend rdma model --mechanisms all --json           the same with the paper's mechanisms, as JSON
-  linkmend rdma plan --wanted 1e-6                      the cheapest way to at most one timeout in a million flows
-  linkmend rdma check                                   compare the model with the simulated transport
+  linkmend rdma model                          # a web search over four corrupting links
+  linkmend rdma model --mechanisms all --json  # the same with the paper's mechanisms, as JSON
+  linkmend rdma plan --wanted 1e-6             # the cheapest way to a timeout in a million flows
+  linkmend rdma check                          # compare the model with the simulated transport
+  linkmend sim flows --transport rdma --rdma-mechanisms all
+      The same flows in a simulated network.
 
-After Gao et al., Analyzing and Optimizing Packet Corruption in RDMA Network, JCST 37(4), 2022. The same flows in a \
-simulated network: linkmend sim flows --transport rdma --rdma-mechanisms all")]
+After Gao et al., Analyzing and Optimizing Packet Corruption in RDMA Network, JCST 37(4), 2022.")]
 pub struct RdmaArgs {
     #[command(subcommand)]
     command: RdmaCommand,

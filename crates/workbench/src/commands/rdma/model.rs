@@ -12,9 +12,9 @@ use serde::Serialize;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend rdma model --links 1 --loss 0.78125% --size 1024B       the paper's ping-pong, which loses 1/128 in one direction
-  linkmend rdma model --links 4 --loss 1e-3 --mechanisms all       a web search in its fat tree, with all mechanisms
-  linkmend rdma model --mtu 4096 --dummies 1 --json                longer packets and one dummy, as JSON
+  linkmend rdma model --links 1 --loss 0.78125% --size 1024B  # the paper's ping-pong
+  linkmend rdma model --links 4 --loss 1e-3 --mechanisms all  # a web search in its fat tree
+  linkmend rdma model --mtu 4096 --dummies 1 --json           # longer packets, one dummy
 
 \"Paper\" is per packet by Theorems 4 to 12; for tails, it is the mean over flows. \"Exact\" is per packet of \
 the network, without approximations. \"Per flow\" multiplies it by the number of packets in a flow of the \

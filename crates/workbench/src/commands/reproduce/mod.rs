@@ -31,12 +31,12 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(mut_arg("out", |out| out.default_value("linkmend-reproduce")), after_help = "\
 Examples:
-  linkmend reproduce --list                    the experiments, and how long each takes
-  linkmend reproduce fig8                      one figure; --list says how long it takes
-  linkmend reproduce all --out results         everything
-  linkmend reproduce fig19 fig20 --json        two experiments, as JSON
-  linkmend reproduce all --quick               a quick run of everything; verdicts mean little
-  linkmend reproduce rdma-fig12 --trials 10k   with as many flows as in the paper
+  linkmend reproduce --list                   # the experiments, and how long each takes
+  linkmend reproduce fig8                     # one figure; --list says how long it takes
+  linkmend reproduce all --out results        # everything
+  linkmend reproduce fig19 fig20 --json       # two experiments, as JSON
+  linkmend reproduce all --quick              # a quick run of everything; verdicts mean little
+  linkmend reproduce rdma-fig12 --trials 10k  # with as many flows as in the paper
 
 DIR/report.html is the report, DIR/summary.json contains the comparisons, and DIR/ID contains the plots (SVG, \
 CSV), all points (CSV) and all results (JSON) of each experiment. Files are written as experiments finish. A \
@@ -65,8 +65,8 @@ pub struct ReproduceArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend sim run mine.toml              one run or many, as tables
-  linkmend sim run mine.toml --out mine   with a report, plots and data
+  linkmend sim run mine.toml             # one run or many, as tables
+  linkmend sim run mine.toml --out mine  # with a report, plots and data
 
 A file sets the parameters of runs; their names are those of the options of `linkmend sim stress` and `linkmend sim flows`. \
 Every list is swept, and every combination is run. With a `transport`, hosts send flows; without one, a generator sends at line rate.

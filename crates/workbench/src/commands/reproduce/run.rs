@@ -5,7 +5,8 @@ use super::kept::Kept;
 use super::planned::Planned;
 use super::present::{Present, finish};
 use super::{Options, files, folder};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::commands::progress;
+use indicatif::ProgressBar;
 use linkmend::failure::{Hinted, Interrupted, Result};
 use linkmend::interrupt;
 use linkmend::output;
@@ -110,10 +111,8 @@ impl<'a> Collected<'a> {
         let missing = planned.iter().zip(&kept).filter(|(_, kept)| kept.is_none());
         let seconds: f64 = missing.map(|(planned, _)| planned.overview().core_seconds).sum();
         // Drawn on standard error, and only on a terminal.
-        let bar = ProgressBar::new((seconds * STEPS_PER_SECOND).ceil() as u64);
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}  [{eta} left]") {
-            bar.set_style(style);
-        }
+        let steps = (seconds * STEPS_PER_SECOND).ceil() as u64;
+        let bar = progress::bar(steps, "{bar:30} {percent:>3} %  {msg}  [{left}]");
         bar.enable_steady_tick(Duration::from_millis(500));
         let there = kept.iter().flatten().count();
         bar.set_message(format!("{there} of {} experiments", planned.len()));

@@ -3,8 +3,8 @@
 use super::parameters::{ParameterArgs, Preset, usage};
 use super::port_capture::PortCaptureArgs;
 use crate::commands::flow_table::table;
+use crate::commands::progress;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use linkmend::commands::arguments::threads;
 use linkmend::failure::{Context, Error, Interrupted, Result, UsageError};
 use linkmend::interrupt;
@@ -47,27 +47,34 @@ Examples:
       One-packet flows over six links of 100G, of which the middle one loses one frame in a thousand:
       one flow in a thousand waits for its sender's timer, some milliseconds.
 
-  linkmend sim flows --transport dctcp --size 143B --trials 300k --scheme ordered
+  linkmend sim flows --transport dctcp --size 143B --trials 300k \\
+    --scheme ordered
       The same with LinkGuardian at that link (Figure 10).
 
-  linkmend sim flows --transport rdma --size 24387B --trials 100k --scheme non-blocking --json
+  linkmend sim flows --transport rdma --size 24387B --trials 100k \\
+    --scheme non-blocking --json
       17 packets of RDMA WRITE, as JSON (Figure 11).
 
-  linkmend sim flows --topology fat-tree:k=4,hosts=2 --size web-search --load 0.5 --duration 10ms
+  linkmend sim flows --topology fat-tree:k=4,hosts=2 --size web-search \\
+    --load 0.5 --duration 10ms
       Many flows at once between all hosts of a fat tree, of the sizes of a web search.
 
-  linkmend sim flows --transport rdma --host-recovery selective-repeat --scheme non-blocking --size 2MB
+  linkmend sim flows --transport rdma --host-recovery selective-repeat \\
+    --scheme non-blocking --size 2MB
       Hosts that retransmit only what is missing, behind a link that delivers out of order.
 
-  linkmend sim flows --topology line:switches=2,hosts=16 --incast 16 --trials 500 --scheme ordered
+  linkmend sim flows --topology line:switches=2,hosts=16 --incast 16 \\
+    --trials 500 --scheme ordered
       Sixteen hosts send to one simultaneously, over a corrupting link.
 
-  linkmend sim flows --transport rdma --topology fat-tree:k=4,hosts=2 --corrupting-links 32 --bit-errors
-        --both-directions --queue-pairs 1 --rdma-window 1024 --timeout-exponent 14 --traffic point-to-point
-        --size web-search --load 0.1 --trials 1k --rdma-mechanisms all
+  linkmend sim flows --transport rdma --topology fat-tree:k=4,hosts=2 \\
+    --corrupting-links 32 --bit-errors --both-directions --queue-pairs 1 \\
+    --rdma-window 1024 --timeout-exponent 14 --traffic point-to-point \\
+    --size web-search --load 0.1 --trials 1k --rdma-mechanisms all
       All links between switches corrupt, and hosts and switches add dummies and replicas (JCST 2022, Figure 12).
 
-  linkmend sim flows --trials 1k --scheme non-blocking --capture flows.pcapng --capture-port left0--switch0
+  linkmend sim flows --trials 1k --scheme non-blocking --capture flows.pcapng \\
+    --capture-port left0--switch0
       What the sending host sends and receives, for Wireshark.
 
 Sizes, rates and times need a unit. The same seed gives the same results, on any number of threads.")]
@@ -82,10 +89,12 @@ pub struct FlowsArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend sim throughput --transport cubic --speed 10G --loss 1e-3 --scheme none
+  linkmend sim throughput --transport cubic --speed 10G --loss 1e-3 \\
+    --scheme none
       How much of 10 Gbit/s one flow gets despite corruption (Table 3: 3.48 Gbit/s).
 
-  linkmend sim throughput --transport cubic --speed 10G --loss 1e-3 --scheme ordered --duration 10s --json
+  linkmend sim throughput --transport cubic --speed 10G --loss 1e-3 \\
+    --scheme ordered --duration 10s --json
       The same with LinkGuardian, as JSON (Table 3: 9.46 Gbit/s).")]
 pub struct ThroughputArgs {
     #[command(flatten)]
@@ -176,10 +185,7 @@ fn of_run(parameters: &RunParameters) -> String {
 fn run_and_show(config: &FlowsConfig, output: &OutputArgs, title: &str) -> Result<()> {
     let capturing = output.capture.begin(config)?;
     let stop = interrupt::flag()?;
-    let bar = ProgressBar::new(config.parts() as u64);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  [{eta} left]") {
-        bar.set_style(style);
-    }
+    let bar = progress::bar(config.parts() as u64, "{bar:30} {percent:>3} %  [{left}]");
     let done = &|| bar.inc(1);
     let threads = output.threads.count(config.parts());
     let report = match capturing {

@@ -20,12 +20,12 @@ use linkmend::failure::Result;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend sim stress --speed 100G --loss 1e-3                  the paper's stress test
-  linkmend sim stress --speed 400G --scheme non-blocking --json   four times as fast, as JSON
-  linkmend sim flows --size 143B --scheme ordered                completion times of flows
-  linkmend sim run mine.toml --out mine                         a sweep of your own, with plots
-  linkmend sim scenario path --hops 4 --loss 1e-3               four corrupting links in a row
-  linkmend sim replay a.jsonl b.jsonl                           repeats what two real link ends did
+  linkmend sim stress --speed 100G --loss 1e-3                   # the paper's stress test
+  linkmend sim stress --speed 400G --scheme non-blocking --json  # four times as fast, as JSON
+  linkmend sim flows --size 143B --scheme ordered                # completion times of flows
+  linkmend sim run mine.toml --out mine                          # a sweep of your own, with plots
+  linkmend sim scenario path --hops 4 --loss 1e-3                # four corrupting links in a row
+  linkmend sim replay a.jsonl b.jsonl                            # repeats what two link ends did
 
 The simulator drives the same state machines as `linkmend run`, with simulated frames and picoseconds. The same seed \
 gives the same results on every machine. `linkmend reproduce` runs the experiments that are built in.")]

@@ -16,9 +16,9 @@ const EXTENSION: &str = "pkt";
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend sim packetdrill crates/packetdrill/tests/scripts    the scripts that come with linkmend
-  linkmend sim packetdrill gtests/net/tcp                      a suite written for Linux
-  linkmend sim packetdrill handshake.pkt --json                one script, as JSON
+  linkmend sim packetdrill crates/packetdrill/tests/scripts  # the scripts that come with linkmend
+  linkmend sim packetdrill gtests/net/tcp                    # a suite written for Linux
+  linkmend sim packetdrill handshake.pkt --json              # one script, as JSON
 
 Each script passes, fails (the first line that differs is shown, with what it expects and what the simulated \
 TCP did), or is lacking: it needs a feature that the simulated TCP does not have. Settings of the kernel that a \

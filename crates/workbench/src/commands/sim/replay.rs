@@ -15,9 +15,9 @@ const SPINNER_TICK: Duration = Duration::from_millis(100);
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend run --inner eth1 --link eth2 --protocol-log a.jsonl    makes a log; so does the key `protocol-log` of a file
-  linkmend sim replay a.jsonl              does this version answer as the daemon did?
-  linkmend sim replay a.jsonl b.jsonl      and does the simulator do what both ends did?
+  linkmend run --inner eth1 --link eth2 --protocol-log a.jsonl  # writes a log
+  linkmend sim replay a.jsonl                                   # this version against the daemon
+  linkmend sim replay a.jsonl b.jsonl                           # the simulator against both ends
 
 Two logs can be compared with a simulated run only if the traffic had pauses longer than a recovery, and if both \
 ends ran on one machine or by one clock.

@@ -3,8 +3,9 @@
 use super::capture::{CaptureArgs, Capturing};
 use super::parameters::{LineRate, ParameterArgs, usage};
 use super::series::{SeriesArgs, SeriesFile};
+use crate::commands::progress;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use linkmend::failure::{Context, Interrupted, Result};
 use linkmend::interrupt;
 use linkmend::output;
@@ -27,8 +28,9 @@ const NANO: f64 = 1e-9;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend sim stress --speed 100G --loss 1e-3 --scheme ordered --frames 100M --seed 1
-      The stress test of the paper's artifact: effective speed 92 Gbit/s, and hardly a frame lost.
+  linkmend sim stress --speed 100G --loss 1e-3 --scheme ordered --frames 100M \\
+    --seed 1
+      The stress test of the paper's artifact: effective speed 94.5 Gbit/s, and hardly a frame lost.
 
   linkmend sim stress --speed 800G --scheme non-blocking --json
       Beyond the Tofino, with direct buffers. One JSON object: times in ns, sizes in bytes.
@@ -39,7 +41,8 @@ Examples:
   linkmend sim stress --speed 25G --loss 1e-3 --no-backpressure
       What Figure 9b shows: the Rx buffer overflows.
 
-  linkmend sim stress --transceiver 50GBASE-SR-FEC --attenuation 0.7dB --speed 50G
+  linkmend sim stress --transceiver 50GBASE-SR-FEC --attenuation 0.7dB \\
+    --speed 50G
       Losses like those of an attenuated fibre.
 
   linkmend sim stress --losses lost.txt --frames 1M --scheme none
@@ -105,14 +108,9 @@ pub fn execute(arguments: &StressArgs) -> Result<()> {
     Ok(())
 }
 
-/// A progress bar on standard error, and only on a terminal.
+/// A progress bar in frames.
 pub(super) fn bar(frames: u64) -> ProgressBar {
-    let bar = ProgressBar::new(frames);
-    let template = "{bar:30} {percent:>3} %  {human_pos} of {human_len} frames  [{eta} left]";
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar
+    progress::bar(frames, "{bar:30} {percent:>3} %  {human_pos} of {human_len} frames  [{left}]")
 }
 
 /// The results of a run.

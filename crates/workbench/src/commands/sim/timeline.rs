@@ -2,8 +2,8 @@
 
 use super::flows::ThreadArgs;
 use super::parameters::{ParameterArgs, Preset, usage};
+use crate::commands::progress;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use linkmend::failure::{Context, Error, Interrupted, Result};
 use linkmend::interrupt;
 use linkmend::output;
@@ -54,8 +54,9 @@ Examples:
   linkmend sim timeline --transport bbr --speed 10G --report fig21b.html
       BBR (Figure 21b), as a page with plots.
 
-  linkmend sim timeline --corruption-at 2s --protection-at 7s --duration 10s --sample 100ms
-      The paper's times: some 15 seconds.
+  linkmend sim timeline --corruption-at 2s --protection-at 7s --duration 10s \\
+    --sample 100ms
+      The paper's times: about 10 seconds.
 
 The effective link speed is measured separately, by line-rate traffic over the same link. The summary leaves out the \
 first half of each phase, in which the flow adapts.")]
@@ -134,10 +135,7 @@ pub fn execute(arguments: &TimelineArgs) -> Result<()> {
     let series = file(&arguments.series)?;
     let page = file(&arguments.report)?;
     let stop = interrupt::flag()?;
-    let bar = ProgressBar::new(2 * config.samples());
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  [{eta} left]") {
-        bar.set_style(style);
-    }
+    let bar = progress::bar(2 * config.samples(), "{bar:30} {percent:>3} %  [{left}]");
     let report = timeline::run(&config, arguments.threads.count(2), &stop, &|| bar.inc(1)).map_err(usage);
     bar.finish_and_clear();
     let report = report?.ok_or_else(|| -> Error {

@@ -49,12 +49,13 @@ The file of links begins with a header; a link is identified by its number, its 
   77,,disabled
 
 Examples:
-  linkmend fleet plan --links corrupting.csv                          the paper's fabric, 75 % of paths kept
-  linkmend fleet plan --links corrupting.csv --constraint 50% --crew 4 --html plan.html
+  linkmend fleet plan --links corrupting.csv  # 75 % of paths kept
+  linkmend fleet plan --links corrupting.csv --constraint 50% --crew 4 \\
+    --html plan.html
   linkmend fleet plan --links corrupting.csv --explain pod3-tor7--pod3-fabric1
-  linkmend fleet plan --links corrupting.csv --upgraded pod0,pod3     only these pods can protect links
+  linkmend fleet plan --links corrupting.csv --upgraded pod0,pod3  # only these can protect
   linkmend fleet plan --topology fat-tree:k=16 --links corrupting.csv --json
-  linkmend fleet plan --topology network.yaml --corruptd              the links that corruptd has found
+  linkmend fleet plan --topology network.yaml --corruptd           # what corruptd has found
 
 What the plan says about each link:
   disable        no ToR falls below the constraint or loses contact with another, and no better choice exists

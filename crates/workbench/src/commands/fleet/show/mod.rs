@@ -38,9 +38,9 @@ fn after_help() -> String {
     format!(
         "\
 Examples:
-  linkmend fleet show lab.clab.yml                         show the network that a plan would see, and ambiguities
-  linkmend fleet show dumps/ --html network.html           write a page with a drawing
-  linkmend fleet show cables.csv --layers 'l*=0,s*=1'      specify the layers
+  linkmend fleet show lab.clab.yml                     # the network that a plan would see
+  linkmend fleet show dumps/ --html network.html       # write a page with a drawing
+  linkmend fleet show cables.csv --layers 'l*=0,s*=1'  # specify the layers
 
 Formats, recognised by their content (docs/network-formats.md has an example of each):
 {}

@@ -43,10 +43,11 @@ const SAMPLE_INTERVAL: Duration = Duration::from_millis(10);
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  sudo linkmend sim kernel                     three congestion controls, six patterns of loss
+  sudo linkmend sim kernel  # three congestion controls, six patterns of loss
   sudo linkmend sim kernel --congestion-control cubic --losses none,burst
-  sudo linkmend sim kernel --rate 200M --delay 10ms --queue 1MB --duration 5s --json
-  linkmend sim kernel --simulated              without root: the simulated side alone
+  sudo linkmend sim kernel --rate 200M --delay 10ms --queue 1MB --duration 5s \\
+    --json
+  linkmend sim kernel --simulated  # without root: the simulated side alone
 
 Frames that carry data are numbered from 0 in the order in which the bottleneck sends them, retransmissions included. \
 Frames without data have no number and are never lost.")]

@@ -35,7 +35,8 @@ Examples:
   linkmend sim scenario both-directions --buffering direct
       Both directions are busy, and each loses one frame in a thousand.
 
-  linkmend sim scenario both-directions --format compact --loss 1e-2 --reverse-loss 1e-3 --reverse-load 10%
+  linkmend sim scenario both-directions --format compact --loss 1e-2 \\
+    --reverse-loss 1e-3 --reverse-load 10%
       The headers of the paper's program, and little traffic one way.")]
 pub struct BothDirectionsArgs {
     /// Headers of both directions

@@ -44,7 +44,8 @@ Examples:
   linkmend sim scenario fallback --buffering direct
       1e-4 for 5 ms, 8% for 5 ms, 40% for 10 ms, and 1e-4 again for 30 ms.
 
-  linkmend sim scenario fallback --phase 10ms,1e-3 --phase 10ms,20% --fallback-ordered-loss-max 10% --json
+  linkmend sim scenario fallback --phase 10ms,1e-3 --phase 10ms,20% \\
+    --fallback-ordered-loss-max 10% --json
       Phases and a limit of your own.
 
 The phases and --load determine how many frames are sent.")]

@@ -2,6 +2,7 @@
 
 use crate::commands::sim::parameters::{ParameterArgs, Preset, usage};
 use linkmend::failure::{Result, UsageError};
+use linkmend_quantity::Share;
 use linkmend_sim::flows::SchemeKind;
 use linkmend_sim::parameters::RunParameters;
 use linkmend_sim::stress::StressConfig;
@@ -48,9 +49,8 @@ impl FromStr for Load {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Load, String> {
-        let (number, divisor) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
-        let load = number.trim().parse::<f64>().ok().map(|number| number / divisor);
-        load.filter(|load| *load > 0.0 && *load <= 1.0)
+        let load = text.parse().ok().map(|Share(share)| share);
+        load.filter(|load| *load > 0.0)
             .map(Load)
             .ok_or_else(|| format!("`{text}` is not a load: above 0 and at most 1, like `0.4` or `40%`"))
     }

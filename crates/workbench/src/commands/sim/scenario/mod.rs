@@ -22,9 +22,9 @@ use linkmend::failure::Result;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend sim scenario shared-port --links 4 --ports 2     four links, two recirculation ports
-  linkmend sim scenario path --hops 4 --loss 1e-2           each link recovers its own losses
-  linkmend sim scenario fallback --json                     a loss rate that rises suddenly, as JSON
+  linkmend sim scenario shared-port --links 4 --ports 2  # four links, two recirculation ports
+  linkmend sim scenario path --hops 4 --loss 1e-2        # each link recovers its own losses
+  linkmend sim scenario fallback --json                  # a loss rate that rises suddenly, as JSON
 
 The flags of a link are those of `linkmend sim stress`; every event is simulated, so runs are shorter. The same seed \
 gives the same report. Exit codes: 0 done, 1 stalled, 2 wrong usage, 130 after Ctrl-C.")]

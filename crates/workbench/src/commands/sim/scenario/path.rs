@@ -42,7 +42,8 @@ Examples:
   linkmend sim scenario path --hops 4 --loss 1e-2 --scheme none --load 50%
       The same unprotected: losses add up.
 
-  linkmend sim scenario path --hop 100G,1e-3 --hop 100G,0,off --hop 25G,1e-3 --load 20%
+  linkmend sim scenario path --hop 100G,1e-3 --hop 100G,0,off --hop 25G,1e-3 \\
+    --load 20%
       Three different links, the second of which is healthy and unprotected.")]
 pub struct PathArgs {
     /// Links in a row, all as the other flags say, 1 to 16 [default: 3]

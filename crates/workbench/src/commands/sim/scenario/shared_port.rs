@@ -31,9 +31,10 @@ impl Preset for Sharing {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend sim scenario shared-port                         two links at full rate, one port
-  linkmend sim scenario shared-port --load 40%              the same, when neither is busy
-  linkmend sim scenario shared-port --links 4 --ports 2 --recirculation-speed 400G --json")]
+  linkmend sim scenario shared-port             # two links at full rate, one port
+  linkmend sim scenario shared-port --load 40%  # the same, when neither is busy
+  linkmend sim scenario shared-port --links 4 --ports 2 \\
+    --recirculation-speed 400G --json")]
 pub struct SharedPortArgs {
     /// Links between the two switches, 1 to 8
     #[arg(long, value_name = "N", default_value_t = 2, help_heading = "Scenario")]

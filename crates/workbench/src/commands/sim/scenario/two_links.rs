@@ -57,10 +57,12 @@ Examples:
   linkmend sim scenario two-links --loss 1e-3
       A link fails 50 times; each failure is detected after 30 us, and the link comes back after 500 us.
 
-  linkmend sim scenario two-links --speeds 10G,25G,100G --detection squelch,f10 --loss 0 --beside-sqr
+  linkmend sim scenario two-links --speeds 10G,25G,100G \\
+    --detection squelch,f10 --loss 0 --beside-sqr
       Link ends and SQR under the same failures.
 
-  linkmend sim scenario two-links --noticed silence --detection 100us --cut either --json
+  linkmend sim scenario two-links --noticed silence --detection 100us \\
+    --cut either --json
 
 --loss is that of both links in both directions, unless --reverse-loss says otherwise. Each failure has a line in --json.")]
 pub struct TwoLinksArgs {
