@@ -158,7 +158,7 @@ impl DemoOptions {
     }
 
     /// How `conditions` conditions take turns.
-    pub(super) fn turns(&self, conditions: usize) -> TurnPlan {
+    pub fn turns(&self, conditions: usize) -> TurnPlan {
         let rounds = self.rounds;
         TurnPlan { rounds, repeats: (rounds * conditions).div_ceil(2), tolerance: self.tolerance }
     }
