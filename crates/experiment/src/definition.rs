@@ -9,10 +9,10 @@ use crate::measurement::Measurement;
 use crate::metric::Metric;
 use crate::point::{Point, counterpart, varied};
 use crate::pool::{Pooled, pooled};
-use crate::published::{Across, Published, PublishedAt, Row};
+use crate::published::{Across, Published, PublishedAt, Row, Shape};
 use crate::quantity::Quantity;
 use crate::runner::{Run, Runnable};
-use crate::sweep::{Replacement, Selection, combinations};
+use crate::sweep::{Parameters, Replacement, Selection, combinations};
 use linkmend_statistics::jackknife_interval;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -124,20 +124,33 @@ impl<K: Kind> Experiment<K> {
 
     fn row(&self, row: &PublishedAt<K::Outcome>, outcomes: &[Option<K::Outcome>]) -> Row {
         let chosen: Vec<usize> = self.select(&row.at).collect();
-        let measured = match &row.over {
-            None => of_points(row, outcomes, &chosen),
-            Some(over) => self.ratio(row, over, outcomes, &chosen),
+        let measured = match (&row.shape, &row.over) {
+            (Some(shape), _) => self.steps(row, shape, outcomes, chosen),
+            (None, None) => of_points(row, outcomes, &chosen),
+            (None, Some(over)) => self.ratio(row, over, outcomes, &chosen),
         };
-        let place = row.across.describe(row.at.describe());
+        let place = match row.shape {
+            Some(_) => row.at.describe(),
+            None => row.across.describe(row.at.describe()),
+        };
         let label = row.metric.label;
         let mut metric = if place.is_empty() { label.to_owned() } else { format!("{label}, {place}") };
+        if let Some(Shape { along, rises }) = row.shape {
+            let (verb, extreme) = if rises { ("rises", "least") } else { ("falls", "greatest") };
+            let along = K::Parameters::label_of(along);
+            metric.push_str(&format!(", {verb} with {along}: {extreme} ratio of a point to the one before"));
+        }
         if let Some(over) = &row.over {
             metric.push_str(&format!(", over {}", over.describe()));
         }
         let published = Published {
             metric,
             source: row.source.clone(),
-            quantity: if row.over.is_some() { Quantity::Plain } else { row.metric.quantity },
+            quantity: if row.over.is_some() || row.shape.is_some() {
+                Quantity::Plain
+            } else {
+                row.metric.quantity
+            },
             value: row.value,
             tolerance: row.tolerance,
             tolerance_reason: row.tolerance_reason.clone(),
@@ -146,6 +159,21 @@ impl<K: Kind> Experiment<K> {
             recorded: row.recorded,
         };
         Row { published, measured }
+    }
+
+    /// The step that decides about a shape: of each point to the next, in the order of the parameter.
+    fn steps(
+        &self,
+        row: &PublishedAt<K::Outcome>,
+        shape: &Shape,
+        outcomes: &[Option<K::Outcome>],
+        mut chosen: Vec<usize>,
+    ) -> Option<Measurement> {
+        let place = |point: usize| self.points[point].value(shape.along).and_then(|value| value.number);
+        chosen.sort_by(|a, b| place(*a).unwrap_or(f64::NAN).total_cmp(&place(*b).unwrap_or(f64::NAN)));
+        let outcome = |point: usize| outcomes.get(point)?.as_ref();
+        let step = |pair: &[usize]| ratio(row.metric, outcome(pair[1])?, outcome(pair[0])?);
+        row.across.extreme(chosen.windows(2).map(step))
     }
 
     /// The metric of some points, over that of their counterparts.

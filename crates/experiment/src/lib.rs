@@ -39,7 +39,7 @@ pub use measurement::Measurement;
 pub use metric::Metric;
 pub use point::Point;
 pub use pool::{Pooled, pooled};
-pub use published::{Across, Published, PublishedAt, Row};
+pub use published::{Across, Published, PublishedAt, Row, RowKind, Shape};
 pub use quantity::{Quantity, Value};
 pub use runner::{Event, Failure, Run, Runnable, run_all};
 pub use runs::Runs;

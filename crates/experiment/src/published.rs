@@ -17,6 +17,8 @@ pub struct PublishedAt<O: 'static> {
     pub over: Option<Replacement>,
     /// How several points are combined.
     pub across: Across,
+    /// What was published is a shape: the steps from one point to the next.
+    pub shape: Option<Shape>,
     /// The value, in the unit of the metric's quantity; a ratio has none.
     pub value: f64,
     /// How far the measured value may be off, in the same unit.
@@ -53,6 +55,41 @@ pub struct Published {
     pub predicted: Option<(f64, f64)>,
     /// The verdict that is on record.
     pub recorded: Verdict,
+}
+
+/// What a published value is, where that changes how it is compared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowKind {
+    /// A number, or a bound.
+    #[default]
+    Number,
+    /// Two things are said to be equal. The interval of the measured value contains the published one, and is so narrow that
+    /// a difference beyond the tolerance would show.
+    Equality,
+    /// A curve rises or falls with a parameter, from each point to the next.
+    Shape,
+}
+
+/// A curve over the points of a sweep, in the order of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// The parameter.
+    pub along: &'static str,
+    /// Whether the metric rises from each point to the next. Otherwise it falls.
+    pub rises: bool,
+}
+
+impl Shape {
+    /// Of the steps from each point to the next, as ratios of two neighbours, the one that decides.
+    pub fn deciding(self) -> Across {
+        if self.rises { Across::Least } else { Across::Greatest }
+    }
+
+    /// The bound of that step.
+    pub fn bound(self) -> Tolerance {
+        if self.rises { Tolerance::AtLeast } else { Tolerance::AtMost }
+    }
 }
 
 /// How a comparison combines several points.

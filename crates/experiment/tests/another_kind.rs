@@ -5,6 +5,7 @@ use linkmend_experiment::{
     Quantity, Run, Source, Value, run_all,
 };
 use linkmend_random::Random;
+use linkmend_report::{Tolerance, Verdict};
 use serde::Deserialize;
 use std::convert::Infallible;
 use std::path::Path;
@@ -193,4 +194,59 @@ fn what_is_wrong_with_a_file_of_another_kind_is_named_with_its_line() {
     }
     let error = parse(&FILE.replace("ones_pct", "twos_pct")).expect_err("no such metric").to_string();
     assert_eq!(error, "dice.toml:14: there is no metric `twos_pct`");
+}
+
+/// The points of dice with 2, 6 and 20 sides, and rows of other kinds than numbers.
+fn with_rows(rows: &str) -> Result<Experiment<Dice>, ExperimentError> {
+    let (head, _) = FILE.split_once("[[published]]").expect("rows");
+    parse(&format!("{}{rows}", head.replace("sides = [2, 6]", "sides = [20, 2, 6]")))
+}
+
+#[test]
+fn a_shape_is_judged_by_its_worst_step_in_the_order_of_the_parameter() {
+    let shape = |along: &str, at: &str| {
+        let row =
+            format!("[[published]]\nkind = \"shape\"\nmetric = \"ones_pct\"\n{at}\n{along} = \"sides\"\n");
+        let experiment = with_rows(&row).expect("a file");
+        let [row] = &experiment.compare(&outcomes(&experiment, 1))[..] else { panic!("a row") };
+        row.clone()
+    };
+    let falls = shape("falls-along", "");
+    assert_eq!(falls.published.metric, "ones, falls with sides: greatest ratio of a point to the one before");
+    // From 2 to 6 sides it falls to a third, and from 6 to 20 to 0.3.
+    let worst = falls.measured.expect("it was measured").value;
+    assert!((worst - 1.0 / 3.0).abs() < 0.01, "{worst}");
+    assert_eq!(falls.comparison().verdict(), Verdict::Reproduced);
+    let rises = shape("rises-along", "at = { sides = [6, 20] }");
+    assert!(
+        rises.published.metric.starts_with("ones, sides 6 or 20, rises with sides: least ratio"),
+        "{rises:?}"
+    );
+    assert_eq!(rises.comparison().verdict(), Verdict::NotReproduced);
+}
+
+#[test]
+fn a_row_of_another_kind_says_what_that_kind_needs_and_nothing_else() {
+    let row = |rest: &str| {
+        let row = format!("[[published]]\nmetric = \"ones_pct\"\n{rest}\n");
+        with_rows(&row).expect_err(rest).to_string().trim_start_matches("dice.toml:").to_owned()
+    };
+    for (rest, message) in [
+        ("kind = \"shape\"", "a shape needs either `rises-along` or `falls-along`"),
+        (
+            "rises-along = \"sides\"\nvalue = 1",
+            "`rises-along` and `falls-along` belong to `kind = \"shape\"`",
+        ),
+        ("kind = \"shape\"\nrises-along = \"sides\"\nvalue = 1", "a shape has no `value`"),
+        ("kind = \"shape\"\nrises-along = \"throws\"", "each with its own number for that parameter"),
+        ("kind = \"shape\"\nrises-along = \"sides\"\nat = { sides = 6 }", "a shape needs two points or more"),
+        ("kind = \"equality\"\nvalue = 1\ntolerance = \"at-most\"", "must be `{ relative = SHARE }`"),
+        ("value = 1\ntolerance = { equality = 0.1 }", "write `kind = \"equality\"`"),
+        ("value = 1", "a published value needs `value` and `tolerance`"),
+    ] {
+        assert!(row(rest).contains(message), "{rest}: {}", row(rest));
+    }
+    let row = "[[published]]\nkind = \"equality\"\nmetric = \"ones_pct\"\nvalue = 17\ntolerance = { relative = 0.1 }\n";
+    let experiment = with_rows(row).expect("a file");
+    assert_eq!(experiment.published[0].tolerance, Tolerance::Equality(0.1));
 }

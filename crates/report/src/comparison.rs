@@ -155,21 +155,26 @@ impl Comparison {
         }
     }
 
+    fn allows(&self, value: f64) -> bool {
+        self.tolerance.allows(self.published, value)
+    }
+
     /// The verdict by the tolerance alone.
     fn agreement(&self, measured: f64, low: f64, high: f64) -> Verdict {
-        if self.tolerance == Tolerance::Interval {
+        if matches!(self.tolerance, Tolerance::Interval | Tolerance::Equality(_)) {
             let holds = (low..=high).contains(&self.published);
             // One interval in twenty misses the true value by chance. Twice as wide, hardly any does.
             let may_hold = (2.0 * low - measured..=2.0 * high - measured).contains(&self.published);
             // The interval of a count of zero begins at 0 and contains everything below its end.
             let none = measured == 0.0 && low == 0.0 && self.published > 0.0;
-            return match (holds && !none && high.is_finite(), may_hold) {
+            let narrow = self.tolerance == Tolerance::Interval || self.allows(low) && self.allows(high);
+            return match (holds && !none && high.is_finite() && narrow, may_hold) {
                 (true, _) => Verdict::Reproduced,
                 (false, true) => Verdict::TooFewToTell,
                 (false, false) => Verdict::NotReproduced,
             };
         }
-        let allows = |value: f64| self.tolerance.allows(self.published, value);
+        let allows = |value: f64| self.allows(value);
         // The tolerance allows one interval around the published value, or everything on one side of it.
         let nearest = self.published.clamp(low, high);
         match (allows(low) && allows(high), allows(nearest)) {
@@ -361,6 +366,24 @@ mod tests {
             let middle = 0.5 * (low + high);
             assert_eq!(of(1e-9, middle, low, high, Tolerance::AtMost), most, "{low} to {high}");
             assert_eq!(of(1e-9, middle, low, high, Tolerance::AtLeast), least, "{low} to {high}");
+        }
+    }
+
+    #[test]
+    fn what_is_equal_has_an_interval_that_contains_it_and_is_narrow() {
+        for (measured, low, high, verdict) in [
+            (1.01, 0.99, 1.03, Verdict::Reproduced),
+            (1.0, 1.0, 1.0, Verdict::Reproduced),
+            // Within the bound, but another value.
+            (1.03, 1.02, 1.04, Verdict::NotReproduced),
+            // One interval in twenty misses the true value by as little as this.
+            (1.011, 1.001, 1.021, Verdict::TooFewToTell),
+            // So wide that a difference beyond the bound would not show.
+            (1.0, 0.9, 1.1, Verdict::TooFewToTell),
+            (1.25, 1.15, 1.35, Verdict::NotReproduced),
+        ] {
+            let row = Comparison::new("m", "s", Unit::Plain, 1.0, Tolerance::Equality(0.05));
+            assert_eq!(row.measured(measured).between(low, high).verdict(), verdict, "{low} to {high}");
         }
     }
 

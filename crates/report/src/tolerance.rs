@@ -19,13 +19,16 @@ pub enum Tolerance {
     AtLeast,
     /// The published value is an expectation: the interval of a counted value must contain it.
     Interval,
+    /// The two are said to be equal: the interval of the measured value must contain the published one, and must not reach
+    /// further from it than this fraction of it.
+    Equality(f64),
 }
 
 impl Tolerance {
     /// Whether some measured value would be outside it: a fraction of 1 or more allows 0, and a factor is at least 1.
     pub fn can_fail(self) -> bool {
         match self {
-            Tolerance::Relative(fraction) => (0.0..1.0).contains(&fraction),
+            Tolerance::Relative(fraction) | Tolerance::Equality(fraction) => (0.0..1.0).contains(&fraction),
             Tolerance::Absolute(limit) => limit >= 0.0 && limit.is_finite(),
             Tolerance::Factor(factor) => factor >= 1.0 && factor.is_finite(),
             Tolerance::AtMost | Tolerance::AtLeast | Tolerance::Interval => true,
@@ -37,7 +40,9 @@ impl Tolerance {
         let distance = (measured - published).abs();
         measured == published
             || match self {
-                Tolerance::Relative(fraction) => distance <= fraction.abs() * published.abs(),
+                Tolerance::Relative(fraction) | Tolerance::Equality(fraction) => {
+                    distance <= fraction.abs() * published.abs()
+                }
                 Tolerance::Absolute(limit) => distance <= limit.abs(),
                 Tolerance::Factor(factor) => {
                     let factor = factor.abs().max(1.0);
@@ -61,6 +66,9 @@ impl Tolerance {
             Tolerance::AtMost => "at most".to_owned(),
             Tolerance::AtLeast => "at least".to_owned(),
             Tolerance::Interval => "in its interval".to_owned(),
+            Tolerance::Equality(fraction) => {
+                format!("in its interval, which is within ±{} %", Unit::Plain.format(fraction * 100.0))
+            }
         }
     }
 }

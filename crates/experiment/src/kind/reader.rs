@@ -4,7 +4,7 @@ use super::{Kind, PointOf};
 use crate::error::{ExperimentError, Source};
 use crate::metric::Metric;
 use crate::point::counterpart;
-use crate::published::{Across, PublishedAt};
+use crate::published::{Across, PublishedAt, RowKind, Shape};
 use crate::sweep::{Parameters, Replacement, Selection, Settings};
 use linkmend_report::{Tolerance, Verdict};
 use serde::Deserialize;
@@ -18,15 +18,24 @@ const PREDICTION_FACTOR_MAX: f64 = 4.0;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PublishedTable {
     metric: Spanned<String>,
+    /// What was published, where that changes how it is compared.
+    #[serde(default)]
+    kind: RowKind,
     #[serde(default)]
     at: Settings,
+    /// The parameter with which a shape rises.
+    rises_along: Option<Spanned<String>>,
+    /// The parameter with which a shape falls.
+    falls_along: Option<Spanned<String>>,
     /// What was published is a ratio: the values are divided by those of the points that differ in these parameters.
     #[serde(default)]
     over: Settings,
-    value: f64,
+    /// The value; a shape has none.
+    value: Option<f64>,
     #[serde(default, rename = "of")]
     across: Across,
-    tolerance: Spanned<Tolerance>,
+    /// How far the measured value may be off; a shape says nothing about that.
+    tolerance: Option<Spanned<Tolerance>>,
     /// Why the tolerance is what it is; by default what the file says for all its tolerances.
     tolerance_reason: Option<String>,
     source: Option<String>,
@@ -144,15 +153,84 @@ impl<K: Kind> Reader<'_, K> {
         }
         let (low, high) = *predicted.get_ref();
         let near = low > 0.0 && high <= low * PREDICTION_FACTOR_MAX;
-        let below = low == 0.0 && high < row.value;
+        let published = row.value.unwrap_or(1.0);
+        let below = low == 0.0 && high < published;
         if !(low <= high && high.is_finite() && (near || below)) {
             return fail(format!(
                 "predicted = [{low}, {high}]: must be two positive numbers, the second at most {PREDICTION_FACTOR_MAX} times \
-                 the first, or 0 and a number below the published {}, so that a prediction can fail",
-                row.value
+                 the first, or 0 and a number below the published {published}, so that a prediction can fail"
             ));
         }
         Ok((low, high))
+    }
+
+    /// The value of a row that is no shape, as it is written, and its tolerance in the unit of the metric.
+    fn value(
+        &self,
+        row: &PublishedTable,
+        scale: f64,
+        place: usize,
+    ) -> Result<(f64, Tolerance), ExperimentError> {
+        let (Some(value), Some(written)) = (row.value, &row.tolerance) else {
+            return Err(
+                self.error(place, "a published value needs `value` and `tolerance`, unless it is a shape")
+            );
+        };
+        let fail = |message: &str| Err(self.error(written.span().start, message));
+        let tolerance = match (row.kind, *written.get_ref()) {
+            (RowKind::Equality, Tolerance::Relative(fraction)) => Tolerance::Equality(fraction),
+            (RowKind::Equality, _) => {
+                return fail("the tolerance of an equality must be `{ relative = SHARE }`");
+            }
+            (_, Tolerance::Equality(_)) => {
+                return fail("write `kind = \"equality\"` with a relative tolerance");
+            }
+            (_, Tolerance::Absolute(limit)) => Tolerance::Absolute(limit * scale),
+            (_, tolerance) => tolerance,
+        };
+        if !tolerance.can_fail() || !value.is_finite() {
+            return fail(
+                "a relative tolerance must be from 0 to below 1, an absolute one 0 or more, a factor 1 or more, and \
+                 the value a finite number",
+            );
+        }
+        Ok((value, tolerance))
+    }
+
+    /// The shape of a row, if it is one: at least two points, each with its own value of the parameter.
+    fn shape(
+        &self,
+        row: &PublishedTable,
+        at: &Selection,
+        place: usize,
+    ) -> Result<Option<Shape>, ExperimentError> {
+        let fail = |message: &str| Err(self.error(place, message));
+        let (along, rises) = match (row.kind, &row.rises_along, &row.falls_along) {
+            (RowKind::Shape, Some(along), None) => (along, true),
+            (RowKind::Shape, None, Some(along)) => (along, false),
+            (RowKind::Shape, ..) => return fail("a shape needs either `rises-along` or `falls-along`"),
+            (_, None, None) => return Ok(None),
+            _ => return fail("`rises-along` and `falls-along` belong to `kind = \"shape\"`"),
+        };
+        if row.value.is_some()
+            || row.tolerance.is_some()
+            || !row.over.is_empty()
+            || row.across != Across::Pooled
+        {
+            return fail(
+                "a shape has no `value`, `tolerance`, `over` or `of`: it consists of steps from point to point",
+            );
+        }
+        let along = self.parameter(along)?;
+        let chosen = self.points.iter().filter(|point| at.matches(&point.parameters));
+        let mut numbers: Vec<Option<f64>> =
+            chosen.map(|point| point.value(along).and_then(|value| value.number)).collect();
+        numbers.sort_by(|a, b| a.unwrap_or(f64::NAN).total_cmp(&b.unwrap_or(f64::NAN)));
+        let apart = numbers.windows(2).all(|pair| pair[0] != pair[1]);
+        if numbers.len() < 2 || numbers.contains(&None) || !apart {
+            return fail("a shape needs two points or more, each with its own number for that parameter");
+        }
+        Ok(Some(Shape { along, rises }))
     }
 
     pub(crate) fn published(
@@ -167,17 +245,13 @@ impl<K: Kind> Reader<'_, K> {
         if let Some(over) = &over {
             self.check_over(&at, over, place)?;
         }
+        let shape = self.shape(&row, &at, place)?;
         // A ratio has no unit.
-        let scale = if over.is_some() { 1.0 } else { metric.scale };
-        let tolerance = match *row.tolerance.get_ref() {
-            Tolerance::Absolute(limit) => Tolerance::Absolute(limit * scale),
-            tolerance => tolerance,
+        let scale = if over.is_some() || shape.is_some() { 1.0 } else { metric.scale };
+        let (value, tolerance) = match shape {
+            Some(shape) => (1.0, shape.bound()),
+            None => self.value(&row, scale, place)?,
         };
-        if !tolerance.can_fail() || !row.value.is_finite() {
-            let message = "a relative tolerance must be from 0 to below 1, an absolute one 0 or more, a factor 1 or more, and \
-                           the value a finite number";
-            return Err(self.error(row.tolerance.span().start, message));
-        }
         if row.verdict == Verdict::DiffersAsPredicted && row.predicted.is_none() {
             return Err(self.error(place, "the verdict `differs-as-predicted` requires `predicted`"));
         }
@@ -187,8 +261,9 @@ impl<K: Kind> Reader<'_, K> {
             metric,
             at,
             over,
-            across: row.across,
-            value: row.value * scale,
+            across: shape.map_or(row.across, Shape::deciding),
+            shape,
+            value: value * scale,
             tolerance,
             tolerance_reason: row.tolerance_reason.or(self.default_tolerance_reason.map(str::to_owned)),
             predicted: predicted.map(|(low, high)| (low * scale, high * scale)),

@@ -37,6 +37,14 @@ fn every_published_value_belongs_to_a_claim() {
 }
 
 #[test]
+fn every_tolerance_has_a_reason() {
+    let rows = rows();
+    let lacking: Vec<String> =
+        rows.iter().filter(|row| !row.is_theory && row.lacks_reason()).map(Row::name).collect();
+    assert!(lacking.is_empty(), "`tolerance-reason` is missing: {lacking:#?}");
+}
+
+#[test]
 fn every_row_that_a_claim_names_exists() {
     let (papers, rows) = (papers(), rows());
     for (paper, claim) in claims(&papers) {

@@ -6,6 +6,9 @@ use toml::{Table, Value};
 /// The page whose table counts as an experiment, and the name of that.
 const DERIVED: (&str, &str) = ("docs/rdma-published.md", "rdma-published");
 
+/// Why a tolerance is what it is.
+const REASON: &str = "tolerance-reason";
+
 /// A published value.
 #[derive(Debug)]
 pub struct Row {
@@ -33,6 +36,11 @@ impl Row {
         };
         let table: Table = self.table.clone().into_iter().filter(kept).collect();
         format!("{}: {}", self.experiment, Value::Table(table))
+    }
+
+    /// Whether it has a tolerance, and nobody says why that is what it is.
+    pub fn lacks_reason(&self) -> bool {
+        self.table.contains_key("tolerance") && !self.table.contains_key(REASON)
     }
 
     /// The verdict on record.
@@ -68,7 +76,11 @@ pub fn rows() -> Vec<Row> {
         let experiment = file["id"].as_str().expect("an id");
         for (name, is_theory) in [("published", false), ("expected", true)] {
             for table in file.get(name).and_then(Value::as_array).into_iter().flatten() {
-                let table = table.as_table().expect("a table").clone();
+                let mut table = table.as_table().expect("a table").clone();
+                // What the file says about all of its tolerances.
+                if let Some(reason) = file.get(REASON) {
+                    table.entry(REASON).or_insert_with(|| reason.clone());
+                }
                 rows.push(Row { experiment: experiment.to_owned(), table, is_theory });
             }
         }
