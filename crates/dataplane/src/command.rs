@@ -75,7 +75,7 @@ pub enum CommandError {
         link: String,
     },
     /// The loop did not answer in time. The request may still be carried out.
-    #[error("link {link}: its loop does not answer; the request may still be carried out")]
+    #[error("link {link}: its loop does not respond; the request may still be carried out")]
     NoAnswer {
         /// Name of the link.
         link: String,

@@ -165,7 +165,7 @@ impl LinkEndHandle {
         self.wake();
         let ending = self.thread.take()?.join();
         if ending.is_err() {
-            tracing::error!(link = %self.name, "the loop ended by a panic; the kernel forwards where it can");
+            tracing::error!(link = %self.name, "the loop has panicked; the kernel forwards where it can");
         }
         ending.ok()
     }

@@ -83,7 +83,7 @@ impl SavedProtection {
             let aside = path.with_extension("damaged");
             let path = path.display();
             tracing::error!(
-                "{path}: protection set at run time cannot be restored, links start as configured: {error}"
+                "{path}: protection set at run time cannot be restored, so links start as configured: {error}"
             );
             health.set(
                 Part::State,

@@ -57,7 +57,7 @@ pub fn run(folder: &Path, guest: &Path) -> io::Result<String> {
         Some(NOT_FOUND) => {
             format!("{EMULATOR} is missing; install it (apt-get install qemu-system-x86)")
         }
-        Some(TIMED_OUT) => format!("{}: no end after {SECONDS_MAX} s", folder.display()),
+        Some(TIMED_OUT) => format!("{}: did not finish within {SECONDS_MAX} s", folder.display()),
         _ => format!("{EMULATOR} failed ({}): {}", output.status, messages.trim()),
     };
     Err(io::Error::other(failure))

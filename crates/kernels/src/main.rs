@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     let mut paths = std::env::args_os().skip(1).map(PathBuf::from).peekable();
     let is_played = paths.next_if(|first| first.as_os_str() == "--played").is_some();
     let (Some(guest), Some(document)) = (paths.next(), paths.next()) else {
-        eprintln!("usage: linkmend-kernels [--played] GUEST DOCUMENT KERNEL... (`make kernels` knows them)");
+        eprintln!("usage: linkmend-kernels [--played] GUEST DOCUMENT KERNEL... (`make kernels` passes them)");
         return ExitCode::from(2);
     };
     match run(&Arguments { guest, document, kernels: paths.collect(), is_played }) {
@@ -80,7 +80,7 @@ fn run(arguments: &Arguments) -> io::Result<()> {
 fn report_failures(player: &str, runs: &[log::Run]) {
     for run in runs {
         if let Some(failure) = &run.failure {
-            eprintln!("{player}: {} was not played to its end: {failure}", run.name);
+            eprintln!("{player}: {} did not finish: {failure}", run.name);
         }
     }
 }

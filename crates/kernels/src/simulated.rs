@@ -67,7 +67,7 @@ fn timers() -> Vec<Timer> {
 /// The settings of the simulator's Linux hosts: those of `TransferConfig::linux` in `crates/sim`.
 fn config(algorithm: &str) -> io::Result<Config> {
     let algorithm = Algorithm::named(algorithm)
-        .ok_or_else(|| io::Error::other(format!("the simulator has no {algorithm}")))?;
+        .ok_or_else(|| io::Error::other(format!("the simulator does not implement {algorithm}")))?;
     let ecn = if algorithm == Algorithm::Dctcp { Ecn::Dctcp } else { Ecn::Off };
     Ok(Config { algorithm, ecn, seed: 1, timer_slack: Config::LINUX_TIMER_SLACK, ..Config::default() })
 }
@@ -129,7 +129,7 @@ impl Wire<'_> {
                 }
             }
         }
-        self.run.failure = Some("it does not come to rest".to_owned());
+        self.run.failure = Some("it does not come to an end".to_owned());
         self.run
     }
 

@@ -8,14 +8,14 @@ use crate::failure::Result;
 use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 
-/// Masks corruption packet loss on a link by retransmitting between its two ends.
+/// Masks packet loss due to corruption on a link, by retransmitting lost frames between its two ends.
 ///
 /// Both ends of the link run `linkmend run`, each between a port that faces its host or switch (`inner`) and the port
 /// that faces the corrupting link (`link`). Frames that the link corrupts are retransmitted before the hosts notice.
 #[derive(Debug, Parser)]
 #[command(name = "linkmend", version, propagate_version = true, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Cli {
-    /// More log output, on standard error; repeat for still more. RUST_LOG overrides it
+    /// Log more to standard error; repeat for even more. RUST_LOG overrides this
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
     /// What to do.
@@ -45,7 +45,7 @@ pub enum Command {
     Protect(ProtectArgs),
     /// End the protection of the sending direction of a link
     Unprotect(UnprotectArgs),
-    /// Use one of the two links of a link end while both are up
+    /// Choose which of a link end's two links is used while both are up
     Prefer(PreferArgs),
     /// Show or record the frames at a link's ports, decoded, including those that AF_XDP hides from tcpdump
     Capture(Box<capture::CaptureArgs>),
@@ -53,7 +53,7 @@ pub enum Command {
     Corrupt(CorruptArgs),
     /// Find corrupting links, protect them, and end protection after their repair
     Corruptd(Box<corruptd::CorruptdArgs>),
-    /// Remove the in-kernel bypass that a stopped daemon left (this cuts the link)
+    /// Remove the in-kernel bypass that a stopped daemon left behind (this cuts the link)
     Detach(DetachArgs),
 }
 

@@ -21,7 +21,7 @@ pub const COMMANDS: [(&str, &str); 7] = [
     ("fleet", "Decide which of many links to disable, protect and repair"),
     ("rdma", "Compute how often corruption makes RDMA wait for a timeout, and what prevents it"),
     ("reproduce", "Reproduce the published evaluations in the simulator, and compare"),
-    ("generate", "Write manual pages or shell completions, of both programs"),
+    ("generate", "Write manual pages or shell completions for both programs"),
 ];
 
 /// Its command below one of `linkmend`: that, its own name, and what it does.

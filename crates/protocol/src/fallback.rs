@@ -76,7 +76,7 @@ impl FallbackConfig {
                 "fallback.return_factor",
                 self.return_factor,
                 self.return_factor > 0.0 && self.return_factor < 1.0,
-                "must lie strictly between 0 and 1, or the level swings",
+                "must lie strictly between 0 and 1, or the level oscillates",
             ),
         ];
         for (parameter, value, holds, requirement) in checks {

@@ -19,7 +19,7 @@ pub enum Command {
     Rdma(rdma::RdmaArgs),
     /// Reproduce the published evaluations in the simulator, and compare
     Reproduce(reproduce::ReproduceArgs),
-    /// Write manual pages or shell completions, of both programs
+    /// Write manual pages or shell completions for both programs
     Generate(generate::GenerateArgs),
 }
 

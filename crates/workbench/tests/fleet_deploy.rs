@@ -71,7 +71,7 @@ fn tables_say_what_the_order_is_worth() {
         "Pods to upgrade first",
         "3 traces",
         "3 more pods",
-        "Loss spared by upgrades",
+        "Loss avoided by upgrades",
         "The top layer (switches: 32)",
     ] {
         assert!(out.contains(said), "{said}: {out}");

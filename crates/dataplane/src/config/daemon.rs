@@ -43,7 +43,7 @@ pub struct DaemonConfig {
 fn metrics_address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
         let example = if text.parse::<u16>().is_ok() {
-            format!("`127.0.0.1:{text}` for this machine alone, or `[::]:{text}` for all")
+            format!("`127.0.0.1:{text}` for this machine only, or `[::]:{text}` for all")
         } else {
             "`127.0.0.1:9464` or `[::1]:9464`".to_owned()
         };

@@ -34,7 +34,7 @@ pub struct FailoverConfig {
         default_value_t = FailoverConfig::default().return_after
     ))]
     pub return_after: Span,
-    /// Rate of a backup that is slower than its port, like 1G [default: as fast as the port takes frames]
+    /// Rate of a backup that is slower than its port, like 1G [default: as fast as the port accepts frames]
     #[cfg_attr(feature = "clap", arg(long = "backup-rate", value_name = "RATE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup_rate: Option<BitRate>,

@@ -13,7 +13,8 @@ pub enum HeaderFormat {
     Transparent,
     /// The 3-byte headers of the authors' P4 program, between two Linkmend ends: IPv4 only, one mode
     Compact,
-    /// The protocol of the authors' P4 program, with a peer that runs it: no sessions; both start at 0
+    /// The protocol of the authors' P4 program, with a peer that runs it: no sessions; both ends start at sequence
+    /// number 0
     Linkguardian,
 }
 

@@ -72,7 +72,7 @@ pub struct LinkConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<PathBuf>,
-    /// Rate of a link that is slower than its port, like 25G or 100M [default: as fast as the port takes frames]
+    /// Rate of a link that is slower than its port, like 25G or 100M [default: as fast as the port accepts frames]
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,

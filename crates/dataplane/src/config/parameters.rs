@@ -41,7 +41,7 @@ pub struct ParametersConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dummy_copies: Option<u8>,
-    /// Silence after which the peer is considered dead [default: 400ms and the link's round trip]
+    /// Silence after which the peer is considered dead [default: 400ms plus the link's round-trip time]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peer_timeout: Option<Span>,

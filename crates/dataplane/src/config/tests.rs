@@ -246,7 +246,7 @@ fn every_bad_value_of_its_protection_is_named_with_its_line() {
         ),
         (
             "fallback.return-factor = 1.0",
-            "link eth2: fallback.return-factor: 1: must lie strictly between 0 and 1, or the level swings".to_owned(),
+            "link eth2: fallback.return-factor: 1: must lie strictly between 0 and 1, or the level oscillates".to_owned(),
         ),
         (
             "fallback.non-blocking-loss-max = 0.01",
@@ -313,7 +313,10 @@ fn on_the_command_line_the_option_is_named() {
     let mut link = LinkConfig::new("eth1".to_owned().into(), "eth2");
     link.fallback.return_factor = 2.0;
     let error = DaemonConfig::default().with_link(link.clone()).expect_err("impossible").to_string();
-    assert_eq!(error, "--fallback-return-factor 2: must lie strictly between 0 and 1, or the level swings");
+    assert_eq!(
+        error,
+        "--fallback-return-factor 2: must lie strictly between 0 and 1, or the level oscillates"
+    );
     link.link = "eth1".to_owned();
     let mut backed = LinkConfig::new("eth1".to_owned().into(), "eth2");
     backed.backup = Some("eth3".to_owned());

@@ -84,7 +84,7 @@ impl Engine {
         let FrameLengths { inner_mtu, link_mtu, growth } = self.lengths;
         let opened_mtu = self.ports().map(Port::mtu).fold(0, u32::max);
         if inner_mtu.max(link_mtu) > opened_mtu {
-            tracing::warn!(%link, opened_mtu, "longer frames than at the start may be lost until the next start");
+            tracing::warn!(%link, opened_mtu, "frames longer than the MTU at startup may be lost until the next start");
         }
         let needed_mtu = inner_mtu as usize + growth;
         if (link_mtu as usize) < needed_mtu {

@@ -75,14 +75,14 @@ pub(super) const PORT_COUNTERS: &[PortCounter] = counters! { PortCounter, report
     tx_frames = "Frames sent on the port",
     tx_bytes = "Bytes sent on the port",
     drops = "Frames lost at the socket of the port",
-    bypassed_frames = "Frames that the in-kernel bypass took in at the port and forwarded",
-    bypassed_bytes = "Bytes of the frames that the in-kernel bypass took in at the port and forwarded",
+    bypassed_frames = "Frames that the in-kernel bypass received at the port and forwarded",
+    bypassed_bytes = "Bytes of the frames that the in-kernel bypass received at the port and forwarded",
     bypass_drops = "Copies, dummies, control frames and frames that look like them, dropped by the in-kernel bypass because no daemon was running",
     kernel_rx_drops = "Frames that arrived at the interface and were dropped because the kernel had no room for them",
     kernel_rx_crc_errors = "Frames that arrived at the interface with a wrong frame check sequence",
     kernel_tx_drops = "Frames that the driver of the interface refused to send",
     kernel_queue_drops = "Frames dropped because the queue of the interface was full",
-    bypass_failed_redirects = "Frames that the in-kernel bypass took in at the port and could not send on",
+    bypass_failed_redirects = "Frames that the in-kernel bypass received at the port and could not forward",
 };
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ impl Collector for Links {
 
 impl Links {
     fn encode_up(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let help = "Whether the loop of the link answers";
+        let help = "Whether the loop of the link responds";
         let mut up = encoder.encode_descriptor("up", help, None, MetricType::Gauge)?;
         for report in &self.reports {
             up.encode_family(&[label(&report.name)])?.encode_gauge(&1i64)?;

@@ -26,7 +26,7 @@ pub enum PortError {
         interface: String,
     },
     /// AF_XDP serves one receive queue; frames of the others would pass unprotected.
-    #[error("interface {interface}: has {queues} receive queues, AF_XDP can serve one")]
+    #[error("interface {interface}: has {queues} receive queues, but AF_XDP can serve only one")]
     TooManyQueues {
         /// Name of the interface.
         interface: String,
@@ -186,7 +186,7 @@ fn errno_hint(errno: i32) -> Option<String> {
         }
         libc::EAFNOSUPPORT => "this kernel has no AF_XDP (CONFIG_XDP_SOCKETS); choose AF_PACKET ports",
         libc::ENOBUFS => "raise the locked-memory limit (`ulimit -l unlimited`, LimitMEMLOCK=)",
-        libc::ENOMEM => "the frame pool does not fit the memory of this machine; make it smaller",
+        libc::ENOMEM => "the frame pool does not fit into the memory of this machine; make it smaller",
         libc::EBUSY => "another AF_XDP socket holds receive queue 0; stop the program that owns it",
         libc::ENETDOWN => "bring the interface up with `ip link set ... up`",
         libc::ENODEV | libc::ENXIO => "the interface is gone",

@@ -148,7 +148,7 @@ fn curves(name: &str, runs: &Runs<UpgradeRun>) -> Plot {
     let mut plot = Scatter::new(
         format!("Which pods to upgrade first, at {name}"),
         Axis::new("pods upgraded", Unit::Share),
-        Axis::new("share of the loss that protection everywhere spares", Unit::Share).with_zero(),
+        Axis::new("share of the loss that protection everywhere would avoid", Unit::Share).with_zero(),
     )
     .describe("Means over all years, for the half year after the pods were selected.");
     let count = pod_count(runs);

@@ -41,7 +41,7 @@ pub fn years(experiment: &FleetExperiment, outcomes: &[FleetOutcome]) -> Table {
 
 /// Means over the years of what a share of the pods spares; a row for each point and each way to choose.
 pub fn upgrades(experiment: &FleetExperiment, outcomes: &[FleetOutcome]) -> Table {
-    let title = format!("{}: share of the loss spared by protection everywhere", experiment.title);
+    let title = format!("{}: share of the loss that protection everywhere would avoid", experiment.title);
     let mut table = parameter_columns(Table::new(title), experiment)
         .column(Column::text("Upgraded"))
         .column(Column::text("Pods chosen"));

@@ -119,7 +119,7 @@ fn event(raw: &RawValue) -> Result<LossEvent, String> {
         format!("not [time_s, link_id, loss_rate]: {}", without_position(&error))
     })?;
     if time_s < 0.0 || time_s.fract() != 0.0 || time_s > 2_f64.powi(53) {
-        return Err(format!("time_s {time_s} is not a whole number of seconds from 0 on"));
+        return Err(format!("time_s {time_s} is not a whole number of seconds, 0 or more"));
     }
     let link = u32::try_from(link).map_err(|_| format!("link {link} does not exist"))?;
     Ok(LossEvent { time_s: time_s as u64, link: LinkId(link), loss_rate })

@@ -87,7 +87,10 @@ impl EventList {
         }
         if link.index() >= self.links {
             let links = self.links;
-            return Err(format!("link {} does not exist; the topology has {links} links, from 0 on", link.0));
+            return Err(format!(
+                "link {} does not exist; the topology has {links} links, numbered from 0",
+                link.0
+            ));
         }
         if !(loss_rate > 0.0 && loss_rate <= 1.0) {
             return Err(format!("loss rate {loss_rate} is not above 0 and at most 1"));

@@ -15,7 +15,7 @@ pub struct RunArgs {
     /// Configuration file for one or more links, instead of --inner, --link and the options of a link
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Validate the configuration, print it resolved as a file, and exit without changing anything
+    /// Validate the configuration, print it as a file with all defaults filled in, and exit without changing anything
     #[arg(long)]
     pub check: bool,
     /// The daemon's own keys.

@@ -74,7 +74,7 @@ Examples:
   linkmend capture uplink --write uplink.pcapng --seconds 10
   linkmend capture uplink --write - | tshark -X lua_script:linkmend.lua -r -
 
-tcpdump does not see frames that AF_XDP ports receive. It does with AF_PACKET ports (`linkmend run --ports packet`).
+tcpdump does not see frames that AF_XDP ports receive. It sees those of AF_PACKET ports (`linkmend run --ports packet`).
 While a link is dormant, the kernel forwards its frames, and only Linkmend's own frames pass through the daemon. Ctrl-C \
 ends a capture, which then reports on standard error how many frames were captured and how many were dropped. Times are \
 in UTC.";

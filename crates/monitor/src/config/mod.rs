@@ -87,7 +87,7 @@ pub struct MonitorConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "ADDRESS", help_heading = "Files and addresses"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<SocketAddr>,
-    /// File for state that must survive a restart, unless it is in a Redis [default: /var/lib/linkmend/corruptd.json]
+    /// File for state that must survive a restart, unless it is in Redis [default: /var/lib/linkmend/corruptd.json]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", help_heading = "Files and addresses"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<PathBuf>,

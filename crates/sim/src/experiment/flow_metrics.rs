@@ -135,7 +135,7 @@ pub(super) const ALL: [Metric; 71] = metrics! {
     "hit_fct_us.max", "maximum FCT of flows hit by a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.max * scale));
     "other_fct_us.min", "minimum FCT of other flows", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.other_fct_us?.min * scale));
     "other_fct_us.p50", "median FCT of other flows", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.other_fct_us?.p50 * scale));
-    "group_d_pending_bytes_max", "maximum that a flow of group D had left to send", Size, 1.0, |outcome, _| {
+    "group_d_pending_bytes_max", "maximum amount that a flow of group D had left to send", Size, 1.0, |outcome, _| {
         let pending = outcome.iter().map(|run| run.report.affected_flows.group_d_pending_bytes_max);
         exact(pending.max()? as f64)
     };

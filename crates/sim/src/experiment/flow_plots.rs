@@ -78,7 +78,7 @@ impl Drawing<'_> {
             let line = [(back + fastest, 1.0)].into_iter().chain(line);
             plot = plot.series(Series::step(words.join(", "), line));
         }
-        let plot = plot.threshold((1.0 + WINDOW) * least, "RACK takes what is later for lost");
+        let plot = plot.threshold((1.0 + WINDOW) * least, "RACK treats later packets as lost");
         match &self.spec.caption {
             Some(caption) => plot.describe(caption).into(),
             None => plot.into(),

@@ -107,16 +107,16 @@ pub(super) const ALL: [Metric; 38] = metrics! {
         number(|r| delay_or_nan(r, r.retransmission_delay_ns.p99));
     "retransmission_delay_ns.max", "retransmission delay, longest", Time, NANO,
         number(|r| delay_or_nan(r, r.retransmission_delay_ns.max));
-    "resume_flight_max_ns", "flight time of a resume, maximum", Time, NANO,
+    "resume_flight_max_ns", "flight time of a resume packet, maximum", Time, NANO,
         number(|r| if r.pauses == 0 { f64::NAN } else { r.resume_flight_max_ns });
     "tx_recirculation_pct", "Tx recirculation", Share, PERCENT, number(|r| r.tx_recirculation_pct);
     "rx_recirculation_pct", "Rx recirculation", Share, PERCENT, number(|r| r.rx_recirculation_pct);
-    "recirculation_pct", "recirculation, the busier switch", Share, PERCENT,
+    "recirculation_pct", "recirculation at the busier switch", Share, PERCENT,
         number(|r| r.tx_recirculation_pct.max(r.rx_recirculation_pct));
     "loss_events", "loss events", Count, 1.0, number(|r| r.loss_events as f64);
     "losses_within_5_pct", "loss events of at most 5 frames", Share, PERCENT,
         number(|r| 100.0 * r.hole_lengths.iter().take(5).sum::<u64>() as f64 / r.loss_events as f64);
-    "longest_loss_frames", "maximum of consecutive frames lost", Count, 1.0,
+    "longest_loss_frames", "maximum number of consecutive frames lost", Count, 1.0,
         number(|r| r.hole_lengths.iter().rposition(|count| *count > 0).map_or(0.0, |last| last as f64 + 1.0));
     "simulated_ns", "simulated time", Time, NANO, number(|r| r.simulated_ns);
     "events", "events simulated", Count, 1.0, number(|r| r.events as f64);

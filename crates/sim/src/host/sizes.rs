@@ -108,7 +108,7 @@ const PUBLISHED: [Published; 8] = [
     },
     Published {
         name: "mice-and-elephants",
-        source: "mice and elephants: 90 % and 10 % of flows (Usubütün et al., HPSR 2023); their sizes are ours",
+        source: "mice and elephants: 90 % and 10 % of flows (Usubütün et al., HPSR 2023); their sizes are assumed",
         table: include_str!("../../data/flow-sizes/mice-and-elephants.txt"),
         between: Between::Stepped,
         all: 100.0,

@@ -19,8 +19,8 @@ parameters! {
     "Traffic" {
         /// Transport of the hosts [default: dctcp]
         transport: TransportKind = "transport", "transport", Word, "NAME", HOSTS;
-        /// How hosts recover from losses: rack, rack-static, duplicate-acks or adaptive-duplicate-acks for TCP; go-back-n
-        /// or selective-repeat for RDMA [default: rack; go-back-n]
+        /// How hosts recover from losses: rack, rack-static, duplicate-acks or adaptive-duplicate-acks for TCP;
+        /// go-back-n or selective-repeat for RDMA [default: rack for TCP, go-back-n for RDMA]
         host_recovery: HostRecovery = "host-recovery", "host recovery", Word, "NAME", HOSTS;
         /// Size of each flow, or a published workload: web-search, facebook-hadoop, alibaba-storage, google-all-rpc,
         /// google-search-rpc, facebook-key-value, data-mining, mice-and-elephants; a suffix limits the flow size:
@@ -30,11 +30,11 @@ parameters! {
         /// the first half to the second with the load of one link (across), or there and back (ping-pong) [default:
         /// full-mesh]
         traffic: TrafficKind = "traffic", "traffic", Word, "NAME", FLOWS;
-        /// Start flows at random times instead of one after the other, at a rate that loads the senders' links to this share,
-        /// above 0 and below 1
+        /// Start flows at random times instead of one after the other, at a rate that uses this share of the senders'
+        /// links, above 0 and below 1
         load: Share = "load", "load", Share, "SHARE", FLOWS;
         /// The first N hosts send to the last one simultaneously, in rounds
-        incast: u32 = "incast", "senders at once", Count, "N", FLOWS;
+        incast: u32 = "incast", "simultaneous senders", Count, "N", FLOWS;
         /// How long the flow sends; with a load, for how long flows are started [default: 1s without a load]
         duration: Span = "duration", "duration", Time, "TIME", HOSTS;
         /// Number of flows: one after the other from the first host to the last, or with --load; for an incast or a
@@ -99,10 +99,11 @@ parameters! {
         /// Corrupt exactly the frames whose numbers this file lists in ascending order, one per line. Numbers start at 0
         /// and count all frames sent in that direction; on a protected link this includes the handshake, copies and dummies
         losses: PathBuf = "losses", "losses", Word, "FILE", ALL;
-        /// Corrupt retransmitted copies with this probability instead, and correct the effective loss for it (importance
-        /// sampling, for losses too rare to count); everything else then describes a link that loses more copies
+        /// Corrupt retransmitted copies with this probability instead, and correct the effective loss for it
+        /// (importance sampling, for losses too rare to count); all other results then describe a link that loses more
+        /// copies
         copy_loss: LossRate = "copy-loss", "loss rate of copies", LossRate, "RATE", LINE_RATE;
-        /// Share of frames corrupted in the other direction, where ACKs and loss notifications go [default: 0]
+        /// Share of frames corrupted in the other direction, in which ACKs and loss notifications travel [default: 0]
         reverse_loss: LossRate = "reverse-loss", "loss rate in reverse", LossRate, "RATE", ALL;
         /// Corrupt both directions of these links, and protect both
         both_directions: bool = "both-directions", "both directions", Word, "", HOSTS;
@@ -116,8 +117,8 @@ parameters! {
         rto_min: Span = "rto-min", "least timeout", Time, "TIME", HOSTS;
         /// Median latency that a host adds to a frame: stack, NIC, interrupts [default: 15.5us with TCP, 1.23us with RDMA]
         host_latency: Span = "host-latency", "host latency", Time, "TIME", HOSTS;
-        /// TCP hosts as in the testbed of LinkGuardian: a frame alone is received sooner than several together, and some clock
-        /// ticks are late
+        /// Model TCP hosts as in LinkGuardian's testbed: a single frame is received sooner than several together, and
+        /// some clock ticks are late
         testbed_hosts: bool = "testbed-hosts", "testbed hosts", Word, "", HOSTS;
     }
     "RDMA" {
@@ -156,9 +157,10 @@ parameters! {
         hand_off: HandOffKind = "hand-off", "hand-off", Word, "NAME", HOSTS;
         /// Maximum size of the copies that a switch keeps for one port with SQR [default: 22MB]
         sqr_buffer: ByteSize = "sqr-buffer", "SQR buffer", Size, "SIZE", HOSTS;
-        /// How much longer than the detection time SQR keeps copies [default: as long as a frame is in flight; the paper's: 0s]
+        /// How much longer than the detection time SQR keeps copies [default: the time that a frame is in flight; 0s in
+        /// the paper]
         sqr_margin: Span = "sqr-margin", "margin", Time, "TIME", HOSTS;
-        /// Keep all copies of SQR in the queue of the port itself, instead of that of the least loaded one
+        /// Keep all of SQR's copies in the caching queue of the port itself, instead of that of the least loaded port
         sqr_one_queue: bool = "sqr-one-queue", "one queue", Word, "", HOSTS;
     }
     "Second link" {
@@ -199,20 +201,21 @@ parameters! {
         /// Latency of one pass through the recirculation port, without serialisation; this and the options below have no effect
         /// with --buffering direct [default: 2.35us, calibrated]
         loop_latency: Span = "loop-latency", "loop latency", Time, "TIME", ALL;
-        /// Interval of the timer packets in the receiver's pipe; timeouts, pauses and resumes take effect with the next
-        /// one. With 0ns they take effect immediately [default: 100ns]
+        /// Interval of the timer packets in the receiver's forwarding pipe; timeouts, pauses and resumes take effect
+        /// with the next one. With 0ns, they take effect immediately [default: 100ns]
         timer_interval: Span = "timer-interval", "timer interval", Time, "TIME", ALL;
         /// Rate of the recirculation port, at which the Rx buffer drains [default: 100G, or the link's rate if that is higher]
         recirculation_speed: BitRate = "recirculation-speed", "recirculation speed", Rate, "RATE", ALL;
         /// Capacity of each recirculation buffer [default: 200kB]
         recirculation_buffer: ByteSize = "recirculation-buffer", "recirculation buffer", Size, "SIZE", ALL;
-        /// Packets per second that a pipe can process, of which recirculation takes a share [default: 1220M]
+        /// Packets per second that a forwarding pipe of a switch can process, of which recirculation takes a share
+        /// [default: 1220M]
         pipe_capacity: Count = "pipe-capacity", "pipe capacity", Count, "COUNT", ALL;
     }
     "Run" {
         /// Name of a combination of parameters, for tables and plots; it has no effect on the run
         variant: String = "variant", "variant", Word, "NAME", ALL;
-        /// Seed of everything random; the same seed gives the same results on every machine [default: 1]
+        /// Seed of all random choices; the same seed gives the same results on every machine [default: 1]
         seed: u64 = "seed", "seed", Count, "N", ALL;
         /// Simulate every event, even in the steady state between losses; slower, with the same results
         full: bool = "full", "every event simulated", Word, "", LINE_RATE;

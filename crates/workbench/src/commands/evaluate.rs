@@ -28,11 +28,11 @@ Examples:
   linkmend corruptd evaluate --losses 1e-6 --years 1  # one loss rate only
 
 A 100G link with frames of 1,518 B starts to corrupt frames between two polls, and the time until this is detected is \
-measured. Healthy links corrupt frames too, at most 1e-12 of bits by the standard, and the number of false alarms is counted. \
+measured. Healthy links corrupt frames too (the standard allows 1e-12 of all bits), and the number of false alarms is counted. \
 The results are compared with those of the paper's rule, a share of 1e-8 of the latest 100 million frames. Loss rates \
-predicted from FEC counters are compared with the loss rates that links have in the end.")]
+predicted from FEC counters are compared with the actual loss rates of the links.")]
 pub struct EvaluateArgs {
-    /// Loss rates of corruption that starts [default: 2e-8 to 1e-2]
+    /// Loss rates of links that start to corrupt frames [default: 2e-8 to 1e-2]
     #[arg(long, value_name = "RATE,...", value_delimiter = ',')]
     losses: Vec<LossRate>,
     /// Runs per loss rate, 1 to 100,000

@@ -74,7 +74,7 @@ impl<'a> Tokens<'a> {
             }
             depth == 0
         });
-        let end = end.ok_or("a text is not closed by `>`")?;
+        let end = end.ok_or("a string is not closed by `>`")?;
         Ok(Token::Id(Cow::Borrowed(self.take(end + 1))))
     }
 }

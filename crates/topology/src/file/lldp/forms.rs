@@ -61,7 +61,7 @@ impl<'de> Deserialize<'de> for Text {
             type Value = Text;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text, or an object with a `value`")
+                f.write_str("a string, or an object with a `value`")
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Text, E> {

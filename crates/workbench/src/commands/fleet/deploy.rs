@@ -153,9 +153,9 @@ impl Shown<'_> {
             .column(Column::number("Rank", Unit::Count))
             .column(Column::text("Pod"))
             .column(Column::number("Switches", Unit::Count))
-            .column(Column::number("Spared within", Unit::Plain))
+            .column(Column::number("Avoided within", Unit::Plain))
             .column(Column::number("±", Unit::Plain))
-            .column(Column::number("Spared to the top", Unit::Plain))
+            .column(Column::number("Avoided to the top", Unit::Plain))
             .column(Column::number("Of all, so far", Unit::Share));
         let with_top = self.arguments.with_top;
         let mut sum = 0.0;
@@ -174,7 +174,7 @@ impl Shown<'_> {
         let left = self.upgrades.pods().len().saturating_sub(self.arguments.rows);
         let more = if left > 0 { format!(" {left} more pods: --rows or --json.") } else { String::new() };
         table.note(format!(
-            "{}. Spared: mean reduction over time of the total penalty (the sum of the loss rates of all links \
+            "{}. Avoided: mean reduction over time of the total penalty (the sum of the loss rates of all links \
              in operation), with its 95 % confidence interval over the traces. {}{more}",
             self.topology,
             self.chance()
@@ -185,7 +185,7 @@ impl Shown<'_> {
     fn chance(&self) -> &'static str {
         let (with_top, pods) = (self.arguments.with_top, self.upgrades.pods().len());
         if !with_top && self.upgrades.all() > 0.0 && self.upgrades.spared(pods, false) == 0.0 {
-            return "All loss that can be spared is on links to the top layer; use --with-top to rank by it.";
+            return "All loss that can be avoided is on links to the top layer; use --with-top to rank by it.";
         }
         match self.upgrades.pods_differ(with_top) {
             None => "There are too few pods and traces to tell whether the ranking is due to chance.",
@@ -195,14 +195,15 @@ impl Shown<'_> {
     }
 
     fn steps(&self) -> Table {
-        let mut table =
-            Table::new("Loss spared by upgrades, as a share of the loss spared by protection everywhere")
-                .column(Column::number("Pods", Unit::Count))
-                .column(Column::number("Of all pods", Unit::Share))
-                .column(Column::number("Best pods", Unit::Share))
-                .column(Column::number("Any pods", Unit::Share))
-                .column(Column::number("Best, and the top", Unit::Share))
-                .column(Column::number("Any, and the top", Unit::Share));
+        let mut table = Table::new(
+            "Loss avoided by upgrades, as a share of the loss that protection everywhere would avoid",
+        )
+        .column(Column::number("Pods", Unit::Count))
+        .column(Column::number("Of all pods", Unit::Share))
+        .column(Column::number("Best pods", Unit::Share))
+        .column(Column::number("Any pods", Unit::Share))
+        .column(Column::number("Best, and the top", Unit::Share))
+        .column(Column::number("Any, and the top", Unit::Share));
         for step in self.upgrades.steps(&STEPS_PCT) {
             let shares = [step.best, step.any, step.best_with_top, step.any_with_top];
             let head = [Cell::number(step.pods as f64), Cell::number(step.share)];
@@ -212,7 +213,7 @@ impl Shown<'_> {
         table.note(match self.upgrades.pods_before_top() {
             Some(pods) => format!(
                 "The top layer (switches: {top}) is worth upgrading once {pods} of {} pods have been upgraded; \
-                 until then, upgrading the same number of switches in further pods spares as much loss.",
+                 until then, upgrading the same number of switches in further pods avoids as much loss.",
                 self.upgrades.pods().len()
             ),
             None => format!("The top layer (switches: {top}) is never worth upgrading."),

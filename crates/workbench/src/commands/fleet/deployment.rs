@@ -10,7 +10,7 @@ use linkmend_topology::Topology;
 /// Arguments that say which switches can protect links.
 #[derive(Debug, Args)]
 pub struct UpgradedArgs {
-    /// Pods and switches that can protect links, and `top` for the top layer; @FILE has one a line [default: all]
+    /// Pods and switches that can protect links, and `top` for the top layer; @FILE lists one per line [default: all]
     ///
     /// A link is protected by both its ends, so a link between a pod and the top layer requires the pod (or its switch)
     /// and `top`.

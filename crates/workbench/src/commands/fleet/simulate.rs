@@ -70,7 +70,8 @@ pub struct SimulateArgs {
     mode: ModeName,
     #[command(flatten)]
     deployment: DeploymentArgs,
-    /// Maximum number of protected links per forwarding pipe [default: no limit]
+    /// Maximum number of protected links per forwarding pipe, the part of a switch chip that serves a group of ports
+    /// [default: no limit]
     #[arg(long, value_name = "N")]
     max_protected_per_pipe: Option<u32>,
     /// Maximum number of protected links per switch [default: no limit]

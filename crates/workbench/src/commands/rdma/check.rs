@@ -25,8 +25,7 @@ Examples:
 
 RDMA flows cross links that lose one full-size packet in 10,000 through bit errors, in both directions. Timeouts \
 that are too rare to be counted are estimated by importance sampling: the simulated links lose a tenth of all \
-frames, and the outcomes are weighted. The exit code is 1 if the model is so far outside the interval of 95 % that \
-chance does not explain it.")]
+frames, and the outcomes are weighted. The exit code is 1 if the model is so far outside the 95 % interval that chance does not explain it.")]
 pub struct CheckArgs {
     /// Flows per case
     #[arg(long, value_name = "N", default_value = "100k")]
@@ -72,7 +71,7 @@ pub fn execute(arguments: &CheckArgs) -> Result<()> {
     let outside = rows.iter().filter(|row| row.verdict() == Verdict::NotReproduced).count();
     if outside > 0 {
         let message = format!("{outside} of {} expectations are far outside the interval", rows.len());
-        let hint = "hardly one in a thousand is by chance; try another --seed".to_owned();
+        let hint = "chance explains hardly one case in a thousand; try another --seed".to_owned();
         return Err(Hinted { message, hint }.into());
     }
     Ok(())

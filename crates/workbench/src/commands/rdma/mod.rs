@@ -32,11 +32,11 @@ pub struct RdmaArgs {
 
 #[derive(Debug, Subcommand)]
 enum RdmaCommand {
-    /// Show how often each kind of timeout occurs, as the paper approximates it and exactly
+    /// Show how often each kind of timeout occurs, both as approximated in the paper and exactly
     Model(model::ModelArgs),
-    /// Find the cheapest mechanisms for a wanted rate of timeouts
+    /// Find the cheapest mechanisms that achieve a given rate of timeouts
     Plan(plan::PlanArgs),
-    /// Compare the model with the simulated transport, even if timeouts are too rare to be counted
+    /// Compare the model with the simulated transport, including timeouts that are too rare to count
     Check(check::CheckArgs),
 }
 

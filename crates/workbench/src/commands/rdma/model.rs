@@ -18,7 +18,7 @@ Examples:
 
 \"Paper\" is per packet by Theorems 4 to 12; for tails, it is the mean over flows. \"Exact\" is per packet of \
 the network, without approximations. \"Per flow\" multiplies it by the number of packets in a flow of the \
-workload, with the actual lengths of last packets. Both count timeouts that follow others.")]
+workload, with the actual lengths of last packets. Both include timeouts that follow other timeouts.")]
 pub struct ModelArgs {
     #[command(flatten)]
     path: PathArgs,

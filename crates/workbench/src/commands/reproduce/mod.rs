@@ -40,13 +40,11 @@ Examples:
 
 DIR/report.html is the report, DIR/summary.json contains the comparisons, and DIR/ID contains the plots (SVG, \
 CSV), all points (CSV) and all results (JSON) of each experiment. Files are written as experiments finish. A \
-later command with the same DIR, program, seed and length adds its experiments to the report, and does not run \
-those again that are there: after Ctrl-C, the same command goes on. To run one again, remove DIR/ID.
+later command with the same DIR, program, seed and length adds its experiments to the report, and does not repeat those that it already contains. After Ctrl-C, the same command therefore continues. To repeat an experiment, remove DIR/ID.
 Verdicts: a value is `reproduced` if it is within its tolerance. Outside, it `differs as predicted` if the cause that the \
 explanation names predicts an interval and the value is in it; otherwise it is `not reproduced`, whatever the explanation says. \
-Where a value has an interval (95 %), the whole interval counts. If it does not decide, there are `too few to tell`, which is common \
-with --quick. Each row of an experiment file records its verdict.
-Exit codes: 0 if all verdicts are those on record, 1 if some are not, 2 for wrong usage, 130 after Ctrl-C.")]
+Where a value has an interval (95 %), the whole interval counts. If the interval is too wide to decide, there are `too few to tell`, which is common with --quick. Each row of an experiment file records its verdict.
+Exit codes: 0 if all verdicts match those on record, 1 if some do not, 2 for wrong usage, 130 after Ctrl-C.")]
 pub struct ReproduceArgs {
     /// Experiments to run, or `all`
     #[arg(value_name = "ID|all", required_unless_present = "list")]
@@ -94,7 +92,7 @@ Every list is swept, and every combination is run. With a `transport`, hosts sen
 
 Any parameter can be on the x-axis, and any measured value on either axis. docs/parameters.md lists both.")]
 pub struct RunArgs {
-    /// The file
+    /// Experiment file
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]

@@ -14,7 +14,7 @@ pub fn render(finished: &[&Kept], options: &Options, of: usize) -> String {
         .fact("Seed", options.seed.to_string())
         .fact("Experiments", format!("{} of {of}", finished.len()));
     if options.quick {
-        report = report.fact("Length", "quick: few frames, so verdicts mean little");
+        report = report.fact("Length", "quick: few frames, so verdicts are not meaningful");
     }
     if let Some(trials) = options.trials {
         report =
@@ -22,8 +22,8 @@ pub fn render(finished: &[&Kept], options: &Options, of: usize) -> String {
     }
     let count = |count: usize| format!("{count} of {}", tally.total());
     let changed = match tally.changed {
-        0 => "all verdicts are those on record".to_owned(),
-        changed => format!("{changed} verdicts are not those on record"),
+        0 => "all verdicts match those on record".to_owned(),
+        changed => format!("{changed} verdicts do not match those on record"),
     };
     report = report
         .headline(

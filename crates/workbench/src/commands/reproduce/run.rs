@@ -191,12 +191,12 @@ fn show(finished: &[&Finished], kept: &[&Kept], options: &Options) -> Result<()>
     Ok(output::print(&format!("{}.{report}", in_words(tally)))?)
 }
 
-/// Fails unless all verdicts are those on record.
+/// Fails unless all verdicts match those on record.
 fn conclude(finished: &[&Kept], of: usize, options: &Options) -> Result<()> {
     if finished.len() < of {
         let message = format!("interrupted: {} of {of} experiments are finished", finished.len());
         let hint = match &options.out {
-            Some(out) => format!("they are in {}; the same command goes on from there", out.display()),
+            Some(out) => format!("they are in {}; the same command continues from there", out.display()),
             None => "--quick takes less time".to_owned(),
         };
         return Err(Interrupted { message, hint }.into());

@@ -45,7 +45,7 @@ impl Preset for Throughput {
 Examples:
   linkmend sim flows --transport dctcp --size 143B --trials 300k --scheme none
       One-packet flows over six links of 100G, of which the middle one loses one frame in a thousand:
-      one flow in a thousand waits for its sender's timer, some milliseconds.
+      one flow in a thousand waits for its sender's timer, which takes some milliseconds.
 
   linkmend sim flows --transport dctcp --size 143B --trials 300k \\
     --scheme ordered
@@ -145,7 +145,7 @@ pub fn execute(arguments: &FlowsArgs) -> Result<()> {
     match (parameters.duration, parameters.load) {
         (Some(duration), None) => {
             let message = format!("--duration {duration}: needs --load");
-            let hint = "`linkmend sim throughput` runs one flow without an end for a time".to_owned();
+            let hint = "`linkmend sim throughput` runs one endless flow for a given time".to_owned();
             return Err(UsageError::hinted(message, hint).into());
         }
         (Some(_), Some(_)) => {}

@@ -42,16 +42,16 @@ enum SimCommand {
     Flows(Box<flows::FlowsArgs>),
     /// Run one endless flow over a corrupting link, and show how much it carries (sections 4.2 and 4.7)
     Throughput(Box<flows::ThroughputArgs>),
-    /// Run one endless flow over a link that begins to corrupt and is protected later, and show goodput, queue and
-    /// buffers over time (section 4.2, Figures 9 and 21)
+    /// Run one endless flow over a link that begins to corrupt frames and is protected later, and show goodput, queue
+    /// and buffers over time (section 4.2, Figures 9 and 21)
     Timeline(Box<timeline::TimelineArgs>),
     /// Compare the simulated TCP with this machine's kernel, over the same path and with the same losses
     ///
-    /// Sends data over one TCP connection for a while, once with the kernel, in a laboratory of network namespaces, and once
-    /// simulated. Shows goodput, retransmissions and congestion windows side by side, and draws them over time in an HTML
-    /// report. Transfers that the machine disturbed are repeated, at most half as many as there are.
+    /// Sends data over one TCP connection for a while, once with the kernel, in a laboratory of network namespaces, and
+    /// once simulated. Shows goodput, retransmissions and congestion windows side by side, and plots them over time in
+    /// an HTML report. Transfers that the machine disturbed are repeated, but at most half of all transfers.
     Kernel(Box<kernel::KernelArgs>),
-    /// Run a file: one run or a sweep, with plots, and comparisons if it has published values
+    /// Run an experiment file: one run or a sweep, with plots, and with comparisons if it has published values
     Run(RunArgs),
     /// Simulate situations beyond one link in one direction, which the paper's section 5 discusses
     Scenario(scenario::ScenarioArgs),
@@ -59,9 +59,9 @@ enum SimCommand {
     Packetdrill(packetdrill::PacketdrillArgs),
     /// Replay the protocol logs of real link ends, and compare
     ///
-    /// One log is repeated exactly: every call is made again at the same time on a fresh link end, and must be answered
-    /// the same. With the logs of both ends of a run, two simulated ends also run against each other with the same
-    /// traffic and losses, and must do the same in the same order.
+    /// A single log is replayed exactly: every call is repeated at the same time on a fresh link end, and must give the
+    /// same result. With the logs of both ends of a run, two simulated ends also run against each other with the same
+    /// traffic and losses, and must take the same actions in the same order.
     Replay(replay::ReplayArgs),
 }
 

@@ -58,7 +58,8 @@ impl PortCaptureArgs {
                 .map_err(|error| usage(ParameterError { parameter: "capture-port", ..error }))?,
             (None, Some(link)) => PortId::new(*link, Side::A),
             (None, None) => {
-                let text = "--capture: no link of this topology corrupts; name a port with --capture-port";
+                let text =
+                    "--capture: no link of this topology corrupts frames; name a port with --capture-port";
                 return Err(UsageError::new(text.to_owned()).into());
             }
         };

@@ -19,8 +19,7 @@ Examples:
   linkmend sim replay a.jsonl                                   # this version against the daemon
   linkmend sim replay a.jsonl b.jsonl                           # the simulator against both ends
 
-Two logs can be compared with a simulated run only if the traffic had pauses longer than a recovery, and if both \
-ends ran on one machine or by one clock.
+Two logs can be compared with a simulated run only if the traffic had pauses longer than a recovery, and if both ends ran on one machine or used the same clock.
 Exit codes: 0 the same, 1 different (the first difference is shown) or a file that cannot be read, 2 a file that is not a \
 log, or logs that cannot be compared.")]
 pub struct ReplayArgs {

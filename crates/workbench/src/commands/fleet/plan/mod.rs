@@ -66,9 +66,7 @@ What the plan says about each link:
 
 The choice of links to disable is exact: no other choice has a lower objective. If limits of protection are \
 reached, the links with the highest loss rates are protected. ToRs that are already short of paths, and pairs of \
-ToRs that already cannot reach each other, are reported, and lose no further paths. Repairs are ordered by the \
-benefit of a link's return: first an end to shortages, then the links that can be disabled in its place, then \
-paths.")]
+ToRs that already cannot reach each other, are reported, and lose no further paths. Repairs are ordered by the benefit of putting a link back into service: first ending shortages, then disabling other links in its place, then paths.")]
 pub struct PlanArgs {
     #[command(flatten)]
     network: NetworkArgs,
@@ -104,7 +102,8 @@ pub struct PlanArgs {
     min_capacity: f64,
     #[command(flatten)]
     upgraded: UpgradedArgs,
-    /// Maximum number of protected links per forwarding pipe [default: no limit]
+    /// Maximum number of protected links per forwarding pipe, the part of a switch chip that serves a group of ports
+    /// [default: no limit]
     #[arg(long, value_name = "N")]
     max_protected_per_pipe: Option<u32>,
     /// Maximum number of protected links per switch [default: no limit]

@@ -13,11 +13,11 @@ const PERIOD_FRAMES: u64 = 1_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossPattern {
-    /// What the queue drops, and nothing else
+    /// No losses except frames that the queue drops
     None,
     /// Frame 20,000
     Single,
-    /// Ten frames in a row, from 20,000 on
+    /// Ten frames in a row, starting with frame 20,000
     Burst,
     /// Every 1,000th frame
     Periodic,

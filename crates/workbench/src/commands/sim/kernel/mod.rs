@@ -70,7 +70,7 @@ pub struct KernelArgs {
     /// One-way delay of the path, in both directions
     #[arg(long, value_name = "TIME", default_value = "5ms")]
     delay: Span,
-    /// Queue limit in front of the bottleneck [default: what is in flight in one round trip]
+    /// Queue limit in front of the bottleneck [default: one bandwidth-delay product]
     #[arg(long, value_name = "SIZE")]
     queue: Option<ByteSize>,
     /// How long each connection sends
@@ -85,7 +85,7 @@ pub struct KernelArgs {
     /// Print one JSON object instead of a table
     #[arg(long)]
     json: bool,
-    /// Where the HTML report goes
+    /// Path of the HTML report
     #[arg(long, value_name = "FILE", default_value = "linkmend-kernel.html")]
     report: PathBuf,
     /// Write no HTML report
@@ -173,7 +173,7 @@ pub fn execute(arguments: &KernelArgs) -> Result<()> {
     if !arguments.simulated && !has_capabilities() {
         return Err(Hinted {
             message: "the kernel's TCP runs in network namespaces, which need root".to_owned(),
-            hint: "use sudo, or --simulated for the simulated side alone".to_owned(),
+            hint: "use sudo, or --simulated for only the simulated side".to_owned(),
         }
         .into());
     }

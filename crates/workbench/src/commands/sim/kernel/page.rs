@@ -5,8 +5,8 @@ use super::tables;
 use linkmend::failure::Result;
 use linkmend_report::{Axis, Hue, Panel, Report, Section, Series, Timeline, Tone, Unit, quantity};
 
-const ABOUT: &str = "Each row is one connection that sends as fast as it may, once with the kernel's TCP and once with \
-    the simulated one. Both lose the same data frames, by their number in the order in which the bottleneck sends them.";
+const ABOUT: &str = "Each row is one connection that sends as fast as it can, once with the kernel's TCP and once with \
+    the simulated one. Both lose the same data frames, which are identified by their number in the order in which the bottleneck sends them.";
 
 /// What makes the two sides differ within the tolerance.
 const DIFFERENCES: &str = "Delay lines of the laboratory send what is due in rounds of 100 us, so a round trip there takes \
@@ -16,7 +16,7 @@ const DIFFERENCES: &str = "Delay lines of the laboratory send what is due in rou
 /// Renders the page.
 pub fn render(comparison: &Comparison) -> Result<String> {
     let mut report = Report::new("linkmend sim kernel")
-        .subtitle("The simulated TCP beside the kernel's, over the same path")
+        .subtitle("The simulated TCP compared with the kernel's, over the same path")
         .fact("Version", comparison.version)
         .fact("Path", tables::path(comparison))
         .fact("Seed", comparison.seed.to_string())
@@ -68,7 +68,7 @@ fn section(row: &Row) -> Section {
     }
     section = section.prose(said("Simulated", &row.simulated));
     if row.disturbed {
-        section = section.prose("The machine disturbed the kernel's transfer, so that it is not judged.");
+        section = section.prose("The machine disturbed the kernel's transfer, so it is not judged.");
     }
     section.plot(plot(row))
 }

@@ -24,7 +24,10 @@ impl Preset for BothDirections {
     const DEFAULTS: &'static [(&'static str, &'static str)] = &[("frames", "100k")];
     const HELP: &'static [(&'static str, &'static str)] = &[
         ("frames", "Frames that each source sends, like 1M"),
-        ("reverse-loss", "Share of frames corrupted in the other direction [default: as in this one]"),
+        (
+            "reverse-loss",
+            "Share of frames corrupted in the other direction [default: the same as in this one]",
+        ),
     ];
 }
 

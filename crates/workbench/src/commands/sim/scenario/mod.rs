@@ -26,7 +26,7 @@ Examples:
   linkmend sim scenario path --hops 4 --loss 1e-2        # each link recovers its own losses
   linkmend sim scenario fallback --json                  # a loss rate that rises suddenly, as JSON
 
-The flags of a link are those of `linkmend sim stress`; every event is simulated, so runs are shorter. The same seed \
+The options of a link are those of `linkmend sim stress`. Every event is simulated, so runs are shorter. The same seed \
 gives the same report. Exit codes: 0 done, 1 stalled, 2 wrong usage, 130 after Ctrl-C.")]
 pub struct ScenarioArgs {
     #[command(subcommand)]
@@ -35,11 +35,11 @@ pub struct ScenarioArgs {
 
 #[derive(Debug, Subcommand)]
 enum ScenarioCommand {
-    /// Several protected links of two switches that share few recirculation ports
+    /// Several protected links between two switches that share a few recirculation ports
     ///
-    /// Buffered frames circle through a recirculation port, each at least once. Links that together send more than
-    /// their port carries hold each other back, and copies that queue for it come too late (section 5, "Handling
-    /// multiple corrupting links on the same switch").
+    /// Buffered frames circulate through a recirculation port, each of them at least once. Links that together send
+    /// more than their port carries hold each other back, and copies that queue for it come too late (section 5,
+    /// "Handling multiple corrupting links on the same switch").
     SharedPort(Box<shared_port::SharedPortArgs>),
     /// Several corrupting links in a row
     ///
@@ -48,26 +48,26 @@ enum ScenarioCommand {
     Path(Box<path::PathArgs>),
     /// Data and corruption in both directions
     ///
-    /// ACKs, loss notifications, pauses and resumes can be lost as well, and there need not be an idle slot for an ACK:
-    /// it rides on data in the transparent format, and becomes urgent after a while in the compact one. Nothing may
-    /// stall (section 5, "Handling bidirectional corruption").
+    /// ACKs, loss notifications, pauses and resumes can be lost as well, and there may be no idle slot for an ACK. In
+    /// the transparent format, an ACK is piggybacked on data; in the compact one, it becomes urgent after a while.
+    /// Nothing may stall (section 5, "Handling bidirectional corruption").
     BothDirections(Box<both_directions::BothDirectionsArgs>),
     /// Ordered and non-blocking traffic on one link
     ///
     /// The two classes take turns at the port. A lost ordered frame holds its class back, and may pause it; the other
-    /// goes on (section 5, "LinkGuardian vs. LinkGuardianNB").
+    /// class continues (section 5, "LinkGuardian vs. LinkGuardianNB").
     Classes(Box<classes::ClassesArgs>),
     /// A loss rate that changes suddenly, and the automatic fallback that follows it
     ///
-    /// A link that loses too much is taken out of ordered mode, then out of protection, and returns when it is better
-    /// (section 5, "Automatic fallback"). The holds are short here, so that milliseconds show what takes seconds on a
-    /// real link.
+    /// A link that loses too much leaves ordered mode, then protection, and returns when it improves (section 5,
+    /// "Automatic fallback"). The hold times are short here, so that milliseconds show what takes seconds on a real
+    /// link.
     Fallback(Box<fallback::FallbackArgs>),
     /// Tails lost together with the dummies that would reveal them
     ///
-    /// Every frame here is a tail: the next one comes only after a silence, so that only dummies reveal its loss in
-    /// time. The share of lost tails whose dummies are lost with them falls with the number of dummies; a queue that
-    /// replenishes itself goes on until one passes (section 5, "Handling bursty losses").
+    /// Every frame here is a tail: the next one comes only after a silence, so only dummies reveal its loss in time.
+    /// The more dummies are sent, the fewer lost tails lose all their dummies as well. A self-replenishing queue sends
+    /// dummies until one gets through (section 5, "Handling bursty losses").
     Bursts(Box<bursts::BurstsArgs>),
     /// Two links between the same ends, one of which fails repeatedly
     ///

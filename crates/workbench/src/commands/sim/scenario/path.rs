@@ -37,7 +37,7 @@ impl Preset for Hops {
 #[command(after_help = "\
 Examples:
   linkmend sim scenario path --hops 4 --loss 1e-2
-      Four links alike, each protected.
+      Four identical links, each protected.
 
   linkmend sim scenario path --hops 4 --loss 1e-2 --scheme none --load 50%
       The same unprotected: losses add up.
@@ -46,11 +46,11 @@ Examples:
     --load 20%
       Three different links, the second of which is healthy and unprotected.")]
 pub struct PathArgs {
-    /// Links in a row, all as the other flags say, 1 to 16 [default: 3]
+    /// Number of links in a row, all with the same options, 1 to 16 [default: 3]
     #[arg(long, value_name = "N", conflicts_with = "hop", help_heading = "Scenario")]
     hops: Option<usize>,
-    /// One link of the path: its rate, then its loss rate if it is not that of the other flags, then `off` if it is
-    /// unprotected; repeat in the direction of the data
+    /// One link of the path: its rate, then its loss rate if it differs from --loss, then `off` if it is unprotected;
+    /// repeat in the direction of the data
     #[arg(long, value_name = "RATE[,LOSS][,off]", help_heading = "Scenario")]
     hop: Vec<HopText>,
     /// Share of the first link that the traffic takes, like 40%

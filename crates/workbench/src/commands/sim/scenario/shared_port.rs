@@ -39,7 +39,7 @@ pub struct SharedPortArgs {
     /// Links between the two switches, 1 to 8
     #[arg(long, value_name = "N", default_value_t = 2, help_heading = "Scenario")]
     links: usize,
-    /// Recirculation ports of each switch, which the links take in turns; 1 to --links
+    /// Number of recirculation ports of each switch, to which the links are assigned in turn; 1 to --links
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Scenario")]
     ports: usize,
     /// Share of each link that its traffic takes, like 40%

@@ -64,7 +64,7 @@ Examples:
   linkmend sim scenario two-links --noticed silence --detection 100us \\
     --cut either --json
 
---loss is that of both links in both directions, unless --reverse-loss says otherwise. Each failure has a line in --json.")]
+--loss applies to both links in both directions, unless --reverse-loss is given. --json contains each failure.")]
 pub struct TwoLinksArgs {
     /// Rates of the links, one run for each
     #[arg(long, value_name = "RATE,..", value_delimiter = ',', num_args = 1.., default_value = "100G", help_heading = "Scenario")]
@@ -81,7 +81,7 @@ pub struct TwoLinksArgs {
     /// The same for traffic in the other direction [default: none]
     #[arg(long, value_name = "SHARE", help_heading = "Scenario")]
     reverse_load: Option<Load>,
-    /// How often a link fails, 1 to 100000
+    /// Number of failures, 1 to 100000
     #[arg(long, value_name = "N", default_value_t = 50, help_heading = "Scenario")]
     cuts: u64,
     /// Which link fails
