@@ -132,7 +132,7 @@ pub struct DetectionConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold_down: Option<Span>,
-    /// A link that corrupts again within this time has relapsed [default: 24h]
+    /// A link that corrupts frames again within this time has relapsed [default: 24h]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flap_memory: Option<Span>,

@@ -24,7 +24,7 @@ pub struct DrawArgs {
     /// Mean time to failure of a link in hours
     #[arg(long, value_name = "HOURS", default_value_t = 10_000.0, value_parser = positive)]
     mttf: f64,
-    /// Shape of the Weibull distribution of times to failure: 1 has no memory, above 1 links wear out
+    /// Shape of the Weibull distribution of times to failure: 1 is memoryless; above 1, links wear out
     #[arg(long, value_name = "SHAPE", default_value_t = 1.0, value_parser = shape)]
     weibull_shape: f64,
     /// Distribution of loss rates within the buckets of the paper's Table 1

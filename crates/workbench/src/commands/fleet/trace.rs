@@ -19,7 +19,7 @@ Examples:
   linkmend fleet trace --days 30 --shared 18% --out month.csv
   linkmend fleet trace --topology fat-tree:k=8 --mttf 1000  # on standard output
 
-Each line is a link that begins to corrupt, or that changes its loss rate: seconds since the beginning, link number, share \
+Each line is a link that begins to corrupt frames, or whose loss rate changes: seconds since the beginning, link number, share \
 of frames lost. As in the authors' simulator, every event has a second of its own.")]
 pub struct TraceArgs {
     #[command(flatten)]
