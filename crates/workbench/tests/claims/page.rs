@@ -7,16 +7,17 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 const HEAD: &str = "\
-# What is covered of the papers
+# Coverage of the papers
 
-Every number and every claim of the papers, with the verdict on record of the experiments that test it. A test \
-(`crates/workbench/tests/claims`) generates this page from `experiments/claims` and from the rows of the experiments, and \
-fails if a row belongs to no claim. [simulator.md](simulator.md) says how an experiment is repeated; \
+This page lists every number and every claim of the papers, with the recorded verdict of the experiments that test it. A \
+test (`crates/workbench/tests/claims`) generates it from `experiments/claims` and from the rows of the experiments, and \
+fails if a row belongs to no claim. [simulator.md](simulator.md) explains how to repeat an experiment; \
 [rdma-published.md](rdma-published.md) has the numbers that the RDMA paper derives.
 
-A claim that several rows test has the worst of their verdicts: *not reproduced* if any is, then *too few to tell*, then \
-*differs as predicted*. *By a test*: a test of the suite shows it, at every commit. *Setting*: a parameter of the paper's \
-testbed or design. *Not testable*: nothing here can show it, for the reason given.
+If several rows test a claim, the claim has the worst of their verdicts: *not reproduced* if any row is, then *too few to \
+tell*, then *differs as predicted*. *By a test* means that a test of the suite checks the claim at every commit, and \
+*setting* that it is a parameter of the paper's testbed or design. *Not testable* means that nothing here can check the \
+claim, for the reason given.
 ";
 
 /// What is known about a claim, from the best to the least.
