@@ -258,11 +258,13 @@ fn pool_of<O: Pooled>(outcomes: &[Option<O>], chosen: &[usize]) -> Option<O> {
 ///
 /// Runs of the same number are left out together. If they had the same seed, what they share cancels.
 fn ratio<O: Pooled>(metric: &Metric<O>, outcome: &O, divisor: &O) -> Option<Measurement> {
-    let value = |one: &O, other: &O| Some(metric.value(one)?.value / metric.value(other)?.value);
-    let interval = jackknife_interval(outcome.runs().min(divisor.runs()), |keeps| {
-        value(&outcome.only(keeps)?, &divisor.only(keeps)?)
-    });
-    Measurement::exact(value(outcome, divisor)?).map(|ratio| Measurement { interval, ..ratio })
+    let value = |outcome: &O| Some(metric.value(outcome)?.value);
+    let interval = ratio_interval(
+        outcome.runs().min(divisor.runs()),
+        |keeps| value(&outcome.only(keeps)?),
+        |keeps| value(&divisor.only(keeps)?),
+    );
+    Measurement::exact(value(outcome)? / value(divisor)?).map(|ratio| Measurement { interval, ..ratio })
 }
 
 fn points<K: Kind>(

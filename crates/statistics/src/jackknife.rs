@@ -5,11 +5,18 @@ use crate::mean::student_t;
 /// Runs are left out in at most this many groups: the percentiles of groups that are too small are too much alike.
 const GROUPS_MAX: usize = 10;
 
+/// With fewer groups, Student's t distribution is wide enough for a single rare event.
+const OF_ONE_GROUPS_MIN: usize = 5;
+
+/// The interval of a value about which nothing is known.
+const ANYTHING: (f64, f64) = (0.0, f64::INFINITY);
+
 /// The interval of a value computed from several independent runs (the jackknife of Quenouille and Tukey, with Student's
 /// t distribution). `value` computes it from the runs for whose numbers its argument returns true.
 ///
-/// Positive values are compared by their logarithms, which suits ratios and never reaches below 0. `None` for fewer than two
-/// runs, or if some value does not exist.
+/// Positive values are compared by their logarithms, which suits ratios and never reaches below 0. If one of at least
+/// five groups makes up more than half of the value, the interval is everything from 0 on. `None` for fewer than two runs, or if some value does
+/// not exist.
 pub fn jackknife_interval(
     runs: usize,
     value: impl Fn(&dyn Fn(usize) -> bool) -> Option<f64>,
@@ -22,6 +29,9 @@ pub fn jackknife_interval(
     let whole = finite(&|_| true)?;
     let without: Vec<f64> =
         (0..groups).map(|group| finite(&|run| run % groups != group)).collect::<Option<_>>()?;
+    if is_of_one(whole, &without) {
+        return Some(ANYTHING);
+    }
     if whole > 0.0 && without.iter().all(|value| *value > 0.0) {
         let logarithms: Vec<f64> = without.iter().map(|value| libm::log(*value)).collect();
         let reach = libm::exp(reach(&logarithms));
@@ -29,6 +39,26 @@ pub fn jackknife_interval(
     }
     let reach = reach(&without);
     Some((whole - reach, whole + reach))
+}
+
+/// The interval of the ratio of two values, each computed from runs of its own: the jackknife of the ratio, where runs of the same
+/// number are left out together. If they had the same seed, what they share cancels. If one of at least five groups makes up
+/// more than half of either value, the ratio can be anything, even if the other value shares that event.
+pub fn ratio_interval(
+    runs: usize,
+    value: impl Fn(&dyn Fn(usize) -> bool) -> Option<f64>,
+    divisor: impl Fn(&dyn Fn(usize) -> bool) -> Option<f64>,
+) -> Option<(f64, f64)> {
+    let interval = jackknife_interval(runs, |keeps| Some(value(keeps)? / divisor(keeps)?))?;
+    let parts = [jackknife_interval(runs, value)?, jackknife_interval(runs, divisor)?];
+    Some(if parts.contains(&ANYTHING) { ANYTHING } else { interval })
+}
+
+/// Whether one group makes up more than half of a value: a single rare event, of which other runs may have more or none.
+fn is_of_one(whole: f64, without: &[f64]) -> bool {
+    without.len() >= OF_ONE_GROUPS_MIN
+        && without.iter().all(|value| *value >= 0.0)
+        && without.iter().any(|value| *value < whole / 2.0)
 }
 
 /// The distance from the value to either end.
@@ -51,7 +81,7 @@ mod tests {
 
     fn ratio(values: &[(f64, f64)]) -> Option<(f64, f64)> {
         let (one, other): (Vec<f64>, Vec<f64>) = values.iter().copied().unzip();
-        jackknife_interval(values.len(), |keeps| Some(mean(&one, keeps)? / mean(&other, keeps)?))
+        ratio_interval(values.len(), |keeps| mean(&one, keeps), |keeps| mean(&other, keeps))
     }
 
     #[test]
@@ -71,6 +101,17 @@ mod tests {
         assert!(low > 0.0 && high > 100.0, "{low} {high}");
         let inverse = ratio(&[(1.0, 1.0), (2.0, 8.0)]).expect("two runs");
         assert!((inverse.0 * high - 1.0).abs() < 1e-9 && (inverse.1 * low - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_value_that_one_run_makes_has_no_bounds() {
+        let values = [1.0, 1.0, 1.0, 30.0, 1.0];
+        let of = |values: &[f64]| jackknife_interval(values.len(), |keeps| mean(values, keeps));
+        assert_eq!(of(&values), Some((0.0, f64::INFINITY)));
+        assert!(of(&[1.0, 1.0, 1.0, 1.2, 1.0]).is_some_and(|(low, high)| low > 0.8 && high < 1.3));
+        // Both parts of the ratio have the same event, which cancels. It is a single event all the same.
+        let shared = values.map(|value| (value, 2.0 * value));
+        assert_eq!(ratio(&shared), Some(ANYTHING));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! - [`Counted`]: a rate of rare events, which may come in clusters or count with weights.
 //! - [`percentile`] and [`percentile_ranks`]: a percentile of independent values, whatever their distribution.
 //! - [`mean_interval`]: the mean of independent values, such as one per run.
-//! - [`jackknife_interval`]: anything computed from several runs, such as a ratio of percentiles.
+//! - [`jackknife_interval`]: anything computed from several runs; [`ratio_interval`]: ratios of two such values.
 //!
 //! An interval that is unbounded above ends at infinity: so few events were seen that no upper bound is known. Special
 //! functions come from `statrs`, which computes them with `libm`, so that an interval is the same on every machine.
@@ -16,7 +16,7 @@ mod mean;
 mod percentile;
 
 pub use counted::{Counted, poisson_at_least};
-pub use jackknife::jackknife_interval;
+pub use jackknife::{jackknife_interval, ratio_interval};
 pub use mean::mean_interval;
 pub use percentile::{percentile, percentile_ranks};
 

@@ -7,7 +7,7 @@
 #![expect(clippy::print_stdout, reason = "the figures are wanted with --nocapture")]
 
 use linkmend_random::Random;
-use linkmend_statistics::{Counted, jackknife_interval, mean_interval, percentile, percentile_ranks};
+use linkmend_statistics::{Counted, mean_interval, percentile, percentile_ranks, ratio_interval};
 
 /// How often an interval must contain the true value.
 const NOMINAL: (f64, f64) = (0.93, 0.97);
@@ -158,15 +158,35 @@ fn ratios_over_few_runs() {
                     (0..runs).map(|_| (0..200).map(|_| scale * exponential(random)).collect()).collect()
                 };
                 let (one, other): (Vec<Vec<f64>>, Vec<Vec<f64>>) = (sample(scale), sample(1.0));
-                let ratio = |keeps: &dyn Fn(usize) -> bool| {
-                    let kept = |runs: &Vec<Vec<f64>>| {
-                        let kept = runs.iter().enumerate().filter(|(run, _)| keeps(*run));
-                        value(&kept.map(|(_, run)| run).collect::<Vec<_>>())
-                    };
-                    Some(kept(&one) / kept(&other))
+                let of = |sample: &[Vec<f64>], keeps: &dyn Fn(usize) -> bool| {
+                    let kept = sample.iter().enumerate().filter(|(run, _)| keeps(*run));
+                    Some(value(&kept.map(|(_, run)| run).collect::<Vec<_>>()))
                 };
-                jackknife_interval(runs, ratio).expect("several runs")
+                ratio_interval(runs, |keeps| of(&one, keeps), |keeps| of(&other, keeps))
+                    .expect("several runs")
             });
         }
+    }
+}
+
+/// Means of runs to which rare events add twenty times as much as there is without them, as timeouts do to completion times. Runs of
+/// the same number share half of their events.
+#[test]
+fn ratios_of_means_with_rare_events() {
+    for events in [0.1, 0.2, 0.4, 1.0, 3.0, 10.0] {
+        check(&format!("ratio of means with {events} rare events a run"), CONSERVATIVE, 1.0, |random| {
+            let runs = 10;
+            let mut run = || {
+                let shared = poisson(random, events / 2.0);
+                let mut own = || 1.0 + 20.0 * (shared + poisson(random, events / 2.0)) as f64;
+                (own(), own())
+            };
+            let (one, other): (Vec<f64>, Vec<f64>) = (0..runs).map(|_| run()).unzip();
+            let mean = |values: &[f64], keeps: &dyn Fn(usize) -> bool| {
+                let kept: Vec<f64> = (0..runs).filter(|run| keeps(*run)).map(|run| values[run]).collect();
+                Some(kept.iter().sum::<f64>() / kept.len() as f64)
+            };
+            ratio_interval(runs, |keeps| mean(&one, keeps), |keeps| mean(&other, keeps)).expect("ten runs")
+        });
     }
 }
