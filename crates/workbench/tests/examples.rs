@@ -47,7 +47,7 @@ const RULES: &[(&str, Treatment)] = &[
     ("sim kernel", Parse),
     ("reproduce all", Parse),
     ("reproduce --list", Run(&[])),
-    ("reproduce rdma-fig12", Run(&[("--trials", "50"), ("--out", "rdma")])),
+    ("reproduce rdma-fig12", Parse),
     ("reproduce fig8", Run(&[("--quick", ""), ("--out", "one")])),
     ("reproduce fig19", Run(&[("--quick", ""), ("--out", "two")])),
     ("sim run", Run(&[])),
