@@ -187,7 +187,7 @@ impl<K: Kind> Experiment<K> {
         let divisor = |point: &usize| self.counterpart(&self.points[*point], over);
         let divisors: Vec<usize> = chosen.iter().map(divisor).collect::<Option<_>>()?;
         match row.across {
-            Across::Pooled => {
+            Across::Pooled | Across::EachRun => {
                 // Several points may be compared with the same one.
                 let divisors: Vec<usize> =
                     divisors.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
@@ -242,10 +242,17 @@ fn of_points<O: Pooled>(
 ) -> Option<Measurement> {
     match row.across {
         Across::Pooled => row.metric.value(&pool_of(outcomes, chosen)?),
+        Across::EachRun => of_each_run(row.metric, &pool_of(outcomes, chosen)?),
         Across::Greatest | Across::Least => {
             row.across.extreme(chosen.iter().map(|point| row.metric.value(outcomes.get(*point)?.as_ref()?)))
         }
     }
+}
+
+/// The median of the metric over the runs of an outcome that have it.
+fn of_each_run<O: Pooled>(metric: &Metric<O>, outcome: &O) -> Option<Measurement> {
+    let of_run = |number: usize| Some(metric.value(&outcome.only(&|run| run == number)?)?.value);
+    Measurement::median((0..outcome.runs()).filter_map(of_run).collect())
 }
 
 /// The outcomes of some points, pooled; `None` if one of them is missing.

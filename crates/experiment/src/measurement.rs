@@ -1,6 +1,6 @@
 //! Measured values and their confidence intervals.
 
-use linkmend_statistics::{Counted, mean_interval};
+use linkmend_statistics::{Counted, mean_interval, percentile, percentile_ranks};
 
 /// A measured value in the unit of its quantity.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,11 +35,28 @@ impl Measurement {
         let value = values.iter().sum::<f64>() / values.len() as f64;
         Some(Measurement { value, interval: mean_interval(values) })
     }
+
+    /// Median of independent values, with its interval if there are at least six; `None` without values.
+    pub fn median(mut values: Vec<f64>) -> Option<Measurement> {
+        values.sort_unstable_by(f64::total_cmp);
+        let (low, high) = percentile_ranks(values.len(), 0.5);
+        let interval = low.zip(high).map(|(low, high)| (values[low], values[high]));
+        Some(Measurement { interval, ..Measurement::exact(percentile(&values, 0.5))? })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Measurement;
+
+    #[test]
+    fn a_median_needs_six_values_for_an_interval() {
+        let of = |values: &[f64]| Measurement::median(values.to_vec());
+        let six = [6.0, 1.0, 90.0, 3.0, 2.0, 4.0];
+        assert_eq!(of(&six), Some(Measurement { value: 3.5, interval: Some((1.0, 90.0)) }));
+        assert_eq!(of(&six[..5]), Measurement::exact(3.0));
+        assert_eq!(of(&[]), None);
+    }
 
     #[test]
     fn an_interval_surrounds_its_mean() {

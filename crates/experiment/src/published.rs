@@ -103,6 +103,10 @@ pub enum Across {
     Greatest,
     /// The least one.
     Least,
+    /// The median of the runs: for what grows with the length of a run, such as a maximum, if one run is as long as what was
+    /// published.
+    #[serde(rename = "each-run")]
+    EachRun,
 }
 
 impl Across {
@@ -112,6 +116,7 @@ impl Across {
             Across::Pooled => return points,
             Across::Greatest => "most",
             Across::Least => "least",
+            Across::EachRun => "median of the runs",
         };
         let points = if points.is_empty() { "all points" } else { &points };
         format!("{extreme} of {points}")
@@ -126,7 +131,7 @@ impl Across {
         let ascending = |a: &Measurement, b: &Measurement| a.value.total_cmp(&b.value);
         let measured = measured?.into_iter();
         match self {
-            Across::Pooled => None,
+            Across::Pooled | Across::EachRun => None,
             Across::Greatest => measured.max_by(ascending),
             Across::Least => measured.min_by(ascending),
         }

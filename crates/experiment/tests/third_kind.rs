@@ -48,6 +48,7 @@ type Outcome = Runs<Vec<f64>>;
 fn percentile(outcome: &Outcome, share: f64) -> Option<f64> {
     let mut times: Vec<f64> = outcome.iter().flatten().copied().collect();
     let rank = (share * times.len() as f64) as usize;
+    let rank = if share < 1.0 { rank } else { times.len().saturating_sub(1) };
     (rank < times.len()).then(|| *times.select_nth_unstable_by(rank, f64::total_cmp).1)
 }
 
@@ -63,10 +64,11 @@ macro_rules! percentiles {
     };
 }
 
-static METRICS: [Metric<Outcome>; 3] = percentiles! {
+static METRICS: [Metric<Outcome>; 4] = percentiles! {
     "fct_us.p50", 0.5;
     "fct_us.p99", 0.99;
     "fct_us.p99_9", 0.999;
+    "fct_us.max", 1.0;
 };
 
 impl Kind for Flows {
@@ -172,6 +174,27 @@ fn a_ratio_of_two_schemes_has_an_interval_over_the_runs_that_they_share() {
         assert_eq!(row.published.quantity, Quantity::Plain);
         assert_eq!(row.comparison().verdict(), linkmend_report::Verdict::Reproduced);
     }
+}
+
+#[test]
+fn what_grows_with_the_length_of_a_run_is_taken_of_each_run() {
+    let row = "\n[[published]]\nmetric = \"fct_us.max\"\nat = { scheme = \"repaired\", flows = 20 }\nvalue = 39\n\
+               tolerance = { relative = 0.05 }\n";
+    let text = format!("{FILE}{row}of = \"each-run\"\n{row}");
+    let experiment = parse(&text).expect("a file");
+    let outcomes: Vec<_> = outcomes(&experiment, 2).into_iter().map(Some).collect();
+    let rows = experiment.compare(&outcomes);
+    let [.., of_run, of_all] = rows.as_slice() else { panic!("{rows:?}") };
+    assert_eq!(of_run.published.metric, "flow completion time, median of the runs of repaired, flows 20");
+    let [of_run, of_all] = [of_run, of_all].map(|row| row.measured.expect("every point was run"));
+    // The median of the greatest of 20 uniform values is 20 * (1 + 0.5^(1/20)) = 39.3 us; of all 400, one is almost 40.
+    assert!((of_run.value - 39.3e-6).abs() < 0.4e-6 && of_all.value > 39.8e-6, "{of_run:?} {of_all:?}");
+    let (low, high) = of_run.interval.expect("twenty runs");
+    assert!(low < of_run.value && of_run.value < high && high <= of_all.value, "{of_run:?}");
+    assert_eq!(of_all.interval, None);
+    let ratio = FILE.replacen("of = \"greatest\"", "of = \"each-run\"", 1);
+    let error = parse(&ratio).expect_err("a ratio").to_string();
+    assert_eq!(error, "flows.toml:20: `of = \"each-run\"` cannot be combined with `over`");
 }
 
 #[test]

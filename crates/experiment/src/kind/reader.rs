@@ -245,6 +245,9 @@ impl<K: Kind> Reader<'_, K> {
         if let Some(over) = &over {
             self.check_over(&at, over, place)?;
         }
+        if over.is_some() && row.across == Across::EachRun {
+            return Err(self.error(place, "`of = \"each-run\"` cannot be combined with `over`"));
+        }
         let shape = self.shape(&row, &at, place)?;
         // A ratio has no unit.
         let scale = if over.is_some() || shape.is_some() { 1.0 } else { metric.scale };
