@@ -1,14 +1,14 @@
 //! What is measured of pairs of runs, and compared with published values.
 
 use super::outcome::FleetOutcome;
-use super::pair::{Pair, merged};
+use super::pair::{self, Pair};
 use linkmend_experiment::{Measurement, Quantity};
 
 /// Something that pairs of runs measure.
 pub type Metric = linkmend_experiment::Metric<FleetOutcome>;
 
-/// What pairs of runs measure, in the order in which tables show it. All but the last are means over the pairs.
-pub(super) static OF_PAIRS: [Metric; 5] = [
+/// What pairs of runs measure, in the order in which tables show it: means over the pairs, but for the weeks and the last.
+pub(super) static OF_PAIRS: [Metric; 8] = [
     // The median over the time in which protection makes a difference.
     Metric {
         name: "penalty_reduction_orders",
@@ -17,6 +17,28 @@ pub(super) static OF_PAIRS: [Metric; 5] = [
         quantity: Quantity::Plain,
         scale: 1.0,
         read: |outcome, _| mean(outcome, median_gain),
+    },
+    // The same over each week, as a picture of a week shows it: what a share of all weeks of all pairs are below.
+    Metric {
+        name: "penalty_reduction_week_orders.p5",
+        label: "the same in a week, 5 % of weeks",
+        quantity: Quantity::Plain,
+        scale: 1.0,
+        read: |outcome, _| of_weeks(outcome, 0.05),
+    },
+    Metric {
+        name: "penalty_reduction_week_orders.p50",
+        label: "the same in a week, median week",
+        quantity: Quantity::Plain,
+        scale: 1.0,
+        read: |outcome, _| of_weeks(outcome, 0.5),
+    },
+    Metric {
+        name: "penalty_reduction_week_orders.p95",
+        label: "the same in a week, 95 % of weeks",
+        quantity: Quantity::Plain,
+        scale: 1.0,
+        read: |outcome, _| of_weeks(outcome, 0.95),
     },
     // Time in which nothing corrupts.
     Metric {
@@ -57,14 +79,15 @@ fn mean(outcome: &FleetOutcome, value: fn(&Pair) -> Option<f64>) -> Option<Measu
 }
 
 fn median_gain(pair: &Pair) -> Option<f64> {
-    let gains: Vec<(f64, u64)> =
-        merged([&pair.gains].into_iter()).into_iter().filter(|(gain, _)| *gain > 0.0).collect();
-    let total: u64 = gains.iter().map(|(_, seconds)| seconds).sum();
-    let mut passed = 0;
-    gains.into_iter().find_map(|(gain, seconds)| {
-        passed += seconds;
-        (2 * passed >= total).then_some(gain)
-    })
+    pair::median_gain(&pair.gains)
+}
+
+/// The median gain of a week that a share of all weeks with a gain are below or at.
+fn of_weeks(outcome: &FleetOutcome, share: f64) -> Option<Measurement> {
+    let mut weeks: Vec<f64> = outcome.pairs()?.iter().flat_map(|pair| pair.weeks.iter().copied()).collect();
+    weeks.sort_unstable_by(f64::total_cmp);
+    let rank = (share * weeks.len() as f64) as usize;
+    weeks.get(rank).copied().and_then(Measurement::exact)
 }
 
 fn no_difference(pair: &Pair) -> Option<f64> {

@@ -12,6 +12,8 @@ use std::ops::Range;
 const STEPS: f64 = 1000.0;
 /// Seconds in a day.
 pub(super) const DAY_S: u64 = 86_400;
+/// Seconds in a week.
+const WEEK_S: u64 = 7 * DAY_S;
 
 /// The two strategies on one trace.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -24,6 +26,8 @@ pub struct Pair {
     pub protected: Summary,
     /// By how much protection lowered the total penalty, and for how long: seconds by thousandths of a decade.
     pub gains: BTreeMap<i64, u64>,
+    /// The median gain of each whole week, over the time in which there was one, in decades; without weeks that had none.
+    pub weeks: Vec<f64>,
     /// By how much protection lowered the smallest capacity of a pod, and for how long: seconds by thousandths of a
     /// percent.
     pub decreases: BTreeMap<i64, u64>,
@@ -56,19 +60,50 @@ pub(super) fn pair(
     let (protected, protected_steps) = run(topology, &trace, Strategy::ProtectCorrOpt, constraint, seed);
     let mut pair = Pair { seed, corropt, protected, ..Pair::default() };
     let kept_s = snapshot_days.start * DAY_S..snapshot_days.end * DAY_S;
+    let mut weeks = vec![BTreeMap::new(); (length_s / WEEK_S) as usize];
     side_by_side(&corropt_steps, &protected_steps, |moment, seconds| {
         pair.count(&moment, seconds);
+        count_in_weeks(&mut weeks, gain(&moment), moment.time_s, seconds);
         if kept_s.contains(&moment.time_s) {
             pair.snapshot.push(moment);
         }
     });
+    pair.weeks = weeks.iter().filter_map(median_gain).collect();
     pair
+}
+
+/// By how much protection lowers the total penalty at this moment, in thousandths of a decade.
+fn gain(moment: &Moment) -> i64 {
+    let gain = moment.corropt.total_penalty / moment.protected.total_effective_penalty;
+    (libm::log10(gain) * STEPS).round() as i64
+}
+
+/// Adds a gain that lasted for so many seconds to the weeks in which it did.
+fn count_in_weeks(weeks: &mut [BTreeMap<i64, u64>], gain: i64, mut from_s: u64, seconds: u64) {
+    let end_s = from_s + seconds;
+    while from_s < end_s {
+        let week = from_s / WEEK_S;
+        let until_s = end_s.min((week + 1) * WEEK_S);
+        if let Some(gains) = weeks.get_mut(week as usize) {
+            *gains.entry(gain).or_insert(0) += until_s - from_s;
+        }
+        from_s = until_s;
+    }
+}
+
+/// The median of a distribution of gains over the time in which there is one, in decades.
+pub(super) fn median_gain(gains: &BTreeMap<i64, u64>) -> Option<f64> {
+    let total: u64 = gains.range(1..).map(|(_, seconds)| seconds).sum();
+    let mut passed = 0;
+    gains.range(1..).find_map(|(&gain, seconds)| {
+        passed += seconds;
+        (2 * passed >= total).then_some(gain as f64 / STEPS)
+    })
 }
 
 impl Pair {
     fn count(&mut self, moment: &Moment, seconds: u64) {
-        let gain = moment.corropt.total_penalty / moment.protected.total_effective_penalty;
-        *self.gains.entry((libm::log10(gain) * STEPS).round() as i64).or_insert(0) += seconds;
+        *self.gains.entry(gain(moment)).or_insert(0) += seconds;
         let (without, with) = (moment.corropt.min_pod_capacity_gbps, moment.protected.min_pod_capacity_gbps);
         let decrease = (without - with) / without * 100.0;
         *self.decreases.entry((decrease * STEPS).round() as i64).or_insert(0) += seconds;
@@ -120,4 +155,23 @@ pub fn merged<'a>(counts: impl Iterator<Item = &'a BTreeMap<i64, u64>>) -> Vec<(
         }
     }
     sum.into_iter().map(|(value, seconds)| (value as f64 / STEPS, seconds)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gain_that_lasts_into_the_next_week_counts_in_both() {
+        let mut weeks = vec![BTreeMap::new(); 2];
+        count_in_weeks(&mut weeks, 4_500, WEEK_S - 10, 40);
+        count_in_weeks(&mut weeks, 0, WEEK_S + 30, WEEK_S);
+        count_in_weeks(&mut weeks, 6_000, 0, 9);
+        let seconds = |week: usize, gain: i64| weeks[week].get(&gain).copied();
+        assert_eq!([seconds(0, 4_500), seconds(0, 6_000), seconds(0, 0)], [Some(10), Some(9), None]);
+        assert_eq!([seconds(1, 4_500), seconds(1, 0)], [Some(30), Some(WEEK_S - 30)]);
+        // Time without a gain does not count.
+        assert_eq!([0, 1].map(|week: usize| median_gain(&weeks[week])), [Some(4.5), Some(4.5)]);
+        assert_eq!(median_gain(&BTreeMap::from([(0, 100)])), None);
+    }
 }
