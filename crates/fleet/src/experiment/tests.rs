@@ -98,7 +98,10 @@ fn published_values_are_compared_as_those_of_links_are() {
         metric.value(&of_all[0][1]).expect("there are weeks").value
     };
     let [low, middle, high] = ["p5", "p50", "p95"].map(of_weeks);
-    assert!(0.0 < low && low <= middle && middle <= high && low < high && high < 8.0, "{low} {middle} {high}");
+    assert!(
+        0.0 < low && low <= middle && middle <= high && low < high && high < 8.0,
+        "{low} {middle} {high}"
+    );
     assert!(experiments[2].compare(&[]).is_empty(), "nothing was published about upgrades");
     assert_eq!(plots::all(&experiments[2], &of_all[2]).len(), 2);
 }
