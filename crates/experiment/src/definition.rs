@@ -13,7 +13,7 @@ use crate::published::{Across, Published, PublishedAt, Row, Shape};
 use crate::quantity::Quantity;
 use crate::runner::{Run, Runnable};
 use crate::sweep::{Parameters, Replacement, Selection, combinations};
-use linkmend_statistics::jackknife_interval;
+use linkmend_statistics::ratio_interval;
 use std::collections::BTreeSet;
 use std::path::Path;
 
