@@ -12,6 +12,7 @@ use linkmend_sim::flows::{
 use linkmend_sim::host::{Extent, FlowSizes};
 use linkmend_sim::network::{Balance, PfcLimits, PortId};
 use linkmend_sim::parameters::RunParameters;
+use linkmend_sim::time::Time;
 use linkmend_topology::spec;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -73,7 +74,7 @@ fn drawn(seed: u64) -> (FlowsConfig, String) {
             extent: Extent::Flows(300),
         },
         0 => Demand::Incast { rounds: 2, senders: 4, bytes: draw.log_between(10_000, 1_000_000) },
-        1 => Demand::Trials { count: 20, sizes },
+        1 => Demand::Trials { count: 20, sizes, pause: Time::from_nanos(2_000_000) },
         _ => Demand::Load {
             sizes,
             load: draw.uniform(0.1, 0.9),

@@ -2,7 +2,7 @@
 
 use linkmend_quantity::{BitRate, ByteSize, Count, LossRate, Span};
 use linkmend_sim::flows::{
-    self, Detection, FailoverReport, FlowsReport, HandOffKind, Reroute, SchemeKind, TransportKind,
+    self, Detection, FailoverReport, FlowsReport, HandOffKind, HostKernel, Reroute, SchemeKind, TransportKind,
 };
 use linkmend_sim::parameters::RunParameters;
 use linkmend_sim::time::Time;
@@ -65,6 +65,70 @@ fn without_hand_off_flows_that_meet_a_failure_wait_for_timers() {
         // A lost SYN is retransmitted after a second.
         assert!(hit.max > 1e6 && hit.p50 > 2e3, "{hit:?}");
         assert_eq!((report.unfinished_flows, report.failed_flows), (0, 0));
+    }
+}
+
+/// The least timeout of 4 ms and a round trip are two ticks of 4 ms, which count from the next one.
+#[test]
+fn a_kernel_of_250_ticks_waits_for_two_to_three_of_them() {
+    for (host_kernel, least, most) in
+        [(HostKernel::Linux54, 2_000.0, 8_000.0), (HostKernel::Linux413, 8_000.0, 13_000.0)]
+    {
+        let setup = RunParameters {
+            host_kernel: Some(host_kernel),
+            handshake: None,
+            failure_every: span(40_000),
+            ..setup(Reroute::ShareBackup, HandOffKind::None)
+        };
+        let hit = run(&setup, Length::Trials(1_000)).1.hit_fct_us.expect("some are hit");
+        assert!(hit.min > least && hit.p50 < most, "{host_kernel:?}: {hit:?}");
+    }
+}
+
+/// Then most failures meet a flow that has begun, and its receiver waits for longer than the link is down.
+#[test]
+fn without_pauses_most_failures_interrupt_a_flow() {
+    let longer = |pause| {
+        let setup = RunParameters {
+            pause: span(pause),
+            failure_every: span(20_000),
+            ..setup(Reroute::ShareBackup, HandOffKind::Sqr)
+        };
+        run(&setup, Length::Trials(5_000)).1.recovery_longer_share.expect("some were interrupted")
+    };
+    let (often, seldom) = (longer(0), longer(2_000));
+    assert!(often > 0.8 && seldom < 0.6, "{often} {seldom}");
+}
+
+#[test]
+fn a_latency_that_is_its_minimum_is_always_the_same() {
+    let setup = RunParameters {
+        size: Some("1000B".parse().expect("a size")),
+        host_latency: span(45),
+        host_latency_min: span(45),
+        ..setup(Reroute::ShareBackup, HandOffKind::Sqr)
+    };
+    let times = run(&setup, Length::Trials(200)).1.other_delivery_us.expect("some are not hit");
+    // Three times a latency, and less than half as much for the network.
+    assert!(times.min == times.max && times.min > 135.0 && times.min < 200.0, "{times:?}");
+}
+
+#[test]
+fn what_these_parameters_need_is_said() {
+    let trials = || RunParameters { trials: Some(Count(10)), ..setup(Reroute::Local, HandOffKind::None) };
+    let rdma =
+        RunParameters { transport: Some(TransportKind::Rdma), handshake: None, rto_min: None, ..trials() };
+    let kernel = Some(HostKernel::Linux413);
+    let refused = [
+        (RunParameters { trials: None, duration: span(1_000), pause: span(0), ..trials() }, "needs `trials`"),
+        (RunParameters { pause: span(2_000_000), ..trials() }, "at most 1 s"),
+        (RunParameters { host_latency_min: span(41), ..trials() }, "at most `host-latency`"),
+        (RunParameters { host_latency: None, host_latency_min: span(1), ..trials() }, "needs `host-latency`"),
+        (RunParameters { host_kernel: kernel, ..rdma }, "needs a TCP transport"),
+    ];
+    for (parameters, requirement) in refused {
+        let error = parameters.flows(Path::new("")).expect_err(requirement).to_string();
+        assert!(error.contains(requirement), "{error}");
     }
 }
 

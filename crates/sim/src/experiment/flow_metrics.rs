@@ -52,7 +52,7 @@ pub(super) const COUNTS_OF_A_RUN: [&str; 17] = [
 
 /// All of them, in the order of tables: the parts of the distribution of flow completion times (FCT) of all runs, then means
 /// over the runs. A percentile has the interval in which the true one lies.
-pub(super) const ALL: [Metric; 71] = metrics! {
+pub(super) const ALL: [Metric; 72] = metrics! {
     "fct_us.min", "minimum FCT", Time, 1e-6, |outcome, _| exact(extremes(outcome)?.0);
     "fct_us.mean", "mean FCT", Time, 1e-6, |outcome, _| of_runs(outcome, |runs| Some(moments(runs)?.0));
     "fct_us.p50", "median FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.5);
@@ -135,6 +135,7 @@ pub(super) const ALL: [Metric; 71] = metrics! {
     "hit_fct_us.max", "maximum FCT of flows hit by a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.max * scale));
     "other_fct_us.min", "minimum FCT of other flows", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.other_fct_us?.min * scale));
     "other_fct_us.p50", "median FCT of other flows", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.other_fct_us?.p50 * scale));
+    "other_delivery_us.min", "minimum time until the receiver of other flows had everything", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.other_delivery_us?.min * scale));
     "group_d_pending_bytes_max", "maximum amount that a flow of group D had left to send", Size, 1.0, |outcome, _| {
         let pending = outcome.iter().map(|run| run.report.affected_flows.group_d_pending_bytes_max);
         exact(pending.max()? as f64)

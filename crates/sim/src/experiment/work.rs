@@ -108,7 +108,7 @@ fn plain_frame_hops(config: &FlowsConfig) -> f64 {
     let hosts = config.graph.hosts().count() as f64;
     let carried = |duration: Time| config.link.rate.bits_per_second() as f64 / 8.0 * duration.as_secs();
     let of_demand = |demand: &Demand| match demand {
-        Demand::Trials { count, sizes } => *count as f64 * (of_bytes(sizes.mean()) + HOPS),
+        Demand::Trials { count, sizes, .. } => *count as f64 * (of_bytes(sizes.mean()) + HOPS),
         Demand::Incast { rounds, senders, bytes } => {
             *rounds as f64 * f64::from(*senders) * (of_bytes(*bytes as f64) + HOPS)
         }

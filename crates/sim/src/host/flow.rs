@@ -32,6 +32,11 @@ impl FlowRecord {
     pub fn completion_time(&self) -> Time {
         Time(self.acknowledged.0 - self.began.0)
     }
+
+    /// From the write until everything had arrived.
+    pub fn delivery_time(&self) -> Time {
+        Time(self.delivered.0 - self.began.0)
+    }
 }
 
 /// What disturbed a flow, and how its sender reacted.

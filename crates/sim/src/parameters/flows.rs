@@ -8,8 +8,8 @@ use crate::link::config::{ParameterError, check};
 use crate::link::{ParallelConfig, Placement};
 use crate::network::PfcLimits;
 use crate::run::flows::{
-    Demand, FlowsConfig, HandOffKind, PlacementKind, SchemeKind, Spreading, TrafficConfig, TrafficKind,
-    host_bits_per_second,
+    Demand, FlowsConfig, HandOffKind, PAUSE, PlacementKind, SchemeKind, Spreading, TrafficConfig,
+    TrafficKind, host_bits_per_second,
 };
 use crate::time::Time;
 use linkmend_topology::file::{TopologyFileOptions, read_topology};
@@ -23,7 +23,7 @@ const NANOS_PER_METRE: u64 = 5;
 const RTT_MAX_NS: u64 = 60_000_000_000;
 /// Most queues before one port.
 const QUEUES_MAX: u32 = 4_096;
-/// Longest delay of the other direction, a second.
+/// Longest delay of the other direction, and pause between two flows, a second.
 const DELAY_MAX: Time = Time::from_nanos(1_000_000_000);
 
 impl RunParameters {
@@ -124,6 +124,7 @@ impl RunParameters {
             let sizes = size()?;
             sizes.only().ok_or_else(|| ParameterError::new("size", sizes.name(), requirement))
         };
+        let pause = self.pause()?;
         match (self.trials.map(|trials| trials.0), self.load, self.duration, self.incast) {
             (Some(rounds), None, None, Some(senders)) => {
                 Ok(Demand::Incast { rounds, senders, bytes: only()? })
@@ -131,7 +132,7 @@ impl RunParameters {
             (Some(rounds), None, None, None) if traffic == TrafficKind::PingPong => {
                 Ok(Demand::PingPong { rounds, bytes: only()? })
             }
-            (Some(count), None, None, None) => Ok(Demand::Trials { count, sizes: size()? }),
+            (Some(count), None, None, None) => Ok(Demand::Trials { count, sizes: size()?, pause }),
             (Some(flows), Some(load), None, None) => self.load(size()?, load.0, Extent::Flows(flows)),
             (None, Some(load), Some(duration), None) => {
                 self.load(size()?, load.0, Extent::Duration(time(duration)))
@@ -144,6 +145,18 @@ impl RunParameters {
                  `duration`, or `duration` alone for one endless flow",
             )),
         }
+    }
+
+    /// The pause between two flows, where one follows the other.
+    fn pause(&self) -> Result<Time, ParameterError> {
+        let Some(pause) = self.pause else { return Ok(PAUSE) };
+        let follow_each_other = self.trials.is_some()
+            && self.load.is_none()
+            && self.incast.is_none()
+            && self.traffic != Some(TrafficKind::PingPong);
+        check(follow_each_other, "pause", pause, "needs `trials` without `load`, `incast` and ping-pong")?;
+        check(time(pause) <= DELAY_MAX, "pause", pause, "must be at most 1 s")?;
+        Ok(time(pause))
     }
 
     fn load(&self, sizes: FlowSizes, load: f64, extent: Extent) -> Result<Demand, ParameterError> {

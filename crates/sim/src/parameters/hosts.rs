@@ -33,6 +33,9 @@ impl RunParameters {
         }
         self.set_rdma(&mut hosts)?;
         self.set_latency(&mut hosts)?;
+        if let Some(kernel) = self.host_kernel {
+            kernel.set(&mut hosts)?;
+        }
         self.set_tcp(&mut hosts)?;
         hosts.mode = self.scheme().mode();
         Ok(hosts)
@@ -75,10 +78,17 @@ impl RunParameters {
         if self.testbed_hosts == Some(true) && matches!(hosts.transport, Transport::Tcp(_)) {
             hosts.latency = HostLatency::TESTBED;
         }
-        let Some(latency) = self.host_latency else { return Ok(()) };
+        let Some(latency) = self.host_latency else {
+            return self.host_latency_min.map_or(Ok(()), |min| {
+                Err(ParameterError::new("host-latency-min", min, "needs `host-latency`"))
+            });
+        };
         let median = time(latency);
         check(median <= LATENCY_MAX, "host-latency", latency, "must be at most 1 s")?;
-        let least = hosts.latency.least.min(median);
+        let least = self.host_latency_min.map_or(hosts.latency.least.min(median), time);
+        if let Some(min) = self.host_latency_min {
+            check(least <= median, "host-latency-min", min, "must be at most `host-latency`")?;
+        }
         (hosts.latency.least, hosts.latency.median) = (least, median - least);
         // A handshake would have measured it.
         hosts.known_rtt = hosts.known_rtt.map(|known| known.max(Nanos(median.0 / 500)));

@@ -7,8 +7,8 @@ use crate::host::{FlowSizes, RdmaVerb};
 use crate::link::config::{Buffering, ProfileName};
 use crate::network::{Balance, Cut, Noticed};
 use crate::run::flows::{
-    Detection, HandOffKind, HostRecovery, PlacementKind, RdmaMechanisms, Reroute, SchemeKind, TrafficKind,
-    TransportKind,
+    Detection, HandOffKind, HostKernel, HostRecovery, PlacementKind, RdmaMechanisms, Reroute, SchemeKind,
+    TrafficKind, TransportKind,
 };
 use linkmend_experiment::Quantity;
 use linkmend_quantity::{BitRate, ByteSize, Count, Decibels, Distance, LossRate, Share, Span};
@@ -40,6 +40,8 @@ parameters! {
         /// Number of flows: one after the other from the first host to the last, or with --load; for an incast or a
         /// ping-pong, the number of rounds [default: 5k]
         trials: Count = "trials", "trials", Count, "N", FLOWS;
+        /// Pause between one flow and the next, at least, and at most twice that [default: 2ms]
+        pause: Span = "pause", "pause between flows", Time, "TIME", FLOWS;
         /// Frames to send at line rate, like 100M [default: 10M]
         frames: Count = "frames", "frames", Count, "COUNT", LINE_RATE;
         /// Length of each frame, with its frame check sequence and without Linkmend's header, 64B to 9216B [default: 1518B]
@@ -117,6 +119,12 @@ parameters! {
         rto_min: Span = "rto-min", "least timeout", Time, "TIME", HOSTS;
         /// Median latency that a host adds to a frame: stack, NIC, interrupts [default: 15.5us with TCP, 1.23us with RDMA]
         host_latency: Span = "host-latency", "host latency", Time, "TIME", HOSTS;
+        /// Minimum of that latency; if it is the median, the latency is always the same [default: 2.5us with TCP, 1us with RDMA,
+        /// or the median if it is less]
+        host_latency_min: Span = "host-latency-min", "least host latency", Time, "TIME", HOSTS;
+        /// Kernel of TCP hosts: linux-5.4, as LinkGuardian's hosts, with 1,000 ticks a second and no timestamps; or linux-4.13, as
+        /// SQR's, with 250 ticks a second and timestamps, and without tail loss probes before 10ms [default: linux-5.4]
+        host_kernel: HostKernel = "host-kernel", "host kernel", Word, "NAME", HOSTS;
         /// Model TCP hosts as in LinkGuardian's testbed: a single frame is received sooner than several together, and
         /// some clock ticks are late
         testbed_hosts: bool = "testbed-hosts", "testbed hosts", Word, "", HOSTS;

@@ -5,8 +5,8 @@ use crate::host::{FlowSizes, RdmaVerb};
 use crate::link::config::{Buffering, ParameterError, ProfileName};
 use crate::network::{Balance, Cut, Noticed};
 use crate::run::flows::{
-    Detection, HandOffKind, HostRecovery, PlacementKind, RdmaMechanisms, Reroute, SchemeKind, TrafficKind,
-    TransportKind,
+    Detection, HandOffKind, HostKernel, HostRecovery, PlacementKind, RdmaMechanisms, Reroute, SchemeKind,
+    TrafficKind, TransportKind,
 };
 use linkmend_experiment::Value;
 use linkmend_quantity::{BitRate, ByteSize, Count, Decibels, Distance, LossRate, Share, Span};
@@ -88,6 +88,7 @@ words! {
     Buffering;
     Cut;
     HandOffKind;
+    HostKernel;
     HostRecovery;
     Noticed;
     PlacementKind;

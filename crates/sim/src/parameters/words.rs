@@ -3,7 +3,7 @@
 use super::table::Parameter;
 
 /// Names in the words of the papers. A value that is not here is understood as files write it.
-const NAMES: [(&str, &str, &str); 44] = [
+const NAMES: [(&str, &str, &str); 46] = [
     ("transport", "dctcp", "DCTCP"),
     ("transport", "cubic", "CUBIC"),
     ("transport", "reno", "Reno"),
@@ -16,6 +16,8 @@ const NAMES: [(&str, &str, &str); 44] = [
     ("host-recovery", "adaptive-duplicate-acks", "adaptive duplicate ACKs"),
     ("host-recovery", "go-back-n", "go-back-N"),
     ("host-recovery", "selective-repeat", "selective repeat"),
+    ("host-kernel", "linux-5.4", "Linux 5.4"),
+    ("host-kernel", "linux-4.13", "Linux 4.13"),
     ("size", "web-search", "web search"),
     ("size", "data-mining", "data mining"),
     ("size", "facebook-hadoop", "Facebook Hadoop"),
@@ -64,6 +66,7 @@ pub(super) fn needs_no_heading(key: &str) -> bool {
         key,
         "transport"
             | "host-recovery"
+            | "host-kernel"
             | "size"
             | "traffic"
             | "topology"

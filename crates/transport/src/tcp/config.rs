@@ -89,6 +89,8 @@ pub struct Config {
     /// What RACK-TLP's timers wait beyond the times of RFC 8985 (nothing there; Linux: [`Config::LINUX_TIMER_SLACK`]): a probe beyond
     /// two round trips if several segments are in flight, and a look for losses beyond the reordering window.
     pub timer_slack: Nanos,
+    /// Least time until a tail is probed (nothing in RFC 8985; Linux before 4.14: 10 ms). The retransmission timeout limits it.
+    pub probe_min: Nanos,
     /// Initial congestion window in segments (RFC 6928).
     pub initial_window: u32,
     /// Selective acknowledgements (RFC 2018), if the peer takes them.
@@ -103,6 +105,8 @@ pub struct Config {
     pub rto_initial: Nanos,
     /// Longest timeout after doubling.
     pub rto_max: Nanos,
+    /// The timeout is a whole number of these, rounded up (Linux: ticks of its clock); zero for one that is not rounded.
+    pub rto_unit: Nanos,
     /// Forward RTO recovery (RFC 5682).
     pub f_rto: bool,
     /// Whether an idle connection begins again with the initial window (RFC 5681, section 4.1).
@@ -142,6 +146,7 @@ impl Default for Config {
             adapt_reordering_window: true,
             tail_loss_probe: true,
             timer_slack: Nanos::ZERO,
+            probe_min: Nanos::ZERO,
             initial_window: 10,
             sack: true,
             timestamps: true,
@@ -149,6 +154,7 @@ impl Default for Config {
             rto_min: Nanos::from_millis(200),
             rto_initial: Nanos::from_secs(1),
             rto_max: Nanos::from_secs(120),
+            rto_unit: Nanos::ZERO,
             f_rto: true,
             restart_after_idle: true,
             delayed_ack_min: Nanos::from_millis(40),

@@ -1,6 +1,6 @@
 //! Frames at guarded ports, their copies in caching queues, and those that are handed over.
 
-use super::guard::{Inserted, State, Store};
+use super::guard::{Guard, Inserted, State, Store};
 use super::ring::{Kept, Pass};
 use crate::link::{Frame, Observer, PortId, Scheme, WIRE_OVERHEAD_BYTES};
 use crate::network::Network;
@@ -187,6 +187,6 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     fn is_cut(&self, port: PortId) -> bool {
         let Some(failover) = &self.failover else { return false };
         let guard = failover.guards.get(failover.guard_of[port.index()] as usize);
-        guard.is_some_and(|guard| guard.uncut.is_some())
+        guard.is_some_and(Guard::is_cut)
     }
 }

@@ -3,7 +3,7 @@
 use super::config::{FailingLink, HandOff, SqrConfig};
 use super::load::PortLoads;
 use super::ring::{Kept, Pass, Primary, Ring};
-use super::stats::{FailoverStats, Recovery};
+use super::stats::FailoverStats;
 use crate::corruption::CorruptionProcess;
 use crate::link::{FlowId, PortId};
 use crate::time::Time;
@@ -93,6 +93,11 @@ impl Guard {
     /// Whether the failure is known, and frames have no other way yet.
     pub(super) fn has_no_way(&self) -> bool {
         self.state == State::Down { has_way: false }
+    }
+
+    /// Whether its link has failed, whatever the switch knows.
+    pub(super) fn is_cut(&self) -> bool {
+        self.uncut.is_some()
     }
 
     /// Whether it keeps frames.
@@ -230,8 +235,17 @@ impl Guard {
 
     /// Takes note of a frame that was sent on the link.
     pub(super) fn sent(&mut self, now: Time, kept: &Kept) {
-        if !kept.is_lost {
-            self.gap.before = Some((kept.frame.flow, now));
+        if kept.is_lost {
+            return;
+        }
+        let before = self.gap.before.replace((kept.frame.flow, now));
+        // The link is back, and nothing had to be handed over in this direction. If the same flow goes on, it was stopped in the
+        // other one.
+        if self.keeps() && self.way == self.port && self.state == State::Up && !self.is_cut() {
+            let is_open = std::mem::take(&mut self.gap.is_open);
+            if let Some((_, since)) = before.filter(|(flow, _)| is_open && *flow == kept.frame.flow) {
+                self.stats.recovered(now, since, kept, false);
+            }
         }
     }
 
@@ -245,8 +259,7 @@ impl Guard {
         if (kept.is_held || kept.is_lost) && std::mem::take(&mut self.gap.is_open) {
             let since = self.gap.before.filter(|(flow, _)| *flow == kept.frame.flow);
             let since = since.map_or(kept.left_at, |(_, at)| at);
-            let time = Time(now.0.saturating_sub(since.0));
-            self.stats.recovery_times.push(Recovery { time, lost_frames: kept.is_lost });
+            self.stats.recovered(now, since, kept, kept.is_lost);
         }
     }
 }

@@ -154,7 +154,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     pub(super) fn corrupted_before_cut(&self, port: PortId) -> Option<u64> {
         let failover = self.failover.as_ref()?;
         let guard = failover.guards.iter().find(|guard| guard.port == port)?;
-        guard.uncut.is_some().then_some(guard.corrupted_before)
+        guard.is_cut().then_some(guard.corrupted_before)
     }
 
     /// The port by which a frame leaves that was to leave by `out`.

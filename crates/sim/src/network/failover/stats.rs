@@ -1,5 +1,7 @@
 //! What failures cost.
 
+use super::ring::Kept;
+use crate::link::FlowId;
 use crate::time::Time;
 
 /// Counts of one direction of a failing link, or of several.
@@ -22,8 +24,9 @@ pub struct FailoverStats {
     pub failed_bytes_max: u64,
     /// How often copies passed through the egress pipeline.
     pub passes: u64,
-    /// For each failure that met traffic: from the last frame of the same flow that arrived to the first one handed over; for a
-    /// flow of which none had come before, how long that one was kept.
+    /// For each failure that met traffic, in each direction: from the last frame of the same flow that arrived to the next one,
+    /// which was handed over, or came when the link was back; for a flow of which none had come before, how long its first one was
+    /// kept.
     pub recovery_times: Vec<Recovery>,
 }
 
@@ -31,11 +34,19 @@ pub struct FailoverStats {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recovery {
     pub time: Time,
+    /// The flow that went on, in one of its directions.
+    pub flow: FlowId,
     /// Whether the link had a frame of the traffic when it failed, or was given one before the switch knew.
     pub lost_frames: bool,
 }
 
 impl FailoverStats {
+    /// Takes note of a frame that leaves for a receiver which has got nothing since then.
+    pub(super) fn recovered(&mut self, now: Time, since: Time, next: &Kept, lost_frames: bool) {
+        let time = Time(now.0.saturating_sub(since.0));
+        self.recovery_times.push(Recovery { time, flow: next.frame.flow, lost_frames });
+    }
+
     /// Adds the counts of another.
     pub fn add(&mut self, other: &FailoverStats) {
         self.cuts += other.cuts;

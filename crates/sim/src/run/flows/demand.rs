@@ -12,6 +12,9 @@ use std::sync::Arc;
 pub(crate) const TRIALS_AT_ONCE: u64 = 10_000;
 /// The same for rounds of an incast, each of which is many flows.
 pub(super) const ROUNDS_AT_ONCE: u64 = 100;
+/// Pause between two trials or rounds, at least, and at most twice that: longer than a round trip, so that nothing of the one is
+/// left in the other, and than the silence after which the moderation of interrupts begins anew.
+pub(crate) const PAUSE: Time = Time::from_nanos(2_000_000);
 /// Longest time that a flow may take after the last has begun, before the run ends without it.
 const DRAINING_MAX: Time = Time::from_nanos(20_000_000_000);
 /// Most trials of a run: what became of each flow is kept, in about 100 bytes.
@@ -20,8 +23,8 @@ const TRIALS_MAX: u64 = 10_000_000;
 /// Which flows there are.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Demand {
-    /// One flow after the other from the first host to the last one.
-    Trials { count: u64, sizes: FlowSizes },
+    /// One flow after the other from the first host to the last one. Pauses between them are uniform from `pause` to twice that.
+    Trials { count: u64, sizes: FlowSizes, pause: Time },
     /// All of these hosts, the first ones, send a flow to the last host at once, and again when all of them have ended.
     Incast { rounds: u64, senders: u32, bytes: u64 },
     /// Flows which begin as in a Poisson process: the links of each host that sends are loaded by this share, above 0 and
@@ -145,7 +148,7 @@ impl Demand {
     pub fn trials(count: u64, bytes: u64) -> Result<Demand, ParameterError> {
         let sizes = FlowSizes::one(bytes);
         let sizes = sizes.ok_or_else(|| ParameterError::new("size", bytes, "must be above 0"))?;
-        Ok(Demand::Trials { count, sizes })
+        Ok(Demand::Trials { count, sizes, pause: PAUSE })
     }
 
     /// # Errors

@@ -2,8 +2,9 @@
 
 use super::config::FlowsConfig;
 use super::statistics::Summary;
-use crate::host::FlowRecord;
+use crate::host::{End, FlowRecord};
 use crate::network::{FailoverStats, Recovery};
+use crate::time::Time;
 use serde::Serialize;
 
 /// Between these times lie the clusters of completion times of the paper's Figure 3.
@@ -29,8 +30,8 @@ pub struct FailoverReport {
     pub failed_buffer_bytes: u64,
     /// How often copies passed through egress pipelines.
     pub passes: u64,
-    /// How long receivers got nothing: from the last frame of the same flow that arrived before the failure to the first one
-    /// that was handed over; of a flow that had sent none before, how long its first frame was kept.
+    /// How long receivers of data got nothing: from the last frame of the same flow that arrived before the failure to the next
+    /// one; of a flow that had sent none before, how long its first frame was kept.
     pub recovery_us: Option<Summary>,
     /// The share of these times that is longer than the route failure time: of all, and after failures that lost frames.
     pub recovery_longer_share: Option<f64>,
@@ -41,28 +42,31 @@ pub struct FailoverReport {
     pub hit_longer: [u64; 3],
     /// Completion times of the others.
     pub other_fct_us: Option<Summary>,
+    /// The same until the receiver had everything, half a round trip before the sender knew.
+    pub other_delivery_us: Option<Summary>,
 }
 
 impl FailoverReport {
     /// `None` if no link of the run fails.
     pub(super) fn new(config: &FlowsConfig, records: &[FlowRecord], stats: &FailoverStats) -> Option<Self> {
         let failing = config.failing.first()?;
-        let us = |time: &crate::time::Time| time.as_nanos() / 1e3;
-        let recovery = stats.recovery_times.iter().map(|recovery| us(&recovery.time)).collect();
+        let us = |time: &Time| time.as_nanos() / 1e3;
+        let of_data = stats.recovery_times.iter().filter(|recovery| End(recovery.flow.0).is_sending());
+        let recovery = of_data.clone().map(|recovery| us(&recovery.time)).collect();
         let longer = |of: &dyn Fn(&&Recovery) -> bool| {
             let (mut all, mut longer) = (0_u32, 0_u32);
-            for recovery in stats.recovery_times.iter().filter(of) {
+            for recovery in of_data.clone().filter(of) {
                 all += 1;
                 longer += u32::from(recovery.time > failing.route_failure_time());
             }
             (all > 0).then(|| f64::from(longer) / f64::from(all))
         };
-        let times = |is_hit: bool| {
+        let times = |is_hit: bool, time: fn(&FlowRecord) -> Time| {
             let ended = records.iter().filter(|record| !record.failed);
             let of = ended.filter(|record| (record.disturbance.frames_failed > 0) == is_hit);
-            of.map(|record| us(&record.completion_time())).collect::<Vec<f64>>()
+            of.map(|record| us(&time(record))).collect::<Vec<f64>>()
         };
-        let hit = times(true);
+        let hit = times(true, FlowRecord::completion_time);
         Some(FailoverReport {
             // Each direction counts.
             failures: stats.cuts / 2,
@@ -79,7 +83,8 @@ impl FailoverReport {
             recovery_us: Summary::from_values(recovery),
             hit_longer: HIT_LONGER_US.map(|us| hit.iter().filter(|time| **time > us).count() as u64),
             hit_fct_us: Summary::from_values(hit),
-            other_fct_us: Summary::from_values(times(false)),
+            other_fct_us: Summary::from_values(times(false, FlowRecord::completion_time)),
+            other_delivery_us: Summary::from_values(times(false, FlowRecord::delivery_time)),
         })
     }
 

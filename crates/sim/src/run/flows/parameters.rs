@@ -1,6 +1,5 @@
 //! The names under which transports are asked for, and what they mean: the hosts of the paper's testbed (section 4).
 
-use crate::host::clock::nanos;
 use crate::host::{HostLatency, HostsConfig, RdmaConfig, Transport};
 use crate::time::Time;
 use linkmend_protocol::Mode;

@@ -2,7 +2,7 @@
 
 use super::capture::PortCapture;
 use super::config::{FlowsConfig, bits_per_second_of};
-use super::demand::{Between, Demand, ROUNDS_AT_ONCE, TRIALS_AT_ONCE};
+use super::demand::{Between, Demand, PAUSE, ROUNDS_AT_ONCE, TRIALS_AT_ONCE};
 use super::network::{FlowNetwork, FlowObserver};
 use super::report::FlowsReport;
 use super::schemes::FlowSchemes;
@@ -22,10 +22,6 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Pause between two trials, at least, and at most twice that: longer than a round trip, so that nothing of the one is
-/// left in the other, and than the silence after which the moderation of interrupts begins anew.
-const TRIAL_GAP: Time = Time::from_nanos(2_000_000);
 
 /// Runs all flows, on as many threads as asked for; the report does not depend on their number. `done` is called after
 /// each part. `None` if `stop` ended it.
@@ -257,13 +253,13 @@ fn workload(
         _ => at_once.min(count - part * at_once),
     };
     match &traffic.demand {
-        Demand::Trials { count, sizes } => {
+        Demand::Trials { count, sizes, pause } => {
             let count = of_part(*count, TRIALS_AT_ONCE);
-            Box::new(Trials::new(count, pair(0), sizes.clone(), TRIAL_GAP, random))
+            Box::new(Trials::new(count, pair(0), sizes.clone(), *pause, random))
         }
         Demand::Incast { rounds, senders, bytes } => {
             let rounds = of_part(*rounds, ROUNDS_AT_ONCE);
-            Box::new(Incast::new(rounds, *senders, pair(*bytes), TRIAL_GAP, random))
+            Box::new(Incast::new(rounds, *senders, pair(*bytes), PAUSE, random))
         }
         Demand::Endless { .. } => Box::new(Schedule::new(vec![pair(Start::ENDLESS)])),
         Demand::Other { workload, .. } => workload.make(hosts, random),

@@ -1,5 +1,6 @@
 //! Round-trip times and the retransmission timeout (RFC 6298).
 
+use crate::tcp::Config;
 use crate::time::{Instant, Nanos};
 
 /// The least round-trip time is that of this much time (Linux's `tcp_min_rtt_wlen`).
@@ -27,11 +28,12 @@ pub struct RoundTrip {
     minimum: Nanos,
     initial: Nanos,
     maximum: Nanos,
+    unit: Nanos,
 }
 
 impl RoundTrip {
     /// Before any measurement.
-    pub fn new(minimum: Nanos, initial: Nanos, maximum: Nanos) -> RoundTrip {
+    pub fn new(config: &Config) -> RoundTrip {
         RoundTrip {
             smoothed_times_8: 0,
             deviation_times_4: 0,
@@ -39,9 +41,10 @@ impl RoundTrip {
             variation_times_4: 0,
             round_end: 0,
             backoff: 0,
-            minimum,
-            initial,
-            maximum,
+            minimum: config.rto_min,
+            initial: config.rto_initial,
+            maximum: config.rto_max,
+            unit: config.rto_unit,
         }
     }
 
@@ -99,10 +102,18 @@ impl RoundTrip {
     pub fn timeout(&self) -> Nanos {
         let base = match self.smoothed() {
             None => self.initial,
-            Some(smoothed) => smoothed + Nanos(self.variation_times_4),
+            Some(smoothed) => self.rounded_up(smoothed + Nanos(self.variation_times_4)),
         };
         let doubled = u128::from(base.0) << self.backoff;
         Nanos(u64::try_from(doubled).unwrap_or(u64::MAX)).min(self.maximum)
+    }
+
+    /// A timeout without backoff in whole units: it is what doubles (Linux: `__tcp_set_rto()`).
+    fn rounded_up(&self, timeout: Nanos) -> Nanos {
+        match self.unit {
+            Nanos(0) => timeout,
+            Nanos(unit) => Nanos(timeout.0.div_ceil(unit).saturating_mul(unit)),
+        }
     }
 
     /// RFC 6298, section 5.5: the timeout doubles.
@@ -167,7 +178,18 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn fresh(minimum: Nanos) -> RoundTrip {
-        RoundTrip::new(minimum, Nanos::from_secs(1), Nanos::from_secs(120))
+        RoundTrip::new(&Config { rto_min: minimum, ..Config::default() })
+    }
+
+    #[test]
+    fn a_timeout_is_rounded_up_to_units_before_it_doubles() {
+        let config = Config { rto_min: Nanos(4 * MS), rto_unit: Nanos(4 * MS), ..Config::default() };
+        let mut rtt = RoundTrip::new(&config);
+        assert_eq!(rtt.timeout(), Nanos::from_secs(1));
+        rtt.sample(Nanos(MS / 10), 0, 10);
+        assert_eq!(rtt.timeout(), Nanos(8 * MS));
+        rtt.back_off();
+        assert_eq!(rtt.timeout(), Nanos(16 * MS));
     }
 
     /// RFC 6298, sections 2.1 and 2.2: RTO is 1 s before a sample, then R + 4 (R / 2).

@@ -191,7 +191,7 @@ impl Sender {
                 // A single segment may wait for a delayed acknowledgement.
                 let is_single = self.board.len() == 1;
                 let allowance = if is_single { self.round_trip.minimum() } else { self.settings.timer_slack };
-                smoothed * 2 + allowance
+                (smoothed * 2 + allowance).max(self.settings.probe_min)
             }
         };
         let limit = if has_advanced { now + self.round_trip.timeout() } else { self.expiry(now) };
