@@ -165,7 +165,9 @@ fn examples_are_accepted_by_the_parser() {
         let words = std::iter::once("linkmend".to_owned()).chain(example.words());
         let parsed = linkmend_workbench::command()
             .try_get_matches_from(linkmend::cli::arguments(words.map(OsString::from)));
-        assert!(parsed.is_ok(), "`{}`: {}", example.line, parsed.err().expect("an error"));
+        if let Err(error) = parsed {
+            panic!("`{}`: {error}", example.line);
+        }
     }
 }
 
