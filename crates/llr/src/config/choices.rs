@@ -1,0 +1,227 @@
+//! What public sources leave open: a named choice for each question, with a default and the reason for it.
+
+use super::ConfigError;
+
+/// Bounds of the interval between INITs.
+const INIT_INTERVAL_NS: (u64, u64) = (1, 4_290_000_000);
+/// Bounds of both distances of control ordered sets inside a frame: the largest frame is below 64 KiB.
+const INSERTION_OCTETS: (u64, u64) = (8, 65_535);
+
+/// When a receiver that has sent a NACK sends another one for the same expected number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum NackRearm {
+    /// Never: only the replay timer covers a NACK, or a replayed frame, that is lost. The default, because SAI's design
+    /// has one NACK for each gap, and NACK_SENT sends neither ACKs nor NACKs.
+    #[default]
+    Never,
+    /// When a replay has begun, which shows in a number that does not rise, and its frame with the expected number is
+    /// bad or missing again. This is faster, and safe: a NACK only states the last good number.
+    EachReplay,
+}
+
+/// What a transmitter does with a NACK that arrives while it replays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum NackInReplay {
+    /// The replay begins again behind the number of the NACK. The default: a frame of the replay that is lost is then
+    /// repaired without the timer.
+    #[default]
+    Restart,
+    /// It only acknowledges. If a frame of the replay was lost, the timer repairs it.
+    AcknowledgeOnly,
+}
+
+/// From when the replay timer counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum ReplayTimerStart {
+    /// From the last ACK that made progress, the end of the last replay, or the frame that found nothing outstanding.
+    /// The default, by SAI's words: it expires "if no further ACKs are received".
+    #[default]
+    LastProgress,
+    /// From when the oldest outstanding frame was last sent.
+    OldestFrame,
+}
+
+/// Which replays without progress the replay counter counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum CountedReplays {
+    /// All of them. The default, because the registers of SAI and FBOSS name replays and no cause. The published tests
+    /// (LLR-05, 07, 09) only have timer replays.
+    #[default]
+    All,
+    /// Those of the timer.
+    Timer,
+}
+
+/// Whether a frame without a number may be sent during a replay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum IneligibleInReplay {
+    /// It waits. The default, because ADVANCE is the only state that accepts new frames (FBOSS).
+    #[default]
+    Waits,
+    /// It goes first: it has no number, so it cannot break the order of those that have one.
+    Overtakes,
+}
+
+/// Where a control ordered set may go when a frame is being sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum ControlInsertion {
+    /// Behind the frame. The default, because Meta's budget subtracts the time of a full frame in each direction, so it
+    /// does not rely on pre-emption.
+    #[default]
+    BetweenFrames,
+    /// Inside the frame (pre-emption), not before `first_after_octets` of it and not closer than `apart_octets`. A
+    /// published taxonomy of messages has 256 and 2,048 octets.
+    InsideFrames { first_after_octets: u32, apart_octets: u32 },
+}
+
+impl ControlInsertion {
+    /// Pre-emption with the only published distances.
+    pub const PUBLISHED: ControlInsertion =
+        ControlInsertion::InsideFrames { first_after_octets: 256, apart_octets: 2_048 };
+}
+
+/// Which frame check sequence marks a frame as poisoned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum PoisonPattern {
+    /// The right one with all bits inverted. The default, because Ethernet switches invert it when they find out, while
+    /// they forward a frame cut-through, that it is damaged.
+    #[default]
+    Inverted,
+    /// The right one, XOR this.
+    Xor(u32),
+}
+
+/// What happens when an INIT arrives in a direction that already runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum InitWhileRunning {
+    /// The receiver starts again with its number, and the other direction goes on. The default, because each direction
+    /// has switches of its own, and a peer that re-initialises after FLUSH (LLR-09) needs it.
+    #[default]
+    RestartReceiver,
+    /// The own transmitter discards what is outstanding and re-initialises, too: the peer may have restarted and know
+    /// nothing of either direction.
+    RestartBoth,
+    /// The INIT is not answered. A peer can then re-initialise only after this end has been switched off and on.
+    Ignore,
+}
+
+/// The choices together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Choices {
+    pub nack_rearm: NackRearm,
+    pub nack_in_replay: NackInReplay,
+    pub replay_timer_start: ReplayTimerStart,
+    pub counted_replays: CountedReplays,
+    pub ineligible_in_replay: IneligibleInReplay,
+    pub control_insertion: ControlInsertion,
+    pub poison_pattern: PoisonPattern,
+    pub init_while_running: InitWhileRunning,
+    /// Time between INITs that are not echoed, 1 to 4.29e9 ns; no source gives it. The default of 10,000 ns is longer than
+    /// any loop that LLR can protect, so that the time of the echo measures the loop.
+    pub init_interval_ns: u64,
+}
+
+/// [`Choices::default`], for constants.
+pub(crate) const DEFAULT_CHOICES: Choices = Choices {
+    nack_rearm: NackRearm::Never,
+    nack_in_replay: NackInReplay::Restart,
+    replay_timer_start: ReplayTimerStart::LastProgress,
+    counted_replays: CountedReplays::All,
+    ineligible_in_replay: IneligibleInReplay::Waits,
+    control_insertion: ControlInsertion::BetweenFrames,
+    poison_pattern: PoisonPattern::Inverted,
+    init_while_running: InitWhileRunning::RestartReceiver,
+    init_interval_ns: 10_000,
+};
+
+impl Default for Choices {
+    fn default() -> Choices {
+        DEFAULT_CHOICES
+    }
+}
+
+impl Choices {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        ConfigError::demand("choices.init_interval_ns", self.init_interval_ns, INIT_INTERVAL_NS)?;
+        if let PoisonPattern::Xor(pattern) = self.poison_pattern {
+            let range = (1, u32::MAX.into());
+            ConfigError::demand("choices.poison_pattern", pattern.into(), range)?;
+        }
+        let ControlInsertion::InsideFrames { first_after_octets, apart_octets } = self.control_insertion else {
+            return Ok(());
+        };
+        let first = u64::from(first_after_octets);
+        ConfigError::demand("choices.control_insertion.first_after_octets", first, INSERTION_OCTETS)?;
+        let apart = u64::from(apart_octets);
+        ConfigError::demand("choices.control_insertion.apart_octets", apart, INSERTION_OCTETS)
+    }
+}
+
+/// One question that public sources leave open, as data for a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenQuestion {
+    /// The field of [`Choices`] that answers it.
+    pub field: &'static str,
+    pub question: &'static str,
+    pub answers: &'static str,
+    /// Why the first answer is the default.
+    pub reason: &'static str,
+}
+
+/// Every question that public sources leave open. The first answer is the default.
+pub const OPEN_QUESTIONS: [OpenQuestion; 9] = [
+    OpenQuestion {
+        field: "nack_rearm",
+        question: "does a receiver NACK the same number again when its replay is lost, too?",
+        answers: "never; each replay",
+        reason: "one NACK for each gap, and none in NACK_SENT (SAI)",
+    },
+    OpenQuestion {
+        field: "nack_in_replay",
+        question: "what does a NACK do that arrives during a replay?",
+        answers: "restart the replay; acknowledge only",
+        reason: "a loss inside a replay is repaired without the timer",
+    },
+    OpenQuestion {
+        field: "replay_timer_start",
+        question: "from when does the replay timer count?",
+        answers: "last progress; oldest frame",
+        reason: "it expires \"if no further ACKs are received\" (SAI)",
+    },
+    OpenQuestion {
+        field: "counted_replays",
+        question: "which replays does the replay counter count?",
+        answers: "all; those of the timer",
+        reason: "the registers name replays and no cause (SAI, FBOSS)",
+    },
+    OpenQuestion {
+        field: "ineligible_in_replay",
+        question: "may a frame without a number be sent during a replay?",
+        answers: "waits; overtakes",
+        reason: "only ADVANCE accepts new frames (FBOSS)",
+    },
+    OpenQuestion {
+        field: "control_insertion",
+        question: "may a control ordered set be put inside a frame, and where?",
+        answers: "between frames; inside frames, after 256 and then each 2,048 octets",
+        reason: "Meta's budget subtracts a full frame in each direction",
+    },
+    OpenQuestion {
+        field: "poison_pattern",
+        question: "which frame check sequence marks a poisoned frame?",
+        answers: "the right one inverted; the right one XOR a constant",
+        reason: "cut-through switches invert it",
+    },
+    OpenQuestion {
+        field: "init_while_running",
+        question: "what does an INIT do that arrives in a running direction?",
+        answers: "restart the receiver; restart both directions; nothing",
+        reason: "re-initialisation after FLUSH needs it (LLR-09), and directions are independent",
+    },
+    OpenQuestion {
+        field: "init_interval_ns",
+        question: "how often is an INIT repeated that is not echoed?",
+        answers: "10,000 ns; 1 to 4,290,000,000 ns",
+        reason: "longer than any loop that LLR can protect, so that the echo measures the loop",
+    },
+];

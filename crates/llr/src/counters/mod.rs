@@ -1,0 +1,182 @@
+//! Counters under SAI's names and meanings, and how testers and Broadcom's switches read them.
+//!
+//! Three of them mean something else than their names suggest. `TX_OK` and `RX_OK` include replays and duplicates:
+//! `RX_EXPECTED_SEQ_GOOD` is what compares with goodput. `TX_REPLAY` counts completed replays, not frames; Broadcom maps
+//! it to frames. `RX_MISSING_SEQ` counts frames seen after a gap, not frames missing.
+
+mod broadcom;
+mod testers;
+
+pub use broadcom::{BroadcomCounters, BroadcomReceiveState, BroadcomTransmitState};
+pub use testers::TesterCounters;
+
+/// What a transmitter has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct TransmitCounters {
+    pub tx_init: u64,
+    /// New frames that action *discard* dropped in INIT or FLUSH.
+    pub tx_discard: u64,
+    /// Good eligible frames sent, replays included.
+    pub tx_ok: u64,
+    /// Poisoned eligible frames sent, replays included.
+    pub tx_poisoned: u64,
+    /// Replays completed.
+    pub tx_replay: u64,
+    pub rx_init_echo: u64,
+    pub rx_ack: u64,
+    pub rx_nack: u64,
+    /// ACKs and NACKs outside of what is outstanding, which changed nothing.
+    pub rx_ack_nack_seq_error: u64,
+    pub replayed_frames: u64,
+    pub replayed_bytes: u64,
+    /// Replays that a NACK began.
+    pub nack_replays: u64,
+    /// Replays that the replay timer began.
+    pub timer_replays: u64,
+    /// Echoes with another number or other data than the INIT.
+    pub init_echo_mismatches: u64,
+    /// Frames sent without a number.
+    pub tx_ineligible: u64,
+    /// Eligible frames that got a number.
+    pub accepted: u64,
+    pub acknowledged: u64,
+    /// Outstanding frames that FLUSH, or switching off, has discarded.
+    pub flushed: u64,
+}
+
+/// What a receiver has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ReceiveCounters {
+    pub rx_init: u64,
+    pub tx_init_echo: u64,
+    pub tx_ack: u64,
+    pub tx_nack: u64,
+    /// Good eligible frames with any number.
+    pub rx_ok: u64,
+    /// Poisoned eligible frames with any number.
+    pub rx_poisoned: u64,
+    /// Bad eligible frames with any number.
+    pub rx_bad: u64,
+    /// Good frames with the expected number: delivered.
+    pub rx_expected_seq_good: u64,
+    /// Poisoned frames with the expected number: delivered.
+    pub rx_expected_seq_poisoned: u64,
+    /// Bad frames with the expected number: each one that ends SEND_ACKS makes a NACK.
+    pub rx_expected_seq_bad: u64,
+    /// Frames seen after a gap, whatever their FCS.
+    pub rx_missing_seq: u64,
+    /// Frames seen before, whatever their FCS.
+    pub rx_duplicate_seq: u64,
+    /// Starts of replays, seen in numbers that do not rise.
+    pub rx_replay: u64,
+    /// The part of `rx_missing_seq` with a good FCS.
+    pub missing_good: u64,
+    /// The part of `rx_duplicate_seq` with a good FCS.
+    pub duplicate_good: u64,
+    /// Frames without a number, or received while the receiver was off.
+    pub rx_ineligible: u64,
+    /// Those of them with a bad FCS: lost.
+    pub rx_ineligible_bad: u64,
+}
+
+/// Both directions of one port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Counters {
+    pub transmit: TransmitCounters,
+    pub receive: ReceiveCounters,
+}
+
+impl Counters {
+    /// SAI's counters, `SAI_PORT_STAT_LLR_` and this name, in SAI's order.
+    pub const fn sai(&self) -> [(&'static str, u64); 22] {
+        let Counters { transmit, receive } = self;
+        [
+            ("TX_INIT_CTL_OS", transmit.tx_init),
+            ("TX_INIT_ECHO_CTL_OS", receive.tx_init_echo),
+            ("TX_ACK_CTL_OS", receive.tx_ack),
+            ("TX_NACK_CTL_OS", receive.tx_nack),
+            ("TX_DISCARD", transmit.tx_discard),
+            ("TX_OK", transmit.tx_ok),
+            ("TX_POISONED", transmit.tx_poisoned),
+            ("TX_REPLAY", transmit.tx_replay),
+            ("RX_INIT_CTL_OS", receive.rx_init),
+            ("RX_INIT_ECHO_CTL_OS", transmit.rx_init_echo),
+            ("RX_ACK_CTL_OS", transmit.rx_ack),
+            ("RX_NACK_CTL_OS", transmit.rx_nack),
+            ("RX_ACK_NACK_SEQ_ERROR", transmit.rx_ack_nack_seq_error),
+            ("RX_OK", receive.rx_ok),
+            ("RX_POISONED", receive.rx_poisoned),
+            ("RX_BAD", receive.rx_bad),
+            ("RX_EXPECTED_SEQ_GOOD", receive.rx_expected_seq_good),
+            ("RX_EXPECTED_SEQ_POISONED", receive.rx_expected_seq_poisoned),
+            ("RX_EXPECTED_SEQ_BAD", receive.rx_expected_seq_bad),
+            ("RX_MISSING_SEQ", receive.rx_missing_seq),
+            ("RX_DUPLICATE_SEQ", receive.rx_duplicate_seq),
+            ("RX_REPLAY", receive.rx_replay),
+        ]
+    }
+
+    /// The value of one of SAI's counters by its name.
+    pub fn value(&self, name: &str) -> Option<u64> {
+        self.sai().into_iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// What SONiC's reviewers asked for: losses that were repaired after a NACK, without waiting.
+    pub const fn recovered(&self) -> u64 {
+        self.transmit.nack_replays
+    }
+
+    /// What SONiC's reviewers asked for: losses that had to wait for the replay timer.
+    pub const fn timeouts(&self) -> u64 {
+        self.transmit.timer_replays
+    }
+}
+
+impl ReceiveCounters {
+    /// Eligible frames that have arrived while the receiver ran.
+    pub const fn arrived(&self) -> u64 {
+        self.rx_ok + self.rx_poisoned + self.rx_bad
+    }
+
+    /// Whether the counters agree with each other: frames by FCS and frames by number are the same ones.
+    pub const fn add_up(&self) -> bool {
+        let expected = self.rx_expected_seq_good + self.rx_expected_seq_poisoned + self.rx_expected_seq_bad;
+        let is_whole = self.arrived() == expected + self.rx_missing_seq + self.rx_duplicate_seq;
+        is_whole && self.rx_ok == self.rx_expected_seq_good + self.missing_good + self.duplicate_good
+    }
+}
+
+impl TransmitCounters {
+    /// Whether the counters agree with each other, with so many frames outstanding.
+    pub const fn add_up(&self, outstanding: u64) -> bool {
+        let is_whole = self.accepted == self.acknowledged + self.flushed + outstanding;
+        let is_sent = self.tx_ok + self.tx_poisoned == self.accepted + self.replayed_frames;
+        // A replay that a NACK restarts, or that FLUSH ends, is begun and not completed.
+        is_whole && is_sent && self.tx_replay <= self.nack_replays + self.timer_replays
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_is_found_by_its_name() {
+        let mut counters = Counters::default();
+        counters.transmit.tx_replay = 3;
+        assert_eq!((counters.value("TX_REPLAY"), counters.value("TX_REPLAYS")), (Some(3), None));
+    }
+
+    #[test]
+    fn counters_that_contradict_each_other_are_found() {
+        let receive = ReceiveCounters { rx_ok: 5, rx_expected_seq_good: 3, ..ReceiveCounters::default() };
+        assert!(!receive.add_up());
+        assert!(ReceiveCounters { rx_duplicate_seq: 2, duplicate_good: 2, ..receive }.add_up());
+        assert!(!ReceiveCounters { rx_duplicate_seq: 2, duplicate_good: 1, ..receive }.add_up());
+        let transmit =
+            TransmitCounters { tx_ok: 5, accepted: 4, acknowledged: 3, ..TransmitCounters::default() };
+        assert!(!transmit.add_up(1));
+        assert!(TransmitCounters { replayed_frames: 1, ..transmit }.add_up(1));
+        assert!(!TransmitCounters { replayed_frames: 1, tx_replay: 1, ..transmit }.add_up(1));
+    }
+}
