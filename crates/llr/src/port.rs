@@ -33,8 +33,10 @@ impl Port {
         };
         let interrupts = self.receiver.handle_init(now, first, data);
         let restarts_both = self.config.choices.init_while_running == InitWhileRunning::RestartBoth;
-        // A transmitter in INIT is restarting already: both ends would otherwise restart each other for ever.
-        if interrupts && restarts_both && self.transmitter.state().is_running() {
+        // The INIT of a peer that restarts because of this end's own INIT must not restart this end again: both ends would
+        // do nothing else from then on. It comes within a loop, which is shorter than the interval of INITs.
+        let is_answer = self.transmitter.has_just_initialised(now);
+        if interrupts && restarts_both && self.transmitter.state().is_running() && !is_answer {
             self.transmitter.reinitialise(now);
         }
     }

@@ -243,11 +243,7 @@ impl Receiver {
             ReceiveState::SendAcks => self.ack_due,
             ReceiveState::SendNack => true,
         };
-        if self.echo_due {
-            Some(Instant(0))
-        } else {
-            answers.then_some(self.slot)
-        }
+        if self.echo_due { Some(Instant(0)) } else { answers.then_some(self.slot) }
     }
 
     /// The state of the state machine.

@@ -9,7 +9,7 @@ use linkmend_llr::{Config, Span};
 
 const RATE_BPS: u64 = 100_000_000_000;
 /// Transmissions of A whose fate is enumerated: three each.
-const DATA_DEPTH: u32 = 6;
+const DATA_DEPTH: u32 = 7;
 /// Control ordered sets of B, after initialisation, whose fate is enumerated: two each.
 const CONTROL_DEPTH: u32 = 5;
 const FRAMES: u64 = 9;
@@ -47,8 +47,8 @@ fn explore(config: Config, delay: Span) {
         for control in 0..1u32 << CONTROL_DEPTH {
             let pattern = Pattern { data, control };
             let link = run(config, delay, &pattern);
-            let judged = common::judge_end(&link, FRAMES)
-                .and_then(|()| common::flushes_for_a_reason(&link, &config));
+            let judged =
+                common::judge_end(&link, FRAMES).and_then(|()| common::flushes_for_a_reason(&link, &config));
             if let Err(problem) = judged {
                 panic!("data {data}, control {control}, {delay:?}, {config:?}: {problem}");
             }

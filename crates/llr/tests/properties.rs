@@ -3,8 +3,8 @@
 mod common;
 
 use linkmend_llr::config::{
-    Choices, ControlInsertion, CountedReplays, FrameAction, IneligibleInReplay, InitWhileRunning, NackInReplay,
-    NackRearm, ReplayTimerStart,
+    Choices, ControlInsertion, CountedReplays, FrameAction, IneligibleInReplay, InitWhileRunning,
+    NackInReplay, NackRearm, ReplayTimerStart,
 };
 use linkmend_llr::link::{A, B, Link, LinkConfig};
 use linkmend_llr::{Config, Frame, FrameHandle, Instant, Span};
@@ -47,21 +47,24 @@ fn choices() -> impl Strategy<Value = Choices> {
 
 fn configs() -> impl Strategy<Value = Config> {
     let window = prop_oneof![1u32..=8, 1u32..=128, Just(128)];
-    let action = prop_oneof![Just(FrameAction::Discard), Just(FrameAction::Block), Just(FrameAction::BestEffort)];
+    let action =
+        prop_oneof![Just(FrameAction::Discard), Just(FrameAction::Block), Just(FrameAction::BestEffort)];
     let count = prop_oneof![1u8..=4, Just(255)];
     (window, 0u32..256, 1_500u32..20_000, count, action, any::<bool>(), choices()).prop_map(
-        |(frames, first_sequence, replay_timer_ns, replay_count_max, action, re_init_on_discard, choices)| Config {
-            sequence_space: 256,
-            outstanding_frames_max: frames,
-            first_sequence,
-            replay_timer_ns,
-            replay_count_max,
-            init_action: FrameAction::Block,
-            flush_action: action,
-            re_init_on_discard,
-            ctlos_spacing_bytes: 400,
-            choices,
-            ..Config::default()
+        |(frames, first_sequence, replay_timer_ns, replay_count_max, action, re_init_on_discard, choices)| {
+            Config {
+                sequence_space: 256,
+                outstanding_frames_max: frames,
+                first_sequence,
+                replay_timer_ns,
+                replay_count_max,
+                init_action: FrameAction::Block,
+                flush_action: action,
+                re_init_on_discard,
+                ctlos_spacing_bytes: 400,
+                choices,
+                ..Config::default()
+            }
         },
     )
 }

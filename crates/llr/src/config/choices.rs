@@ -99,7 +99,8 @@ pub enum InitWhileRunning {
     #[default]
     RestartReceiver,
     /// The own transmitter discards what is outstanding and re-initialises, too: the peer may have restarted and know
-    /// nothing of either direction.
+    /// nothing of either direction. Not if it began to initialise less than `init_interval_ns` ago, because the INIT is then
+    /// the peer's answer to that.
     RestartBoth,
     /// The INIT is not answered. A peer can then re-initialise only after this end has been switched off and on.
     Ignore,
@@ -147,7 +148,8 @@ impl Choices {
             let range = (1, u32::MAX.into());
             ConfigError::demand("choices.poison_pattern", pattern.into(), range)?;
         }
-        let ControlInsertion::InsideFrames { first_after_octets, apart_octets } = self.control_insertion else {
+        let ControlInsertion::InsideFrames { first_after_octets, apart_octets } = self.control_insertion
+        else {
             return Ok(());
         };
         let first = u64::from(first_after_octets);

@@ -20,11 +20,7 @@ impl ConfigError {
     /// Refuses a value outside of `range`, whose ends are included.
     pub(crate) fn demand(parameter: &'static str, value: u64, range: (u64, u64)) -> Result<(), ConfigError> {
         let (min, max) = range;
-        if (min..=max).contains(&value) {
-            Ok(())
-        } else {
-            Err(ConfigError { parameter, value, min, max })
-        }
+        if (min..=max).contains(&value) { Ok(()) } else { Err(ConfigError { parameter, value, min, max }) }
     }
 }
 

@@ -3,11 +3,11 @@
 mod choices;
 mod error;
 
+use choices::DEFAULT_CHOICES;
 pub use choices::{
     Choices, ControlInsertion, CountedReplays, IneligibleInReplay, InitWhileRunning, NackInReplay, NackRearm,
     OPEN_QUESTIONS, OpenQuestion, PoisonPattern, ReplayTimerStart,
 };
-use choices::DEFAULT_CHOICES;
 pub use error::ConfigError;
 
 use crate::sequence::{SEQUENCE_SPACE, SequenceNumber, SequenceSpace};
@@ -150,9 +150,21 @@ mod tests {
         let good = Config::default();
         assert_eq!(good.check(), Ok(()));
         let cases = [
-            (Config { outstanding_frames_max: 524_289, ..good }, "outstanding_frames_max", 524_289, 1, 524_288),
+            (
+                Config { outstanding_frames_max: 524_289, ..good },
+                "outstanding_frames_max",
+                524_289,
+                1,
+                524_288,
+            ),
             (Config { outstanding_frames_max: 0, ..good }, "outstanding_frames_max", 0, 1, 524_288),
-            (Config { sequence_space: 16, outstanding_frames_max: 9, ..good }, "outstanding_frames_max", 9, 1, 8),
+            (
+                Config { sequence_space: 16, outstanding_frames_max: 9, ..good },
+                "outstanding_frames_max",
+                9,
+                1,
+                8,
+            ),
             (Config { outstanding_bytes_max: 0, ..good }, "outstanding_bytes_max", 0, 1, 4_294_967_295),
             (Config { replay_timer_ns: 65_536, ..good }, "replay_timer_ns", 65_536, 0, 65_535),
             (Config { replay_count_max: 0, ..good }, "replay_count_max", 0, 1, 255),
@@ -182,8 +194,12 @@ mod tests {
         let error = Config { replay_count_max: 0, ..good }.check().expect_err("refused");
         assert_eq!(error.to_string(), "replay_count_max = 0: must be 1 to 255");
         assert_eq!(error.hint().as_deref(), Some("255 means no limit"));
-        let largest =
-            Config { replay_timer_ns: 65_535, data_age_timeout_ns: 4_290_000_000, replay_count_max: 255, ..good };
+        let largest = Config {
+            replay_timer_ns: 65_535,
+            data_age_timeout_ns: 4_290_000_000,
+            replay_count_max: 255,
+            ..good
+        };
         assert_eq!(largest.check(), Ok(()));
     }
 
@@ -198,7 +214,11 @@ mod tests {
         let never = Choices { init_interval_ns: 0, ..Choices::default() };
         assert_eq!(with(never), Err("choices.init_interval_ns"));
         let unmarked = Choices { poison_pattern: PoisonPattern::Xor(0), ..Choices::default() };
-        assert_eq!(with(unmarked), Err("choices.poison_pattern"), "it would be the right frame check sequence");
+        assert_eq!(
+            with(unmarked),
+            Err("choices.poison_pattern"),
+            "it would be the right frame check sequence"
+        );
     }
 
     /// A question without a field would be none that can be chosen.
@@ -206,6 +226,9 @@ mod tests {
     fn every_open_question_names_a_field() {
         let text = format!("{:?}", Choices::default());
         assert_eq!(text.matches(": ").count(), OPEN_QUESTIONS.len());
-        assert!(OPEN_QUESTIONS.iter().all(|question| text.contains(&format!("{}: ", question.field))), "{text}");
+        assert!(
+            OPEN_QUESTIONS.iter().all(|question| text.contains(&format!("{}: ", question.field))),
+            "{text}"
+        );
     }
 }

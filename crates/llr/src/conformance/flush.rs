@@ -11,11 +11,13 @@ use crate::transmitter::TransmitState;
 const SIZES: [(&str, u32); 2] = [("64 B", 64), ("1,518 B", 1_518)];
 
 pub(super) fn no_acks() -> CaseResult {
-    let stimulus = "1,000 frames that fit the window, count 3, no re-initialisation; no ACKs, or ACKs of an old number";
+    let stimulus =
+        "1,000 frames that fit the window, count 3, no re-initialisation; no ACKs, or ACKs of an old number";
     let mut result = CaseResult::new("LLR-05", stimulus);
     let none = ("no ACKs", Feedback::Suppressed);
     let frozen = ("old ACKs", Feedback::FrozenAt(SequenceNumber(0)));
-    for ((size, bytes), (name, feedback)) in SIZES.into_iter().flat_map(|size| [(size, none), (size, frozen)]) {
+    for ((size, bytes), (name, feedback)) in SIZES.into_iter().flat_map(|size| [(size, none), (size, frozen)])
+    {
         let mut link = running(config(), DELAY);
         link.faults_mut(B).feedback = feedback;
         link.offer_many(1, 1_000, bytes);
@@ -37,8 +39,7 @@ pub(super) fn no_acks() -> CaseResult {
 pub(super) fn window_of_ten() -> CaseResult {
     let stimulus = "1,000 frames, 10 outstanding, count 3, no ACKs, flush action block or discard";
     let mut result = CaseResult::new("LLR-07", stimulus);
-    let actions =
-        [("block", FrameAction::Block, 990, 0), ("discard", FrameAction::Discard, 0, 990)];
+    let actions = [("block", FrameAction::Block, 990, 0), ("discard", FrameAction::Discard, 0, 990)];
     for ((size, bytes), (name, flush_action, waiting, discarded)) in
         SIZES.into_iter().flat_map(|size| actions.map(|action| (size, action)))
     {

@@ -52,11 +52,14 @@ pub(super) fn burst() -> CaseResult {
     let ratio = burst.0 as f64 / single.0 as f64;
     result.within("", "recovery, compared with one loss", 1.0..=2.0, "", ratio);
     result.above("", "RX_MISSING_SEQ", 100, missing);
-    result.note("the plan expects RX_MISSING_SEQ to match the burst; it counts the frames that arrive after the gap")
+    result.note(
+        "the plan expects RX_MISSING_SEQ to match the burst; it counts the frames that arrive after the gap",
+    )
 }
 
 pub(super) fn initialisation() -> CaseResult {
-    let mut result = CaseResult::new("TP2-init", "both ports are enabled; then one end answers with wrong echoes");
+    let mut result =
+        CaseResult::new("TP2-init", "both ports are enabled; then one end answers with wrong echoes");
     let link = running(config(), DELAY);
     result.exactly("enabled", "states", "Advance, SendAcks".to_owned(), states(&link));
     let round_trip = link.port(A).testers(link.now()).round_trip.unwrap_or(Span::ZERO);
@@ -86,7 +89,8 @@ fn measured_timer(replay_timer_ns: u32) -> f64 {
 }
 
 pub(super) fn timer() -> CaseResult {
-    let mut result = CaseResult::new("TP2-timer", "one frame, no ACKs, replay timers of 1, 5, 10 and 65.535 us");
+    let mut result =
+        CaseResult::new("TP2-timer", "one frame, no ACKs, replay timers of 1, 5, 10 and 65.535 us");
     for timer_ns in [1_000, 5_000, 10_000, 65_535] {
         let found = measured_timer(timer_ns);
         let nominal = f64::from(timer_ns);

@@ -98,7 +98,13 @@ pub fn plan(input: &PlanInput) -> Result<Plan, ParameterError> {
     }
     push("loop", "sum of the above".to_owned(), loop_time.as_nanos_f64(), "ns", "derived");
     let bytes = loop_time.octets(input.rate_bps);
-    push("outstanding bytes", "loop at line rate".to_owned(), bytes as f64, "B", "outstanding_data_max: the BDP");
+    push(
+        "outstanding bytes",
+        "loop at line rate".to_owned(),
+        bytes as f64,
+        "B",
+        "outstanding_data_max: the BDP",
+    );
     let frames = bytes.div_ceil(FRAME_BYTES_MIN);
     push("outstanding frames", format!("{bytes} / 64 B"), frames as f64, "frames", "as Meta");
     let timer_ns = hpe_replay_timer(loop_time).0.div_ceil(1_000);
@@ -219,7 +225,8 @@ mod tests {
     /// have 152 m, not the 211 m of its budget.
     #[test]
     fn the_outstanding_bytes_have_to_last_for_the_whole_loop() {
-        let bytes = |cable_m| plan(&PlanInput { cable_m, ..META }).expect("in range").config.outstanding_bytes_max;
+        let bytes =
+            |cable_m| plan(&PlanInput { cable_m, ..META }).expect("in range").config.outstanding_bytes_max;
         assert!(bytes(152) <= 105_800 && bytes(153) > 105_800, "{} {}", bytes(152), bytes(153));
         let short = PlanInput { cable_m: 211, buffer_bytes: Some(105_800), ..META };
         let plan = plan(&short).expect("in range");

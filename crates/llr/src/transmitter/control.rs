@@ -15,6 +15,7 @@ pub(super) struct Initialisation {
     data: u16,
     /// INITs sent in this initialisation.
     sent: u64,
+    began: Instant,
     due: Instant,
     last_sent: Instant,
     round_trip: Option<Span>,
@@ -26,8 +27,14 @@ impl Transmitter {
         self.initialisation.first = self.space.wire(self.buffer.next());
         self.initialisation.data = self.initialisation.data.wrapping_add(1);
         self.initialisation.sent = 0;
-        self.initialisation.due = now;
+        (self.initialisation.began, self.initialisation.due) = (now, now);
         self.enter(now, TransmitState::Init);
+    }
+
+    /// Whether the last initialisation began less than an INIT interval ago.
+    pub(crate) fn has_just_initialised(&self, now: Instant) -> bool {
+        let interval = Span::from_nanos(self.config.choices.init_interval_ns);
+        now.since(self.initialisation.began) < interval
     }
 
     /// When the next INIT is due.
@@ -111,8 +118,7 @@ impl Transmitter {
             return;
         }
         let initialisation = &mut self.initialisation;
-        initialisation.round_trip =
-            (initialisation.sent == 1).then(|| now.since(initialisation.last_sent));
+        initialisation.round_trip = (initialisation.sent == 1).then(|| now.since(initialisation.last_sent));
         self.enter(now, TransmitState::Advance);
     }
 

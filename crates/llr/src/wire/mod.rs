@@ -8,5 +8,7 @@ mod control;
 mod preamble;
 
 pub use check_sequence::{integrity, poisoned};
-pub use control::{BLOCK_OCTETS, ControlError, Message, decode_block, decode_xmii, encode_block, encode_xmii};
+pub use control::{
+    BLOCK_OCTETS, ControlError, Message, decode_block, decode_xmii, encode_block, encode_xmii,
+};
 pub use preamble::{PREAMBLE_OCTETS, Preamble, PreambleError};

@@ -60,7 +60,8 @@ pub fn judge_end(link: &Link, frames: u64) -> Result<(), String> {
     }
     let states = (transmitter.state(), link.port(B).receiver().state());
     let (delivered, acknowledged) = (link.delivered(B).len() as u64, link.acknowledged(A).len() as u64);
-    if (delivered, acknowledged, states) == (frames, frames, (TransmitState::Advance, ReceiveState::SendAcks)) {
+    if (delivered, acknowledged, states) == (frames, frames, (TransmitState::Advance, ReceiveState::SendAcks))
+    {
         return Ok(());
     }
     Err(format!("{delivered} of {frames} delivered, {acknowledged} acknowledged, {states:?}"))
@@ -69,8 +70,12 @@ pub fn judge_end(link: &Link, frames: u64) -> Result<(), String> {
 /// FLUSH by count happens only if the configuration has a count.
 pub fn flushes_for_a_reason(link: &Link, config: &Config) -> Result<(), String> {
     match link.port(A).transmitter().last_flush() {
-        Some(FlushCause::ReplayCount) if config.replay_count_max == 255 => Err("count has no limit".to_owned()),
-        Some(cause @ (FlushCause::PcsLost | FlushCause::DataAge)) => Err(format!("{cause:?} without its timer")),
+        Some(FlushCause::ReplayCount) if config.replay_count_max == 255 => {
+            Err("count has no limit".to_owned())
+        }
+        Some(cause @ (FlushCause::PcsLost | FlushCause::DataAge)) => {
+            Err(format!("{cause:?} without its timer"))
+        }
         _ => Ok(()),
     }
 }
