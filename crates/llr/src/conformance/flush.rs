@@ -31,6 +31,12 @@ pub(super) fn no_acks() -> CaseResult {
         result.exactly(&variant, "RX_REPLAY", 3, b.receive.rx_replay);
         result.exactly(&variant, "states", "Flush, SendAcks".to_owned(), states(&link));
     }
+    let mut link = running(config(), DELAY);
+    link.faults_mut(B).feedback = Feedback::Suppressed;
+    link.offer_many(1, 1_000, 9_216);
+    finish(&mut link);
+    let sent = counters(&link).0.transmit.tx_ok;
+    result.exactly("9,216 B, no ACKs", "TX_OK is 4,000", false, sent == 4_000);
     result.note(
         "1,000 frames of 9,216 B take 185 us at 400 Gb/s, longer than the longest replay timer: the counts then differ",
     )
