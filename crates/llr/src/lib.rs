@@ -14,7 +14,7 @@
 //!
 //! - [`Transmitter`] and [`Receiver`]: the two state machines. [`Port`] joins those of one end.
 //! - [`config`]: the registers with their ranges, and the choices. [`presets`]: published profiles.
-//! - [`counters`]: SAI's counters and meanings, and how testers and Broadcom's switches read them.
+//! - [`counters`]: SAI's counters and meanings. [`readings`]: how testers and Broadcom's switches read them.
 //! - [`wire`]: the preamble and the control ordered sets.
 //! - [`plan`]: from a cable to parameters, with each step of the arithmetic.
 //! - [`link`]: a virtual link of two ports. [`conformance`]: the published test plans, executable.
@@ -37,6 +37,7 @@ pub mod link;
 pub mod plan;
 mod port;
 pub mod presets;
+pub mod readings;
 mod receiver;
 mod sequence;
 mod state_times;

@@ -1,6 +1,6 @@
 //! Broadcom's reading, as FBOSS shows it for Tomahawk Ultra 1: other meanings, other counters, and fewer of them.
 
-use super::Counters;
+use crate::counters::Counters;
 use crate::receiver::ReceiveState;
 use crate::transmitter::TransmitState;
 

@@ -1,14 +1,8 @@
-//! Counters under SAI's names and meanings, and how testers and Broadcom's switches read them.
+//! Counters under SAI's names and meanings. [`readings`](crate::readings) has those of testers and Broadcom's switches.
 //!
 //! Three of them mean something else than their names suggest. `TX_OK` and `RX_OK` include replays and duplicates:
 //! `RX_EXPECTED_SEQ_GOOD` is what compares with goodput. `TX_REPLAY` counts completed replays, not frames; Broadcom maps
 //! it to frames. `RX_MISSING_SEQ` counts frames seen after a gap, not frames missing.
-
-mod broadcom;
-mod testers;
-
-pub use broadcom::{BroadcomCounters, BroadcomReceiveState, BroadcomTransmitState};
-pub use testers::TesterCounters;
 
 /// What a transmitter has counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

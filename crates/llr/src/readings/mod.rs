@@ -1,0 +1,7 @@
+//! How others read the same counts: Broadcom's switches, as FBOSS shows them, and testers.
+
+mod broadcom;
+mod testers;
+
+pub use broadcom::{BroadcomCounters, BroadcomReceiveState, BroadcomTransmitState};
+pub use testers::TesterCounters;
