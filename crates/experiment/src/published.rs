@@ -74,7 +74,7 @@ pub enum RowKind {
 /// A curve over the points of a sweep, in the order of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// The parameter.
+    /// The parameter by whose values the points are ordered.
     pub along: &'static str,
     /// Whether the metric rises from each point to the next. Otherwise it falls.
     pub rises: bool,

@@ -14,7 +14,7 @@ pub struct TransmitCounters {
     pub tx_ok: u64,
     /// Poisoned eligible frames sent, replays included.
     pub tx_poisoned: u64,
-    /// Replays completed.
+    /// Replay operations, from the first frame to the last one; not replayed frames.
     pub tx_replay: u64,
     pub rx_init_echo: u64,
     pub rx_ack: u64,
