@@ -123,7 +123,7 @@ fn every_mistake_is_named_with_its_line() {
         ),
         (
             "metrics = \"9464\"\n",
-            "lm.toml:1: `9464` is not an IP address with a port; write `127.0.0.1:9464` for this machine alone, or `[::]:9464` for all",
+            "lm.toml:1: `9464` is not an IP address with a port; write `127.0.0.1:9464` for this machine only, or `[::]:9464` for all",
         ),
         (
             "[[link]]\ninner = \"a\"\nlink = \"a\"\n",
