@@ -12,10 +12,10 @@ const SHORT: usize = 14;
 const LONG: usize = 48;
 
 /// Room for a table on a page of full width and on a narrow one, in pixels.
-const WIDE_ROOM: f64 = 1_060.0;
+const WIDE_ROOM: f64 = 1_040.0;
 const NARROW_ROOM: f64 = 700.0;
 /// Sizes of text and padding in the style sheet: of ordinary tables and of dense ones, in pixels.
-const ORDINARY: (f64, f64) = (14.4, 19.2);
+const ORDINARY: (f64, f64) = (14.4, 17.6);
 const DENSE: (f64, f64) = (12.5, 11.0);
 
 pub(super) fn render(table: &Table) -> Markup {
