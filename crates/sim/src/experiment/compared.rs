@@ -179,10 +179,11 @@ mod tests {
         assert_eq!(
             sqr,
             [
-                "ShareBackup, no hand-off",
-                "ShareBackup, SQR",
-                "ShareBackup, acknowledged",
-                "local rerouting, SQR",
+                "failure every 100 ms, ShareBackup, no hand-off",
+                "failure every 100 ms, ShareBackup, SQR",
+                "failure every 100 ms, ShareBackup, acknowledged",
+                "failure every 100 ms, local rerouting, SQR",
+                "failure every 100 ms, 4 failing links, ShareBackup, SQR",
                 "no failures"
             ]
         );

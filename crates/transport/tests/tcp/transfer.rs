@@ -208,7 +208,7 @@ fn what_arrived_before_a_timeout_does_not_make_it_spurious() {
 
 /// A network has thousands of connections, most of which need no more than the algorithm, the timers and what is outstanding.
 #[test]
-fn a_connection_takes_1_720_bytes() {
+fn a_connection_takes_1_736_bytes() {
     let bytes = size_of::<linkmend_transport::tcp::Connection>();
-    assert!(bytes <= 1_720, "{bytes} bytes");
+    assert!(bytes <= 1_736, "{bytes} bytes");
 }
