@@ -158,7 +158,7 @@ mod tests {
             columns.fold(Table::new("t"), Table::column).row(["value"]).to_html()
         };
         assert!(of(3).contains("class=\"lm-table\"") && !of(3).contains("data-heading"));
-        for (columns, class) in [(9, "lm-wide"), (10, "lm-wide lm-dense"), (20, "lm-stacked")] {
+        for (columns, class) in [(8, "lm-wide"), (10, "lm-wide lm-dense"), (20, "lm-stacked")] {
             let html = of(columns);
             assert!(html.contains(&format!("class=\"lm-table {class}\"")), "{columns}");
             assert!(html.contains("data-heading=\"parameter0\""), "{columns}");
