@@ -15,30 +15,13 @@ const ANYTHING: (f64, f64) = (0.0, f64::INFINITY);
 /// t distribution). `value` computes it from the runs for whose numbers its argument returns true.
 ///
 /// Positive values are compared by their logarithms, which suits ratios and never reaches below 0. If one of at least
-/// five groups makes up more than half of the value, the interval is everything from 0 on. `None` for fewer than two runs, or if some value does
-/// not exist.
+/// five groups makes up more than half of the value, the interval is everything from 0 on. `None` for fewer than two runs,
+/// or if some value does not exist.
 pub fn jackknife_interval(
     runs: usize,
     value: impl Fn(&dyn Fn(usize) -> bool) -> Option<f64>,
 ) -> Option<(f64, f64)> {
-    let groups = runs.min(GROUPS_MAX);
-    if groups < 2 {
-        return None;
-    }
-    let finite = |keeps: &dyn Fn(usize) -> bool| value(keeps).filter(|value| value.is_finite());
-    let whole = finite(&|_| true)?;
-    let without: Vec<f64> =
-        (0..groups).map(|group| finite(&|run| run % groups != group)).collect::<Option<_>>()?;
-    if is_of_one(whole, &without) {
-        return Some(ANYTHING);
-    }
-    if whole > 0.0 && without.iter().all(|value| *value > 0.0) {
-        let logarithms: Vec<f64> = without.iter().map(|value| libm::log(*value)).collect();
-        let reach = libm::exp(reach(&logarithms));
-        return Some((whole / reach, whole * reach));
-    }
-    let reach = reach(&without);
-    Some((whole - reach, whole + reach))
+    Some(interval(&LeftOut::of(runs, value)?))
 }
 
 /// The interval of the ratio of two values, each computed from runs of its own: the jackknife of the ratio, where runs of the same
@@ -49,16 +32,57 @@ pub fn ratio_interval(
     value: impl Fn(&dyn Fn(usize) -> bool) -> Option<f64>,
     divisor: impl Fn(&dyn Fn(usize) -> bool) -> Option<f64>,
 ) -> Option<(f64, f64)> {
-    let interval = jackknife_interval(runs, |keeps| Some(value(keeps)? / divisor(keeps)?))?;
-    let parts = [jackknife_interval(runs, value)?, jackknife_interval(runs, divisor)?];
-    Some(if parts.contains(&ANYTHING) { ANYTHING } else { interval })
+    let (value, divisor) = (LeftOut::of(runs, value)?, LeftOut::of(runs, divisor)?);
+    let ratio = interval(&value.over(&divisor)?);
+    Some(if value.is_of_one() || divisor.is_of_one() { ANYTHING } else { ratio })
 }
 
-/// Whether one group makes up more than half of a value: a single rare event, of which other runs may have more or none.
-fn is_of_one(whole: f64, without: &[f64]) -> bool {
-    without.len() >= OF_ONE_GROUPS_MIN
-        && without.iter().all(|value| *value >= 0.0)
-        && without.iter().any(|value| *value < whole / 2.0)
+/// A value of all runs, and without each group of them.
+struct LeftOut {
+    whole: f64,
+    without: Vec<f64>,
+}
+
+impl LeftOut {
+    /// `None` for fewer than two runs, or if some value is not a finite number.
+    fn of(runs: usize, value: impl Fn(&dyn Fn(usize) -> bool) -> Option<f64>) -> Option<LeftOut> {
+        let groups = runs.min(GROUPS_MAX);
+        if groups < 2 {
+            return None;
+        }
+        let without = (0..groups).map(|group| value(&|run| run % groups != group));
+        LeftOut { whole: value(&|_| true)?, without: without.collect::<Option<_>>()? }.finite()
+    }
+
+    fn over(&self, divisor: &LeftOut) -> Option<LeftOut> {
+        let without = self.without.iter().zip(&divisor.without).map(|(value, divisor)| value / divisor);
+        LeftOut { whole: self.whole / divisor.whole, without: without.collect() }.finite()
+    }
+
+    fn finite(self) -> Option<LeftOut> {
+        (self.whole.is_finite() && self.without.iter().all(|value| value.is_finite())).then_some(self)
+    }
+
+    /// Whether one group makes up more than half of the value: a single rare event, of which other runs may have more or none.
+    fn is_of_one(&self) -> bool {
+        self.without.len() >= OF_ONE_GROUPS_MIN
+            && self.without.iter().all(|value| *value >= 0.0)
+            && self.without.iter().any(|value| *value < self.whole / 2.0)
+    }
+}
+
+fn interval(left_out: &LeftOut) -> (f64, f64) {
+    let LeftOut { whole, without } = left_out;
+    if left_out.is_of_one() {
+        return ANYTHING;
+    }
+    if *whole > 0.0 && without.iter().all(|value| *value > 0.0) {
+        let logarithms: Vec<f64> = without.iter().map(|value| libm::log(*value)).collect();
+        let reach = libm::exp(reach(&logarithms));
+        return (whole / reach, whole * reach);
+    }
+    let reach = reach(without);
+    (whole - reach, whole + reach)
 }
 
 /// The distance from the value to either end.

@@ -36,10 +36,10 @@ fn rack_finds_a_loss_a_quarter_of_a_round_trip_after_the_segments_behind_it() {
     assert_eq!(resent[0].at, Instant(expected));
 }
 
-/// Linux adds two ticks of its clock to the reordering window (`tcp_rack_mark_lost()`), and looks again after a timeout at the
+/// Linux adds 2 ms to the reordering window (`tcp_rack_mark_lost()`), and looks again after a timeout at the
 /// latest.
 #[test]
-fn the_reordering_timer_of_linux_waits_two_ticks_longer_and_at_most_a_timeout() {
+fn the_reordering_timer_of_linux_waits_2_ms_longer_and_at_most_a_timeout() {
     let found_at = |timer_slack| {
         let config = Config { timer_slack, rto_min: Nanos::from_millis(1), ..Config::default() };
         let mut pair = Pair::established(config).losing(0, &[7]);
