@@ -59,7 +59,7 @@ pub const PRESETS: [Preset; 9] = [
     sonic(("sonic-800g-40m", 800 * G, 40), (264, 135_000), (5_000, 50_000, 20_000)),
     Preset {
         name: "sai-example",
-        source: "opencomputeproject/SAI doc/LLR; its count of 255 means no limit, so it never flushes by count",
+        source: "opencomputeproject/SAI doc/LLR; its count of 255 means no limit, so the count never causes a FLUSH",
         rate_bps: None,
         cable_m: None,
         config: Config {

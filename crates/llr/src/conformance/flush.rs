@@ -38,7 +38,7 @@ pub(super) fn no_acks() -> CaseResult {
     let sent = counters(&link).0.transmit.tx_ok;
     result.exactly("9,216 B, no ACKs", "TX_OK is 4,000", false, sent == 4_000);
     result.note(
-        "1,000 frames of 9,216 B take 185 us at 400 Gb/s, longer than the longest replay timer: the counts then differ",
+        "1,000 frames of 9,216 B take 185 us at 400 Gb/s, which is longer than the longest replay timer, so the counts differ",
     )
 }
 

@@ -56,7 +56,7 @@ pub(super) fn bad_frame() -> CaseResult {
         let (_, b) = counters(&link);
         result.exactly(size, "RX_EXPECTED_SEQ_BAD", 1, b.receive.rx_expected_seq_bad);
     }
-    result.note("the plan prints RX_EXPECTED_SEQ_BAD = 1,000")
+    result.note("the plan expects RX_EXPECTED_SEQ_BAD = 1,000")
 }
 
 pub(super) fn frame_dropped() -> CaseResult {

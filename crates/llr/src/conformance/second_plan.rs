@@ -23,7 +23,9 @@ pub(super) fn wrap() -> CaseResult {
     result.exactly("", "RX_ACK_NACK_SEQ_ERROR", 0, a.transmit.rx_ack_nack_seq_error);
     result.exactly("", "RX_EXPECTED_SEQ_GOOD", 1_000, b.receive.rx_expected_seq_good);
     result.exactly("", "delivered once, in order", true, delivers_in_order(&link, 1_000));
-    result.note("the plan lets numbers wrap after 524,287; 524,288 is the most that may be outstanding")
+    result.note(
+        "the plan expects numbers to wrap after 524,287; 524,288 is the maximum that may be outstanding",
+    )
 }
 
 fn numbers(link: &Link) -> impl Iterator<Item = u32> {
@@ -53,7 +55,7 @@ pub(super) fn burst() -> CaseResult {
     result.within("", "recovery, compared with one loss", 1.0..=2.0, "", ratio);
     result.above("", "RX_MISSING_SEQ", 100, missing);
     result.note(
-        "the plan expects RX_MISSING_SEQ to match the burst; it counts the frames that arrive after the gap",
+        "the plan expects RX_MISSING_SEQ to match the burst, but it counts the frames that arrive after the gap",
     )
 }
 

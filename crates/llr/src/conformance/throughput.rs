@@ -42,5 +42,5 @@ pub(super) fn two_percent() -> CaseResult {
         result.within(&variant, "share of the line rate", 0.95 * formula..=1.05 * formula, " %", share);
         result.exactly(&variant, "reaches the plan's 95 %", false, share >= 95.0);
     }
-    result.note("the plan demands 95 %; go-back-N gives (1 - p) / (1 - p + p W), below 95 % from W = 2.6 on")
+    result.note("the plan requires 95 %; go-back-N achieves (1 - p) / (1 - p + p W), which is below 95 % from W = 2.6 on")
 }
