@@ -201,9 +201,9 @@ pub enum PortKind {
     /// AF_XDP, or AF_PACKET where AF_XDP is not available
     #[default]
     Auto,
-    /// AF_XDP or an error
+    /// AF_XDP only; fail where it is not available
     Xdp,
-    /// AF_PACKET
+    /// AF_PACKET only
     Packet,
 }
 

@@ -36,7 +36,7 @@ Examples:
       Protect eth2 in ordered mode; the host or switch is behind eth1. Run the same at the other end.
 
   linkmend run --inner create:host0 --link eth1 --mode non-blocking
-      For a machine without a second port, which uses host0, a veth interface that exists while the daemon runs.
+      For a machine without a second port: it uses the veth interface host0, which exists while the daemon runs.
 
   linkmend run --inner eth1 --link eth2 --rate 10G --target 1e-9 \\
     --class dscp=46:non-blocking

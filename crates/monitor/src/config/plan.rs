@@ -44,7 +44,7 @@ pub struct PlanConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "PROGRAM"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disable_hook: Option<PathBuf>,
-    /// How long the plan must continuously want a link disabled before it is disabled, up to 24h [default: 5min]
+    /// Disable a link only after the plan has called for this without interruption for this long, up to 24h [default: 5min]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disable_after: Option<Span>,

@@ -37,10 +37,10 @@ parameters! {
         incast: u32 = "incast", "simultaneous senders", Count, "N", FLOWS;
         /// How long the flow sends; with a load, for how long flows are started [default: 1s without a load]
         duration: Span = "duration", "duration", Time, "TIME", HOSTS;
-        /// Number of flows: one after the other from the first host to the last, or with --load; for an incast or a
-        /// ping-pong, the number of rounds [default: 5k]
+        /// Number of flows, which run one after the other from the first host to the last, unless --load is given; for an
+        /// incast or a ping-pong, the number of rounds [default: 5k]
         trials: Count = "trials", "trials", Count, "N", FLOWS;
-        /// Pause between one flow and the next, at least, and at most twice that [default: 2ms]
+        /// Minimum pause between one flow and the next; the maximum is twice as long [default: 2ms]
         pause: Span = "pause", "pause between flows", Time, "TIME", FLOWS;
         /// Frames to send at line rate, like 100M [default: 10M]
         frames: Count = "frames", "frames", Count, "COUNT", LINE_RATE;
@@ -116,14 +116,15 @@ parameters! {
         /// Include the TCP handshake in each flow
         handshake: bool = "handshake", "handshake", Word, "", HOSTS;
         /// Minimum retransmission timeout of TCP [default: 1ms]
-        rto_min: Span = "rto-min", "least timeout", Time, "TIME", HOSTS;
+        rto_min: Span = "rto-min", "minimum timeout", Time, "TIME", HOSTS;
         /// Median latency that a host adds to a frame: stack, NIC, interrupts [default: 15.5us with TCP, 1.23us with RDMA]
         host_latency: Span = "host-latency", "host latency", Time, "TIME", HOSTS;
-        /// Minimum of that latency; if it is the median, the latency is always the same [default: 2.5us with TCP, 1us with RDMA,
-        /// or the median if it is less]
-        host_latency_min: Span = "host-latency-min", "least host latency", Time, "TIME", HOSTS;
-        /// Kernel of TCP hosts: linux-5.4, as LinkGuardian's hosts, with 1,000 ticks a second and no timestamps; or linux-4.13, as
-        /// SQR's, with 250 ticks a second and timestamps, and without tail loss probes before 10ms [default: linux-5.4]
+        /// Minimum of that latency; if it equals the median, the latency is constant [default: 2.5us with TCP, 1us with RDMA,
+        /// or the median if that is lower]
+        host_latency_min: Span = "host-latency-min", "minimum host latency", Time, "TIME", HOSTS;
+        /// Kernel of TCP hosts: linux-5.4, as in LinkGuardian's testbed, with 1,000 ticks a second and no timestamps; or
+        /// linux-4.13, as in SQR's testbed, with 250 ticks a second and timestamps, and without tail loss probes before 10ms
+        /// [default: linux-5.4]
         host_kernel: HostKernel = "host-kernel", "host kernel", Word, "NAME", HOSTS;
         /// Model TCP hosts as in LinkGuardian's testbed: a single frame is received sooner than several together, and
         /// some clock ticks are late
@@ -153,7 +154,7 @@ parameters! {
         failure_every: Span = "failure-every", "failure every", Time, "TIME", HOSTS;
         /// Number of failing links, chosen from the middle of the links between switches [default: 1]
         failing_links: u32 = "failing-links", "failing links", Count, "N", HOSTS;
-        /// How long a failed link that has a backup (local), or one of two links, stays down [default: 10ms]
+        /// How long a failed link stays down if it has a backup (--reroute local) or a second link [default: 10ms]
         down_for: Span = "down-for", "down for", Time, "TIME", HOSTS;
         /// Time until switches detect a failure: f10 (30us), squelch (2.755us) or a time [default: f10]
         detection: Detection = "detection", "detection", Time, "NAME|TIME", HOSTS;
@@ -165,7 +166,7 @@ parameters! {
         hand_off: HandOffKind = "hand-off", "hand-off", Word, "NAME", HOSTS;
         /// Maximum size of the copies that a switch keeps for one port with SQR [default: 22MB]
         sqr_buffer: ByteSize = "sqr-buffer", "SQR buffer", Size, "SIZE", HOSTS;
-        /// How much longer than the detection time SQR keeps copies [default: the time that a frame is in flight; 0s in
+        /// Time for which SQR keeps copies beyond the detection time [default: the time that a frame is in flight; 0s in
         /// the paper]
         sqr_margin: Span = "sqr-margin", "margin", Time, "TIME", HOSTS;
         /// Keep all of SQR's copies in the caching queue of the port itself, instead of that of the least loaded port

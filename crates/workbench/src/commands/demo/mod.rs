@@ -32,7 +32,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 #[command(after_help = "\
 Examples:
   sudo linkmend demo                     # a typical link: 300 Mbit/s, 4 ms; 1 to 2 minutes
-  sudo linkmend demo --part fast         # a link as fast as this machine can, without delay
+  sudo linkmend demo --part fast         # a link as fast as this machine allows, without delay
   sudo linkmend demo --quick             # shorter measurements, under a minute
   sudo linkmend demo --corruptd          # corruptd finds a corrupting link and protects it
   sudo linkmend demo --failover          # one of two links is cut without losing a frame

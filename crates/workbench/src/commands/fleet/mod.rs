@@ -33,7 +33,8 @@ Examples:
   linkmend fleet trace --days 30 --out month.csv               # when links start to corrupt
   linkmend fleet simulate --trace month.csv --series month-series.csv
 
-The paper's section 4.8 and appendix D; `linkmend reproduce fig15 fig16` compares with its figures. The same seed gives \
+These commands implement section 4.8 and appendix D of the paper; `linkmend reproduce fig15 fig16` compares the results \
+with its figures. The same seed gives \
 the same results on every machine.")]
 pub struct FleetArgs {
     #[command(subcommand)]
@@ -46,7 +47,8 @@ enum FleetCommand {
     Deploy(Box<deploy::DeployArgs>),
     /// Decide what to do about corrupting links now: which to disable, protect and repair first, and why
     Plan(Box<plan::PlanArgs>),
-    /// Show how a network file is understood: switches, layers and their evidence, links, paths, hosts and ambiguities
+    /// Show how a network file is understood: switches, layers and how they were determined, links, paths, hosts and
+    /// ambiguities
     Show(show::ShowArgs),
     /// Simulate a network over a trace of corrupting links, and evaluate a strategy
     Simulate(Box<simulate::SimulateArgs>),

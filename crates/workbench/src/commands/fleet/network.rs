@@ -18,12 +18,13 @@ const DEFAULT_SPEED: BitRate = BitRate(100_000_000_000);
 /// Arguments that describe the network.
 #[derive(Debug, Args)]
 pub struct NetworkArgs {
-    /// Network: a kind with parameters, or a file of your own
+    /// Network: a kind with parameters, or a file
     ///
-    /// facebook-fabric[:pods=261,tors=48,fabric-switches=4,spines=48,speed=100G] (the paper's, 100,224 links);
-    /// fat-tree[:k=48,speed=100G]; leaf-spine[:leaves=64,spines=16,speed=100G]; or a file or directory: Linkmend's
-    /// YAML, containerlab, netlab, LLDP dumps, SONiC, GraphML, GML, DOT, NetBox, or a table of cables; `fleet show
-    /// --help` lists the formats.
+    /// facebook-fabric[:pods=261,tors=48,fabric-switches=4,spines=48,speed=100G]
+    ///     (with these values, the paper's network of 100,224 links)
+    /// fat-tree[:k=48,speed=100G]
+    /// leaf-spine[:leaves=64,spines=16,speed=100G]
+    /// A file or directory in one of the formats that `fleet show --help` lists
     #[arg(long, value_name = "KIND[:NAME=VALUE,...]|FILE", verbatim_doc_comment)]
     topology: Option<String>,
     #[command(flatten)]

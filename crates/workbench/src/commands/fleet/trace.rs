@@ -20,7 +20,7 @@ Examples:
   linkmend fleet trace --topology fat-tree:k=8 --mttf 1000  # on standard output
 
 Each line is a link that begins to corrupt frames, or whose loss rate changes: seconds since the beginning, link number, share \
-of frames lost. As in the authors' simulator, every event has a second of its own.")]
+of frames lost. As in the authors' simulator, no two events share a second.")]
 pub struct TraceArgs {
     #[command(flatten)]
     network: NetworkArgs,

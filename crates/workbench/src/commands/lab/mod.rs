@@ -36,7 +36,7 @@ Examples:
   sudo ip netns exec lm-h1 iperf3 -c 10.77.0.2                   # is fast again
   sudo linkmend lab status
   sudo linkmend lab down
-  sudo linkmend lab up --rate 1G --delay 5ms --link-delay 100us  # a slower link, further away
+  sudo linkmend lab up --rate 1G --delay 5ms --link-delay 100us  # a slower, longer link
   sudo linkmend lab up --backup                                  # two links; see `lab cut --help`
 
   lm-h1 -- lm-g1 ==== corrupting link ==== lm-g2 -- lm-h2

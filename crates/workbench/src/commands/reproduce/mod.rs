@@ -43,8 +43,8 @@ CSV), all points (CSV) and all results (JSON) of each experiment. Files are writ
 later command with the same DIR, program, seed and length adds its experiments to the report, and does not repeat those that it already contains. After Ctrl-C, the same command therefore continues. To repeat an experiment, remove DIR/ID.
 Verdicts: a value is `reproduced` if it is within its tolerance. Outside, it `differs as predicted` if the cause that the \
 explanation names predicts an interval and the value is in it; otherwise it is `not reproduced`, whatever the explanation says. \
-Where a value has an interval (95 %), the whole interval counts. If the interval is too wide to decide, there are `too few to tell`, which is common with --quick. Each row of an experiment file records its verdict.
-Exit codes: 0 if all verdicts match those on record, 1 if some do not, 2 for wrong usage, 130 after Ctrl-C.")]
+If a value has a 95 % interval, the verdict applies to the whole interval. If the interval is too wide to decide, the verdict is `too few to tell`, which is common with --quick. Each row of an experiment file records its verdict.
+Exit codes: 0 if all verdicts match the recorded ones, 1 if some do not, 2 for wrong usage, 130 after Ctrl-C.")]
 pub struct ReproduceArgs {
     /// Experiments to run, or `all`
     #[arg(value_name = "ID|all", required_unless_present = "list")]

@@ -57,7 +57,7 @@ Examples:
 
   linkmend sim flows --topology fat-tree:k=4,hosts=2 --size web-search \\
     --load 0.5 --duration 10ms
-      Many flows at once between all hosts of a fat tree, of the sizes of a web search.
+      Many concurrent flows between all hosts of a fat tree, with the flow sizes of a web search.
 
   linkmend sim flows --transport rdma --host-recovery selective-repeat \\
     --scheme non-blocking --size 2MB
@@ -71,7 +71,7 @@ Examples:
     --corrupting-links 32 --bit-errors --both-directions --queue-pairs 1 \\
     --rdma-window 1024 --timeout-exponent 14 --traffic point-to-point \\
     --size web-search --load 0.1 --trials 1k --rdma-mechanisms all
-      All links between switches corrupt, and hosts and switches add dummies and replicas (JCST 2022, Figure 12).
+      All links between switches corrupt frames, and hosts and switches add dummies and replicas (JCST 2022, Figure 12).
 
   linkmend sim flows --trials 1k --scheme non-blocking --capture flows.pcapng \\
     --capture-port left0--switch0

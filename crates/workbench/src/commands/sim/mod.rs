@@ -23,11 +23,11 @@ Examples:
   linkmend sim stress --speed 100G --loss 1e-3                   # the paper's stress test
   linkmend sim stress --speed 400G --scheme non-blocking --json  # four times as fast, as JSON
   linkmend sim flows --size 143B --scheme ordered                # completion times of flows
-  linkmend sim run mine.toml --out mine                          # a sweep of your own, with plots
+  linkmend sim run mine.toml --out mine                          # your own sweep, with plots
   linkmend sim scenario path --hops 4 --loss 1e-3                # four corrupting links in a row
   linkmend sim replay a.jsonl b.jsonl                            # repeats what two link ends did
 
-The simulator drives the same state machines as `linkmend run`, with simulated frames and picoseconds. The same seed \
+The simulator drives the same state machines as `linkmend run`, with simulated frames and picosecond resolution. The same seed \
 gives the same results on every machine. `linkmend reproduce` runs the experiments that are built in.")]
 pub struct SimArgs {
     #[command(subcommand)]
@@ -38,9 +38,9 @@ pub struct SimArgs {
 enum SimCommand {
     /// Send frames at line rate over one corrupting link, and measure what the paper measured (section 4.1)
     Stress(Box<stress::StressArgs>),
-    /// Run flows of hosts over a corrupting link, and show how long they take (sections 4.3 to 4.5)
+    /// Run flows between hosts over a corrupting link, and show their completion times (sections 4.3 to 4.5)
     Flows(Box<flows::FlowsArgs>),
-    /// Run one endless flow over a corrupting link, and show how much it carries (sections 4.2 and 4.7)
+    /// Run one endless flow over a corrupting link, and show its throughput (sections 4.2 and 4.7)
     Throughput(Box<flows::ThroughputArgs>),
     /// Run one endless flow over a link that begins to corrupt frames and is protected later, and show goodput, queue
     /// and buffers over time (section 4.2, Figures 9 and 21)

@@ -17,12 +17,12 @@ use std::path::PathBuf;
 /// What to capture, and where to.
 #[derive(Debug, Args)]
 pub struct PortCaptureArgs {
-    /// Write what a port sends and receives to this file (pcapng): Wireshark and tshark read it as TCP, or as RoCE. Of
-    /// more than 10,000 trials, the first 10,000
+    /// Write the frames that a port sends and receives to this file (pcapng), which Wireshark and tshark decode as TCP or
+    /// RoCE. If there are more than 10,000 trials, only the first 10,000 are captured
     #[arg(long, value_name = "FILE", help_heading = "Capture")]
     capture: Option<PathBuf>,
-    /// The port: its node and the one at the other end of its link, such as switch2--switch3, or its node and its
-    /// number, such as switch2:1 [default: the sending port of the link that corrupts]
+    /// The port, named by its node and the node at the other end of its link, such as switch2--switch3, or by its node and
+    /// its number, such as switch2:1 [default: the sending port of the corrupting link]
     #[arg(long, value_name = "PORT", requires = "capture", help_heading = "Capture")]
     capture_port: Option<String>,
     /// Frames after which the capture ends; the run goes on without it

@@ -49,7 +49,7 @@ Examples:
       Exactly these losses, unprotected.
 
   linkmend sim stress --losses lost.txt --frames 1k --capture run.pcapng
-      A capture of both ends of the link and of what they pass on, to look at in Wireshark.
+      A capture of both ends of the link and of the frames that they pass on, for Wireshark.
 
   linkmend sim stress --frames 100k --series levels.csv --series-step 500ns
       The fill levels of both buffers over time.

@@ -66,7 +66,8 @@ What the plan says about each link:
 
 The choice of links to disable is exact: no other choice has a lower objective. If limits of protection are \
 reached, the links with the highest loss rates are protected. ToRs that are already short of paths, and pairs of \
-ToRs that already cannot reach each other, are reported, and lose no further paths. Repairs are ordered by the benefit of putting a link back into service: first ending shortages, then disabling other links in its place, then paths.")]
+ToRs that already cannot reach each other, are reported, and lose no further paths. Repairs are ordered by their benefit: first those that end a \
+shortage of paths, then those that allow other links to be disabled, then those that add paths.")]
 pub struct PlanArgs {
     #[command(flatten)]
     network: NetworkArgs,
