@@ -21,10 +21,11 @@ pub struct NetworkArgs {
     /// Network: a kind with parameters, or a file
     ///
     /// facebook-fabric[:pods=261,tors=48,fabric-switches=4,spines=48,speed=100G]
-    ///     (with these values, the paper's network of 100,224 links)
     /// fat-tree[:k=48,speed=100G]
     /// leaf-spine[:leaves=64,spines=16,speed=100G]
-    /// A file or directory in one of the formats that `fleet show --help` lists
+    /// or a file or directory in one of the formats that `fleet show --help` lists.
+    /// These values are the defaults. Those of facebook-fabric describe the paper's network
+    /// of 100,224 links.
     #[arg(long, value_name = "KIND[:NAME=VALUE,...]|FILE", verbatim_doc_comment)]
     topology: Option<String>,
     #[command(flatten)]

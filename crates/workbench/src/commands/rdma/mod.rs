@@ -19,7 +19,7 @@ use linkmend::failure::Result;
 Examples:
   linkmend rdma model                          # a web search over four corrupting links
   linkmend rdma model --mechanisms all --json  # the same with the paper's mechanisms, as JSON
-  linkmend rdma plan --wanted 1e-6             # the cheapest way to limit timeouts to one in a million flows
+  linkmend rdma plan --wanted 1e-6             # cheapest mechanisms for 1e-6 timeouts per flow
   linkmend rdma check                          # compare the model with the simulated transport
   linkmend sim flows --transport rdma --rdma-mechanisms all
       The same flows in a simulated network.
