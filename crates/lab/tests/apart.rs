@@ -37,8 +37,10 @@ fn namespaces_and_programs_end_with_it_also_after_a_signal() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/apart");
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         let name = format!("t{}-apart-{signal}", std::process::id());
-        let mut command = Command::new(&script);
-        command.args(["bash", "-c", WITHIN, &name]).env("LINKMEND_APART_TEST", &name);
+        // Whoever runs the test may ignore signals, as `nohup` does, and programs inherit that.
+        let mut command = Command::new("env");
+        command.arg("--default-signal").arg(&script).args(["bash", "-c", WITHIN, &name]);
+        command.env("LINKMEND_APART_TEST", &name);
         let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
         let said: Vec<String> = BufReader::new(child.stdout.take().expect("a pipe"))
             .lines()
