@@ -11,8 +11,8 @@
 //! - [`measure`]: observers of a run: time series, pcapng files and others.
 //! - [`parameters`]: what a run is, in words and numbers: the one vocabulary of files and command lines.
 //! - [`rdma_check`]: the model of RDMA's timeouts against simulated flows.
-//! - [`run`]: kinds of runs: [`stress`], line-rate traffic over one protected link; [`scenario`], several links and
-//!   more.
+//! - [`run`]: kinds of runs: [`stress`], line-rate traffic over one protected link; [`links`], several links and
+//!   more; [`flows`], hosts.
 //! - [`replay`]: protocol logs of real link ends, repeated exactly and compared with simulated ones.
 //! - [`experiment`]: sweeps of runs, described in files, and published values beside measured ones.
 //!
@@ -82,4 +82,4 @@ pub mod run;
 pub use kernel::{event_queue, time};
 pub use linkmend_corruption as corruption;
 pub use linkmend_random as random;
-pub use run::{flows, scenario, stress, timeline, transfer};
+pub use run::{flows, links, stress, timeline, transfer};

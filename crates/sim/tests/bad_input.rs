@@ -5,7 +5,7 @@ mod common;
 use common::gigabits;
 use linkmend_sim::corruption::{Corruption, Transceiver};
 use linkmend_sim::link::config::{Backpressure, Buffering, Copies, Mode, Protection};
-use linkmend_sim::scenario::path::{self, PathConfig};
+use linkmend_sim::links::{self, LinksConfig};
 use linkmend_sim::stress::{StressConfig, run};
 use linkmend_sim::time::Rate;
 
@@ -122,10 +122,10 @@ fn a_session_that_does_not_open_names_what_is_to_blame() {
         "{errors:?}"
     );
 
-    let path = PathConfig::uniform(corrupted(Corruption::None).link, 3, 100);
-    let mut path = PathConfig { load: 0.5, ..path };
+    let links = vec![corrupted(Corruption::None).link; 3];
+    let mut path = LinksConfig { load: 0.5, ..LinksConfig::row(links, 100) };
     path.links[1].corruption = Corruption::Recorded((0..100_000).collect());
-    assert_eq!(path::run(&path, &mut |_| true).expect_err("the second hop").parameter, "losses");
+    assert_eq!(links::run(&path, &mut |_| true).expect_err("the second hop").parameter, "losses");
 }
 
 /// A frame that lost its copy keeps those behind it circling until it is given up: a quarter of a second here.

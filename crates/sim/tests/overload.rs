@@ -6,9 +6,8 @@ mod common;
 use common::{gigabits, simulate};
 use linkmend_sim::link::LinkConfig;
 use linkmend_sim::link::config::{Buffering, Mode};
+use linkmend_sim::links::{self, Layout, LinksConfig, LinksReport};
 use linkmend_sim::parameters::RunParameters;
-use linkmend_sim::scenario::path::{self, PathConfig};
-use linkmend_sim::scenario::shared_port::SharedPortConfig;
 use linkmend_sim::stress::StressConfig;
 use std::path::Path;
 
@@ -19,6 +18,10 @@ fn overloaded(mode: Mode, frames: u64) -> StressConfig {
         link.buffering = Buffering::Recirculating;
         link.switch.recirculation_rate = gigabits(100);
     })
+}
+
+fn run_links(config: &LinksConfig) -> LinksReport {
+    links::run(config, &mut |_| true).expect("it runs")
 }
 
 fn written(text: &str) -> StressConfig {
@@ -69,11 +72,12 @@ fn a_recirculation_port_that_is_the_bottleneck_is_named() {
     let paper = StressConfig { frames: 50_000, ..StressConfig::paper(gigabits(100), 1e-3, Mode::Ordered) };
     assert!(simulate(&paper).warnings.is_empty(), "the paper's port is as fast as its link");
     let shared = |load| {
-        let StressConfig { seed, frames, link, .. } = paper.clone();
-        SharedPortConfig { seed, frames, link, links: 2, ports: 1, load }
+        let layout = Layout::Parallel { ports: 1 };
+        let links = LinksConfig::row(vec![paper.link.clone(); 2], 1_000);
+        run_links(&LinksConfig { load, layout, ..links }).warnings
     };
-    assert!(shared(1.0).warnings()[0].contains("the 2 links that share it send up to 200G"));
-    assert!(shared(0.4).warnings().is_empty());
+    assert!(shared(1.0)[0].contains("the 2 links that share it send up to 200G"));
+    assert!(shared(0.4).is_empty());
     // Reports distinguish a buffer that is too small for a long link from a port that is too slow.
     let long = simulate(&paper.with_link(|link| link.distance_m = 10_000));
     assert!(long.warnings[0].contains("the Tx buffer was full for "), "{:?}", long.warnings);
@@ -125,25 +129,20 @@ fn the_causes_of_undelivered_frames_add_up_to_their_number() {
 #[test]
 fn corruption_on_a_path_is_distinguished_from_congestion() {
     let link = LinkConfig::paper(gigabits(100), 1e-2, Mode::Ordered);
-    let full = path::run(&PathConfig::uniform(link.clone(), 4, 30_000), &mut |_| true).expect("it runs");
-    assert!(full.frames_lost_to_congestion > 0, "a queue overflows at full load");
-    for report in [
-        full,
-        path::run(
-            &PathConfig {
-                load: 0.3,
-                ..PathConfig::uniform(LinkConfig { protection: None, ..link }, 3, 30_000)
-            },
-            &mut |_| true,
-        )
-        .expect("it runs"),
-    ] {
-        let lost = report.frames_lost_to_corruption + report.frames_lost_to_congestion;
-        assert_eq!(lost, report.end_to_end.frames_undelivered);
-        for hop in &report.hops {
-            assert_eq!(hop.frames_offered, hop.frames_sent + hop.frames_lost_to_congestion);
-            assert_eq!(hop.frames_sent, hop.frames_delivered + hop.frames_lost_to_corruption);
-            assert_eq!(hop.frames_lost_to_congestion, hop.link.queue_drops);
+    let plain = LinkConfig { protection: None, ..link.clone() };
+    let full = run_links(&LinksConfig::row(vec![link; 4], 30_000));
+    let dropped = |report: &LinksReport| report.links.iter().map(|link| link.queue_drops).sum::<u64>();
+    assert!(dropped(&full) > 0, "a queue overflows at full load");
+    let unprotected = run_links(&LinksConfig { load: 0.3, ..LinksConfig::row(vec![plain; 3], 30_000) });
+    for report in [full, unprotected] {
+        let corrupted: u64 = report.links.iter().map(|link| link.frames_undelivered).sum();
+        assert_eq!(corrupted + dropped(&report), report.streams[0].delivery.frames_undelivered);
+        for link in &report.links {
+            assert_eq!(link.frames_offered, link.frames_sent + link.queue_drops);
+            assert_eq!(link.frames_sent, link.frames_delivered + link.frames_undelivered);
+        }
+        for pair in report.links.windows(2) {
+            assert_eq!(pair[0].frames_delivered, pair[1].frames_offered);
         }
     }
 }

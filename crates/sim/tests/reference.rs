@@ -9,19 +9,19 @@ const HEAD: &str = "\
 # Parameters and measured values of runs
 
 The same names are used everywhere. A parameter is an option of `linkmend sim stress`, `sim flows`, `sim throughput`, \
-`sim timeline` or `sim scenario` (with two hyphens before its name), and a key of the files that `linkmend sim run` and \
+`sim timeline` or `sim links` (with two hyphens before its name), and a key of the files that `linkmend sim run` and \
 `linkmend reproduce` read. It is also a column of their tables, and can be on the x-axis of a plot. A measured value can \
 be on either axis.
 
-Hosts send flows if `transport` is set. Otherwise a generator sends frames at line rate over one link.
+Hosts send flows if `transport` is set. Otherwise a generator sends frames at line rate over one link, or generators send over \
+several links, both ways, in both classes or with a loss rate that changes, if a parameter of such runs is set.
 ";
 
 fn row(text: &mut String, parameter: &Parameter) {
-    let runs = match (parameter.runs.include(Runs::LINE_RATE), parameter.runs.include(Runs::HOSTS)) {
-        (true, true) => "all",
-        (true, false) => "line rate",
-        (false, _) => "hosts",
-    };
+    let kinds = [(Runs::LINE_RATE, "line rate"), (Runs::LINKS, "links"), (Runs::HOSTS, "hosts")];
+    let kinds = kinds.into_iter().filter(|(runs, _)| parameter.runs.include(*runs));
+    let kinds: Vec<&str> = kinds.map(|(_, name)| name).collect();
+    let runs = if kinds.len() == 3 { "all".to_owned() } else { kinds.join(", ") };
     let help =
         parameter.help.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ").replace('|', "\\|");
     let words = parameter.words();

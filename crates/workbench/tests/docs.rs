@@ -205,9 +205,6 @@ fn commands_in_the_documents_exist() {
                 && let Some(next) = rest.get(1).filter(|word| !word.starts_with('-'))
             {
                 path.push(next);
-                if *next == "scenario" {
-                    path.extend(rest.get(2).filter(|word| !word.starts_with('-')));
-                }
             }
             let help = help(&path);
             for option in rest.iter().filter(|word| word.starts_with("--")) {

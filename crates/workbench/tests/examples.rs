@@ -53,9 +53,9 @@ const RULES: &[(&str, Treatment)] = &[
     ("sim run", Run(&[])),
     ("sim replay", Run(&[])),
     ("sim packetdrill", Run(&[])),
-    ("sim scenario fallback", Run(&[])),
-    ("sim scenario two-links", Run(&[("--cuts", "2")])),
-    ("sim scenario", Run(&[("--frames", "2k")])),
+    ("sim links --load 40% --phases", Run(&[])),
+    ("sim links --second-link", Run(&[("--cuts", "2")])),
+    ("sim links", Run(&[("--frames", "2k")])),
     ("sim stress", Run(&[("--frames", "2k")])),
     (
         "sim timeline",

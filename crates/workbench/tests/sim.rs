@@ -132,10 +132,13 @@ fn the_report_names_what_buffers_a_link_and_a_port_that_is_too_slow() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    let path = json(&["scenario", "path", "--hops", "4", "--loss", "1e-2"]);
-    assert!(path["frames_lost_to_congestion"].as_u64().is_some_and(|frames| frames > 0));
-    assert_eq!(path["frames_lost_to_congestion"], path["end_to_end"]["frames_undelivered"]);
-    assert_eq!(path["hardware"].as_array().map(Vec::len), Some(4));
+    let row = json(&["links", "--hops", "4", "--loss", "1e-2"]);
+    let dropped =
+        row["links"].as_array().into_iter().flatten().filter_map(|link| link["queue_drops"].as_u64());
+    let dropped: u64 = dropped.sum();
+    assert!(dropped > 0, "a queue overflows: {row}");
+    assert_eq!(row["streams"][0]["frames_undelivered"], dropped);
+    assert_eq!(row["hardware"].as_array().map(Vec::len), Some(4));
 }
 
 /// A regression: the help said 92 Gbit/s, as the paper does.

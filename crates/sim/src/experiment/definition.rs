@@ -171,7 +171,7 @@ impl Kind for RunExperiments {
         })?;
         let parameters = match &run {
             RunConfig::LineRate(config) => parameters.written_out(config),
-            RunConfig::Flows(_) => parameters,
+            RunConfig::Links(_) | RunConfig::Flows(_) => parameters,
         };
         Ok((parameters, run))
     }

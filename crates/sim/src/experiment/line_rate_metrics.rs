@@ -47,7 +47,7 @@ fn effective_loss(outcome: &Outcome, _scale: f64) -> Option<Measurement> {
 fn optics(outcome: &Outcome, scale: f64, read: fn(Optics) -> f64) -> Option<Measurement> {
     match outcome {
         Outcome::LineRate { optics, .. } => Measurement::exact(read((*optics)?) * scale),
-        Outcome::Flows(_) => None,
+        _ => None,
     }
 }
 

@@ -1,12 +1,13 @@
 //! Measured values by name.
 
 use super::outcome::{Metric, Outcome};
-use super::{flow_metrics, line_rate_metrics};
+use super::{flow_metrics, line_rate_metrics, links_metrics};
 use std::sync::LazyLock;
 
 /// All of them, in the order in which tables show them.
-pub(super) static METRICS: LazyLock<Vec<Metric>> =
-    LazyLock::new(|| line_rate_metrics::ALL.into_iter().chain(flow_metrics::ALL).collect());
+pub(super) static METRICS: LazyLock<Vec<Metric>> = LazyLock::new(|| {
+    line_rate_metrics::ALL.into_iter().chain(links_metrics::ALL).chain(flow_metrics::ALL).collect()
+});
 
 /// All of them.
 pub fn metrics() -> &'static [Metric] {
@@ -20,9 +21,11 @@ pub fn metric_named(name: &str) -> Option<&'static Metric> {
 
 /// What such an outcome may have.
 pub fn metrics_of(outcome: &Outcome) -> &'static [Metric] {
-    let (line_rate, flows) = METRICS.split_at(line_rate_metrics::ALL.len());
+    let (line_rate, others) = METRICS.split_at(line_rate_metrics::ALL.len());
+    let (links, flows) = others.split_at(links_metrics::ALL.len());
     match outcome {
         Outcome::LineRate { .. } => line_rate,
+        Outcome::Links(_) => links,
         Outcome::Flows(_) => flows,
     }
 }

@@ -4,8 +4,8 @@
 //! - [`RunExperiments`] are this [`Kind`](linkmend_experiment::Kind) of experiments: what is varied are the
 //!   [parameters](crate::parameters) of a run, what is done at a point is the [run](crate::parameters::RunConfig) that they
 //!   describe, and what it measures an [`Outcome`].
-//! - Line-rate traffic ([`line_rate_metrics`]) is measured over all runs of a point as if they were one; of flows, the runs stand
-//!   side by side ([`flow_metrics`], [`FlowRun`]). Points that differ only in what recovers losses share their flows and seeds, so
+//! - Line-rate traffic ([`line_rate_metrics`]) is measured over all runs of a point as if they were one; other runs stand
+//!   side by side ([`links_metrics`], [`flow_metrics`], [`FlowRun`]). Points that differ only in what recovers losses share their flows and seeds, so
 //!   that their ratios are of pairs.
 //! - [`Experiment::parse`] reads and checks a file; [`built_in`] has those of the papers.
 //! - [`compare`] puts published and expected values beside measured ones. Judging them is left to the caller.
@@ -23,6 +23,7 @@ mod flow_run;
 #[cfg(test)]
 mod flow_tests;
 mod line_rate_metrics;
+mod links_metrics;
 mod metric;
 mod outcome;
 pub mod plots;

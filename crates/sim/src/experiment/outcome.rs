@@ -4,6 +4,7 @@ use super::flow_run::{FlowOutcome, FlowRun};
 use super::pool::Pool;
 use crate::corruption::{Corruption, optics};
 use crate::link::config::ParameterError;
+use crate::links::{self, LinksConfig, LinksReport};
 use crate::parameters::RunConfig;
 use crate::run::flows::run_with_records;
 use crate::stress::{self, StressConfig, StressReport};
@@ -19,6 +20,8 @@ pub enum Outcome {
     /// Of line-rate traffic: the report of all runs as if they had been one, each run's, and the optics of the link if that is
     /// attenuated.
     LineRate { report: Box<StressReport>, runs: Runs<StressReport>, optics: Option<Optics> },
+    /// The runs of generators over several links, in the order of their seeds.
+    Links(Runs<LinksReport>),
     /// The runs with flows, in the order of their seeds.
     Flows(FlowOutcome),
 }
@@ -54,15 +57,23 @@ impl Outcome {
     pub fn report(&self) -> Option<&StressReport> {
         match self {
             Outcome::LineRate { report, .. } => Some(report),
-            Outcome::Flows(_) => None,
+            _ => None,
         }
     }
 
     /// The runs with flows.
     pub fn flows(&self) -> Option<&FlowOutcome> {
         match self {
-            Outcome::LineRate { .. } => None,
             Outcome::Flows(runs) => Some(runs),
+            _ => None,
+        }
+    }
+
+    /// The runs over several links.
+    pub fn links(&self) -> Option<&Runs<LinksReport>> {
+        match self {
+            Outcome::Links(runs) => Some(runs),
+            _ => None,
         }
     }
 
@@ -91,6 +102,12 @@ impl Outcome {
                 let optics = Optics::of(&config);
                 Ok(Some(Outcome::line_rate(report, optics)))
             }
+            RunConfig::Links(config) => {
+                let config = LinksConfig { seed, ..LinksConfig::clone(config) };
+                let all = config.frames_of_a_source() as f64;
+                let report = links::run(&config, &mut |frames| progress(frames as f64 / all))?;
+                Ok(Some(Outcome::Links(Runs::one(report))))
+            }
             RunConfig::Flows(config) => {
                 let config = crate::flows::FlowsConfig { seed, ..crate::flows::FlowsConfig::clone(config) };
                 // Runs are short, and many: they are not stopped in the middle, and each has one thread.
@@ -105,14 +122,15 @@ impl Outcome {
     }
 }
 
-/// Counts of line-rate traffic are added, rates are computed from the sums, and buffer levels and delays are combined. Runs with
-/// flows stand side by side.
+/// Counts of line-rate traffic are added, rates are computed from the sums, and buffer levels and delays are combined. Other runs
+/// stand side by side.
 impl Pooled for Outcome {
     type Pool = Pooling;
 
     fn pool(first: Outcome) -> Pooling {
         match first {
             Outcome::LineRate { runs, optics, .. } => Pooling::LineRate(runs, optics),
+            Outcome::Links(runs) => Pooling::Links(runs),
             Outcome::Flows(runs) => Pooling::Flows(runs),
         }
     }
@@ -120,6 +138,7 @@ impl Pooled for Outcome {
     fn add(pool: &mut Pooling, other: Outcome) {
         match (pool, other) {
             (Pooling::LineRate(pool, _), Outcome::LineRate { runs, .. }) => Runs::add(pool, runs),
+            (Pooling::Links(pool), Outcome::Links(runs)) => Runs::add(pool, runs),
             (Pooling::Flows(pool), Outcome::Flows(runs)) => Runs::add(pool, runs),
             _ => debug_assert!(false, "the runs of a point are alike"),
         }
@@ -128,6 +147,7 @@ impl Pooled for Outcome {
     fn finish(pool: Pooling) -> Outcome {
         match pool {
             Pooling::LineRate(runs, optics) => Outcome::all_line_rate(runs, optics),
+            Pooling::Links(runs) => Outcome::Links(runs),
             Pooling::Flows(runs) => Outcome::Flows(runs),
         }
     }
@@ -135,6 +155,7 @@ impl Pooled for Outcome {
     fn runs(&self) -> usize {
         match self {
             Outcome::LineRate { runs, .. } => runs.runs(),
+            Outcome::Links(runs) => runs.runs(),
             Outcome::Flows(runs) => runs.runs(),
         }
     }
@@ -144,6 +165,7 @@ impl Pooled for Outcome {
             Outcome::LineRate { runs, optics, .. } => {
                 Some(Outcome::all_line_rate(runs.only(keeps)?, *optics)).filter(|some| some.runs() > 0)
             }
+            Outcome::Links(runs) => runs.only(keeps).map(Outcome::Links),
             Outcome::Flows(runs) => runs.only(keeps).map(Outcome::Flows),
         }
     }
@@ -153,5 +175,6 @@ impl Pooled for Outcome {
 #[derive(Debug)]
 pub enum Pooling {
     LineRate(Runs<StressReport>, Option<Optics>),
+    Links(Runs<LinksReport>),
     Flows(FlowOutcome),
 }

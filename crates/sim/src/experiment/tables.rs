@@ -56,6 +56,18 @@ fn shown(experiment: &Experiment, outcomes: &[Outcome], of_line_rate: &[&str]) -
     if has_flows {
         return of_flows(experiment, outcomes);
     }
+    if let Some(links @ Outcome::Links(_)) = outcomes.first() {
+        let has_value = |metric: &&Metric| outcomes.iter().any(|outcome| metric.value(outcome).is_some());
+        let metrics: Vec<&'static Metric> = metrics_of(links).iter().filter(has_value).collect();
+        return table(
+            experiment,
+            outcomes,
+            "means over the runs",
+            &experiment.varied,
+            &metrics,
+            Headings::Labels,
+        );
+    }
     let is_optics =
         experiment.points.iter().all(|point| point.parameters.frames.is_some_and(|count| count.0 == 1));
     let names = if is_optics { &OPTICS } else { of_line_rate };

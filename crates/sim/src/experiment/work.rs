@@ -4,6 +4,7 @@
 use crate::corruption::Corruption;
 use crate::flows::{Demand, FlowsConfig, Recovery};
 use crate::host::Extent;
+use crate::links::LinksConfig;
 use crate::parameters::{RunConfig, RunParameters};
 use crate::stress::StressConfig;
 use crate::time::Time;
@@ -46,6 +47,7 @@ const QUICK_FLOW_RUNS: u64 = 2;
 pub(super) fn work(run: &RunConfig) -> f64 {
     match run {
         RunConfig::LineRate(config) => work_of(config) + FRAMES_PER_RUN,
+        RunConfig::Links(config) => config.frames_of_a_source() as f64 * links_of(config) + FRAMES_PER_RUN,
         RunConfig::Flows(config) => frame_hops(config) / HOPS_PER_FRAME,
     }
 }
@@ -62,6 +64,10 @@ pub(super) fn quick(point: &Point<RunParameters, RunConfig>) -> Point<RunParamet
             let fewer = (frames * share).min(QUICK_FRAMES / quick.runs as f64).min(frames).ceil().max(1.0);
             config.frames = fewer as u64;
             quick.parameters.frames = Some(Count(config.frames));
+        }
+        RunConfig::Links(config) => {
+            quick.runs = quick.runs.min(QUICK_FLOW_RUNS);
+            config.frames = config.frames.min((QUICK_HOPS / links_of(config)) as u64);
         }
         RunConfig::Flows(config) => {
             quick.runs = quick.runs.min(QUICK_FLOW_RUNS);
@@ -80,6 +86,11 @@ pub(super) fn quick(point: &Point<RunParameters, RunConfig>) -> Point<RunParamet
         }
     }
     quick
+}
+
+/// How many links and directions have such frames.
+fn links_of(config: &LinksConfig) -> f64 {
+    config.links.len() as f64 * if config.reverse_load > 0.0 { 2.0 } else { 1.0 }
 }
 
 fn work_of(config: &StressConfig) -> f64 {

@@ -38,7 +38,13 @@ impl Runs {
     pub const ENDLESS: Runs = Runs(4);
     /// Whatever has hosts.
     pub const HOSTS: Runs = Runs(2 | 4);
-    pub const ALL: Runs = Runs(1 | 2 | 4);
+    /// Generators over several links, or over one in both directions, in both classes, or with a loss rate that changes.
+    pub const LINKS: Runs = Runs(8);
+    /// Whatever has generators.
+    pub const GENERATORS: Runs = Runs(1 | 8);
+    pub const FLOWS_OR_LINKS: Runs = Runs(2 | 8);
+    pub const HOSTS_OR_LINKS: Runs = Runs(2 | 4 | 8);
+    pub const ALL: Runs = Runs(1 | 2 | 4 | 8);
 
     /// Whether they have something in common.
     pub fn include(self, other: Runs) -> bool {

@@ -68,7 +68,8 @@ impl RunParameters {
             self.refuse(&["cut", "noticed", "silence", "return-after"], "needs `second-link`")?;
             return Ok(None);
         }
-        self.refuse(&["failing-links", "reroute", "hand-off"], "cannot be combined with `second-link`")?;
+        let others: &[_] = if self.has_hosts() { &["failing-links", "reroute", "hand-off"] } else { &[] };
+        self.refuse(others, "cannot be combined with `second-link`")?;
         let of_daemon = SecondLink::default();
         let cuts = self.failure_every.map(|every| Cuts {
             cut: self.cut.unwrap_or(Cut::Primary),
@@ -87,7 +88,7 @@ impl RunParameters {
     }
 
     /// Refuses the first of these parameters that is set.
-    fn refuse(&self, keys: &[&'static str], needs: &str) -> Result<(), ParameterError> {
+    pub(super) fn refuse(&self, keys: &[&'static str], needs: &str) -> Result<(), ParameterError> {
         let set = keys.iter().filter_map(|key| Some((*key, self.value(key)?.text)));
         let first = set.into_iter().find(|(_, text)| text != "no");
         first.map_or(Ok(()), |(key, text)| Err(ParameterError::new(key, text, needs)))

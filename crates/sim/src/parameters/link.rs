@@ -238,12 +238,15 @@ impl RunParameters {
 
 /// The error with the parameter's name in files.
 pub(super) fn in_terms_of_files(error: ParameterError) -> ParameterError {
-    const NAMES: [(&str, &str); 5] = [
+    const NAMES: [(&str, &str); 8] = [
         ("bit_error_rate", "bit-error-rate"),
         ("mean_burst_frames", "mean-burst"),
         ("attenuation_db", "attenuation"),
         ("recorded", "losses"),
         ("dummy_copies", "dummy-copies"),
+        ("loss_window_frames", "loss-window"),
+        ("fallback.ordered_loss_max", "fallback-ordered-loss-max"),
+        ("fallback.non_blocking_loss_max", "fallback-non-blocking-loss-max"),
     ];
     let name = NAMES.iter().find(|(theirs, _)| *theirs == error.parameter).map(|(_, ours)| *ours);
     ParameterError { parameter: name.unwrap_or(error.parameter), ..error }

@@ -2,7 +2,7 @@
 //!
 //! - `table` declares each parameter once; [`PARAMETERS`] lists what it says.
 //! - [`RunParameters`] holds the values that are set. They are written and read as text ([`RunParameters::set`]).
-//! - [`RunParameters::run`] makes a [run](RunConfig) of them: `link` describes the link, `line_rate` the traffic of a generator,
+//! - [`RunParameters::run`] makes a [run](RunConfig) of them: `link` describes the link, `line_rate` the traffic of a generator, `links` that of several,
 //!   `flows` hosts and their flows, `failures` links that fail.
 //! - `words` has them as people read them.
 //! - `seeds` keeps the seeds of experiments as they are, whatever parameters are called.
@@ -13,6 +13,8 @@ mod flows;
 mod hosts;
 mod line_rate;
 mod link;
+mod links;
+mod lists;
 mod seeds;
 mod table;
 mod text;
@@ -21,12 +23,14 @@ mod value;
 mod words;
 
 pub use declare::{Declared, Runs};
+pub use lists::{Hop, Hops, PhaseText, Phases};
 pub(crate) use seeds::PAIRED;
 pub use table::{PARAMETERS, Parameter, RunParameters};
 pub use traffic::{TrafficError, TrafficTable};
 
 use crate::flows::FlowsConfig;
 use crate::link::config::ParameterError;
+use crate::links::LinksConfig;
 use crate::stress::StressConfig;
 use std::path::Path;
 
@@ -35,6 +39,8 @@ use std::path::Path;
 pub enum RunConfig {
     /// Line-rate traffic over one link.
     LineRate(Box<StressConfig>),
+    /// Generators over several links, and more.
+    Links(Box<LinksConfig>),
     /// Flows between hosts.
     Flows(Box<FlowsConfig>),
 }
@@ -46,8 +52,16 @@ impl RunParameters {
     }
 
     /// The kinds of runs that these parameters may describe.
-    fn runs(&self) -> Runs {
-        if self.has_hosts() { Runs::HOSTS } else { Runs::LINE_RATE }
+    pub fn runs(&self) -> Runs {
+        let is_of_links = |parameter: &&Parameter| {
+            let is_set = self.value(parameter.key).is_some_and(|value| value.text != "no");
+            is_set && parameter.runs.include(Runs::LINKS) && !parameter.runs.include(Runs::LINE_RATE)
+        };
+        match (self.has_hosts(), PARAMETERS.iter().any(|parameter| is_of_links(&parameter))) {
+            (true, _) => Runs::HOSTS,
+            (false, true) => Runs::LINKS,
+            (false, false) => Runs::LINE_RATE,
+        }
     }
 
     /// The run that they describe. Relative paths start from `folder`.
@@ -56,24 +70,27 @@ impl RunParameters {
     /// The first parameter that cannot be used, or has no meaning in such a run.
     pub fn run(&self, folder: &Path) -> Result<RunConfig, ParameterError> {
         self.check_meaning()?;
-        if self.has_hosts() {
-            return self.flows(folder).map(|config| RunConfig::Flows(Box::new(config)));
+        match self.runs() {
+            Runs::HOSTS => self.flows(folder).map(|config| RunConfig::Flows(Box::new(config))),
+            Runs::LINKS => self.links(folder).map(|config| RunConfig::Links(Box::new(config))),
+            _ => self.line_rate(folder).map(|config| RunConfig::LineRate(Box::new(config))),
         }
-        self.line_rate(folder).map(|config| RunConfig::LineRate(Box::new(config)))
     }
 
     /// Refuses what has no meaning in a run of this kind.
     fn check_meaning(&self) -> Result<(), ParameterError> {
         let runs = self.runs();
         let strange = PARAMETERS.iter().filter(|parameter| !parameter.runs.include(runs));
-        let mut set = strange.filter_map(|parameter| Some((parameter.key, self.value(parameter.key)?.text)));
-        if let Some((key, text)) = set.find(|(_, text)| text != "no") {
+        let mut set = strange.filter_map(|parameter| Some((parameter, self.value(parameter.key)?.text)));
+        if let Some((parameter, text)) = set.find(|(_, text)| text != "no") {
             let requirement = if self.has_hosts() {
                 "cannot be used in a run with hosts; remove it, or `transport`"
-            } else {
+            } else if parameter.runs.include(Runs::HOSTS) {
                 "needs hosts: set `transport`"
+            } else {
+                "needs a single link at line rate"
             };
-            return Err(ParameterError::new(key, text, requirement));
+            return Err(ParameterError::new(parameter.key, text, requirement));
         }
         Ok(())
     }

@@ -119,8 +119,7 @@ impl RunParameters {
         let flags: &[&str] = if self.has_hosts() { &[] } else { &LINE_RATE_FLAGS };
         let flag = |key: &&str| format!("{key}={}", if self.text(key) == "yes" { "on" } else { "off" });
         let is_new = |key: &&str| {
-            let is_paired = self.has_hosts() && PAIRED.contains(key);
-            !is_paired && !flags.contains(key) && known.iter().all(|(_, known)| known != key)
+            !PAIRED.contains(key) && !flags.contains(key) && known.iter().all(|(_, known)| known != key)
         };
         let new = Self::keys().filter(is_new).map(|key| (key, key));
         let texts: Vec<String> = known

@@ -1,6 +1,7 @@
 //! All parameters: each is declared here, and nowhere else.
 
 use super::declare::{Declared, Runs, parameters};
+use super::lists::{Hops, Phases};
 use super::value::ParameterValue;
 use crate::corruption::Transceiver;
 use crate::host::{FlowSizes, RdmaVerb};
@@ -11,6 +12,7 @@ use crate::run::flows::{
     TrafficKind, TransportKind,
 };
 use linkmend_experiment::Quantity;
+use linkmend_protocol::Format;
 use linkmend_quantity::{BitRate, ByteSize, Count, Decibels, Distance, LossRate, Share, Span};
 use std::path::PathBuf;
 
@@ -30,9 +32,10 @@ parameters! {
         /// the first half to the second with the load of one link (across), or there and back (ping-pong) [default:
         /// full-mesh]
         traffic: TrafficKind = "traffic", "traffic", Word, "NAME", FLOWS;
-        /// Start flows at random times instead of one after the other, at a rate that uses this share of the senders'
-        /// links, above 0 and below 1
-        load: Share = "load", "load", Share, "SHARE", FLOWS;
+        /// With hosts: start flows at random times instead of one after the other, at a rate that uses this share of the
+        /// senders' links, above 0 and below 1. Without: share of the first link that the traffic takes [default: as much
+        /// as it can]
+        load: Share = "load", "load", Share, "SHARE", FLOWS_OR_LINKS;
         /// The first N hosts send to the last one simultaneously, in rounds
         incast: u32 = "incast", "simultaneous senders", Count, "N", FLOWS;
         /// How long the flow sends; with a load, for how long flows are started [default: 1s without a load]
@@ -42,10 +45,50 @@ parameters! {
         trials: Count = "trials", "trials", Count, "N", FLOWS;
         /// Minimum pause between one flow and the next; the maximum is twice as long [default: 2ms]
         pause: Span = "pause", "pause between flows", Time, "TIME", FLOWS;
-        /// Frames to send at line rate, like 100M [default: 10M]
-        frames: Count = "frames", "frames", Count, "COUNT", LINE_RATE;
+        /// Frames that each generator sends, like 100M [default: 10M; 100k over several links]
+        frames: Count = "frames", "frames", Count, "COUNT", GENERATORS;
         /// Length of each frame, with its frame check sequence and without Linkmend's header, 64B to 9216B [default: 1518B]
-        frame_size: ByteSize = "frame-size", "frame size", Size, "SIZE", LINE_RATE;
+        frame_size: ByteSize = "frame-size", "frame size", Size, "SIZE", GENERATORS;
+    }
+    "Several links" {
+        /// Links in a row: how many, or each with its rate, its loss rate if it differs from --loss, and `off` if it is
+        /// unprotected, like 100G,1e-3/100G,0,off/25G [default: 1]
+        hops: Hops = "hops", "hops", Count, "N|LINKS", LINKS;
+        /// Number of links side by side between two switches that share their recirculation ports, 1 to 8
+        parallel_links: u32 = "parallel-links", "parallel links", Count, "N", LINKS;
+        /// Number of recirculation ports of each switch, to which --parallel-links are assigned in turn [default: 1]
+        recirculation_ports: u32 = "recirculation-ports", "recirculation ports", Count, "N", LINKS;
+        /// Share of the link that traffic in the other direction takes, which is protected as well [default: none]
+        reverse_load: Share = "reverse-load", "load in reverse", Share, "SHARE", LINKS;
+        /// Share of the link that non-blocking traffic takes; --load is then that of ordered traffic, and both share the link
+        non_blocking_load: Share = "non-blocking-load", "non-blocking load", Share, "SHARE", LINKS;
+        /// Time from one frame to the next, instead of a load: after a long one, only dummies reveal in time that a frame was lost
+        spacing: Span = "spacing", "spacing", Time, "TIME", LINKS;
+        /// Send as many dummies as --dummy-copies and no more, as in software; on the Tofino, they are sent until one gets through
+        fixed_dummies: bool = "fixed-dummies", "fixed dummies", Word, "", LINKS;
+        /// Headers: compact or transparent, which piggybacks ACKs on data [default: transparent with traffic both ways, in
+        /// both classes or with --phases, otherwise compact]
+        format: Format = "format", "format", Word, "NAME", LINKS;
+        /// Queue limit before each link; frames beyond it are dropped [default: 1MB]
+        queue: ByteSize = "queue", "queue", Size, "SIZE", LINKS;
+        /// Bytes in a queue above which it marks frames (ECN) [default: 100kB]
+        ecn: ByteSize = "ecn", "ECN threshold", Size, "SIZE", LINKS;
+    }
+    "Changing loss" {
+        /// Successive loss rates, each with its duration, like 5ms,1e-4/5ms,8%; the link falls back automatically
+        phases: Phases = "phases", "phases", Word, "TIME,LOSS/..", LINKS;
+        /// Time between two lines of the series [default: 1ms]
+        sample: Span = "sample", "sample", Time, "TIME", LINKS;
+        /// Loss rate above which the link leaves ordered mode [default: 5%]
+        fallback_ordered_loss_max: LossRate = "fallback-ordered-loss-max", "limit of ordered mode", LossRate, "RATE", LINKS;
+        /// Loss rate above which protection is given up [default: 30%]
+        fallback_non_blocking_loss_max: LossRate = "fallback-non-blocking-loss-max", "limit of protection", LossRate, "RATE", LINKS;
+        /// How long the loss rate must be below half of its limit before protection returns [default: 2ms]
+        fallback_return_hold: Span = "fallback-return-hold", "hold before a return", Time, "TIME", LINKS;
+        /// How long a link stays dormant before it is tried again [default: 2ms]
+        fallback_dormant_hold: Span = "fallback-dormant-hold", "dormant hold", Time, "TIME", LINKS;
+        /// Frames over which the loss rate is measured [default: 2000]
+        loss_window: u32 = "loss-window", "loss window", Count, "FRAMES", LINKS;
     }
     "Network" {
         /// The network with its hosts: a specification such as fat-tree:k=4,hosts=2, or a file [default: five switches in a
@@ -55,7 +98,7 @@ parameters! {
         /// [default: 100G]
         speed: BitRate = "speed", "link speed", Rate, "RATE", ALL;
         /// Length of the fibre, like 2km; 5 ns per metre [default: 2m]
-        distance: Distance = "distance", "distance", Distance, "LENGTH", LINE_RATE;
+        distance: Distance = "distance", "distance", Distance, "LENGTH", GENERATORS;
     }
     "Protection" {
         /// How the corrupting links recover: not at all (none), in order (LinkGuardian), out of order (LinkGuardianNB), or
@@ -151,19 +194,19 @@ parameters! {
     }
     "Failures" {
         /// Interval at which links between switches fail, both directions together [default: no failures]
-        failure_every: Span = "failure-every", "failure every", Time, "TIME", HOSTS;
+        failure_every: Span = "failure-every", "failure every", Time, "TIME", HOSTS_OR_LINKS;
         /// Number of failing links, chosen from the middle of the links between switches [default: 1]
         failing_links: u32 = "failing-links", "failing links", Count, "N", HOSTS;
         /// How long a failed link stays down if it has a backup (--reroute local) or a second link [default: 10ms]
-        down_for: Span = "down-for", "down for", Time, "TIME", HOSTS;
+        down_for: Span = "down-for", "down for", Time, "TIME", HOSTS_OR_LINKS;
         /// Time until switches detect a failure: f10 (30us), squelch (2.755us) or a time [default: f10]
-        detection: Detection = "detection", "detection", Time, "NAME|TIME", HOSTS;
+        detection: Detection = "detection", "detection", Time, "NAME|TIME", HOSTS_OR_LINKS;
         /// How traffic is rerouted: sharebackup (the link itself comes back after 730us), local (a second link, immediately),
         /// portland (the link comes back after 65ms), or a time after which it comes back [default: sharebackup]
         reroute: Reroute = "reroute", "time from detection to the new route", Time, "NAME|TIME", HOSTS;
         /// How switches recover frames that a failed link lost: none; sqr, which keeps a copy of each frame until a failure
         /// would have been detected; or acknowledged, which keeps each frame until it is acknowledged [default: none]
-        hand_off: HandOffKind = "hand-off", "hand-off", Word, "NAME", HOSTS;
+        hand_off: HandOffKind = "hand-off", "hand-off", Word, "NAME", HOSTS_OR_LINKS;
         /// Maximum size of the copies that a switch keeps for one port with SQR [default: 22MB]
         sqr_buffer: ByteSize = "sqr-buffer", "SQR buffer", Size, "SIZE", HOSTS;
         /// Time for which SQR keeps copies beyond the detection time [default: the time that a frame is in flight; 0s in
@@ -175,17 +218,19 @@ parameters! {
     "Second link" {
         /// Give each corrupting link a second one between the same link ends, which use both as `linkmend run` does. Only
         /// these two links then fail, as set by --failure-every, --down-for and --detection
-        second_link: bool = "second-link", "second link", Word, "", HOSTS;
+        second_link: bool = "second-link", "second link", Word, "", HOSTS_OR_LINKS;
+        /// Number of failures with generators, 1 to 100000, which determines how many frames they send [default: 50]
+        cuts: Count = "cuts", "failures", Count, "N", LINKS;
         /// Which of the two links fails each time: the primary, either one at random, or both [default: primary]
-        cut: Cut = "cut", "cut", Word, "NAME", HOSTS;
+        cut: Cut = "cut", "cut", Word, "NAME", HOSTS_OR_LINKS;
         /// How link ends detect a failure: both ports lose their carrier after the detection time, or nothing is heard for
         /// that time [default: carrier]
-        noticed: Noticed = "noticed", "noticed by", Word, "NAME", HOSTS;
+        noticed: Noticed = "noticed", "noticed by", Word, "NAME", HOSTS_OR_LINKS;
         /// Silence that counts as a failure if the carrier stays, at least 20us; four probes are sent during this time
         /// [default: 10ms, as in `linkmend run`]
-        silence: Span = "silence", "silence", Time, "TIME", HOSTS;
+        silence: Span = "silence", "silence", Time, "TIME", HOSTS_OR_LINKS;
         /// How long the primary link must be up before it is used again [default: as in `linkmend run`]
-        return_after: Span = "return-after", "return after", Time, "TIME", HOSTS;
+        return_after: Span = "return-after", "return after", Time, "TIME", HOSTS_OR_LINKS;
     }
     "Reordering" {
         /// Parallel queues before the middle link, served round-robin (a load-balanced switch)

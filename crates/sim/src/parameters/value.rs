@@ -1,5 +1,6 @@
 //! Values of parameters: as text, which files and command lines write, and as numbers, which plots need.
 
+use super::lists::{Hops, Phases};
 use crate::corruption::Transceiver;
 use crate::host::{FlowSizes, RdmaVerb};
 use crate::link::config::{Buffering, ParameterError, ProfileName};
@@ -9,6 +10,7 @@ use crate::run::flows::{
     TrafficKind, TransportKind,
 };
 use linkmend_experiment::Value;
+use linkmend_protocol::Format;
 use linkmend_quantity::{BitRate, ByteSize, Count, Decibels, Distance, LossRate, Share, Span};
 use std::path::PathBuf;
 
@@ -113,6 +115,45 @@ impl ParameterValue for bool {
 
     fn value(&self) -> Value {
         Value::word(if *self { "yes" } else { "no" })
+    }
+}
+
+impl ParameterValue for Format {
+    fn words() -> Vec<&'static str> {
+        vec!["compact", "transparent"]
+    }
+
+    fn read(text: &str) -> Result<Format, String> {
+        let all = [Format::Compact, Format::Transparent];
+        let found = all.into_iter().find(|format| format.to_string() == text);
+        found.ok_or_else(|| format!("must be one of {}", Self::words().join(", ")))
+    }
+
+    fn value(&self) -> Value {
+        Value::word(self)
+    }
+}
+
+impl ParameterValue for Hops {
+    fn read(text: &str) -> Result<Hops, String> {
+        parsed(text)
+    }
+
+    fn value(&self) -> Value {
+        match self {
+            Hops::Alike(count) => Value::number(count, f64::from(*count)),
+            Hops::Listed(_) => Value::word(self),
+        }
+    }
+}
+
+impl ParameterValue for Phases {
+    fn read(text: &str) -> Result<Phases, String> {
+        parsed(text)
+    }
+
+    fn value(&self) -> Value {
+        Value::word(self)
     }
 }
 

@@ -6,6 +6,7 @@ pub mod fleet;
 mod flow_table;
 pub mod generate;
 pub mod lab;
+mod links_table;
 mod progress;
 pub mod rdma;
 pub mod reproduce;

@@ -214,6 +214,16 @@ impl LinkConfig {
         Ok(LinkConfig { rate, distance_m, ..self })
     }
 
+    /// The same link as the other direction sees it.
+    #[must_use]
+    pub fn reversed(&self) -> LinkConfig {
+        LinkConfig {
+            corruption: self.reverse_corruption.clone(),
+            reverse_corruption: self.corruption.clone(),
+            ..self.clone()
+        }
+    }
+
     /// Whether buffered frames circulate through recirculation ports.
     pub fn recirculates(&self) -> bool {
         self.buffering == Buffering::Recirculating && self.protection.is_some()

@@ -32,7 +32,7 @@ impl Present for FleetExperiments {
         });
         let results = Value::Array(results.collect());
         let plots = plots::all(experiment, &outcomes);
-        Ok(Presentation { plots, points, shown: Some(means.clone()), briefly: Some(means), results })
+        Ok(Presentation { plots, points, shown: Some(means.clone()), briefly: vec![means], results })
     }
 
     fn failed(_: &FleetExperiment, _: usize, failure: Failure<Infallible>) -> Error {

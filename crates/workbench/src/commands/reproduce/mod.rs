@@ -66,8 +66,9 @@ Examples:
   linkmend sim run mine.toml             # one run or many, as tables
   linkmend sim run mine.toml --out mine  # with a report, plots and data
 
-A file sets the parameters of runs; their names are those of the options of `linkmend sim stress` and `linkmend sim flows`. \
-Every list is swept, and every combination is run. With a `transport`, hosts send flows; without one, a generator sends at line rate.
+A file sets the parameters of runs; their names are those of the options of `linkmend sim stress`, `linkmend sim links` and `linkmend sim flows`. \
+Every list is swept, and every combination is run. With a `transport`, hosts send flows; without one, a generator sends at line rate \
+over one link, or generators send over several links.
 
   id = \"mine\"
   title = \"Longer links, with a longer timeout\"

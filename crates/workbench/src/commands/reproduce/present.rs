@@ -33,8 +33,8 @@ pub struct Presentation {
     pub points: Table,
     /// A table of all points with the most important columns, if a page has room for it.
     pub shown: Option<Table>,
-    /// The same table for a terminal.
-    pub briefly: Option<Table>,
+    /// The same table for a terminal, or all tables of the only run.
+    pub briefly: Vec<Table>,
     /// The result of each point, for files.
     pub results: Value,
 }

@@ -169,8 +169,10 @@ fn show(finished: &[&Finished], kept: &[&Kept], options: &Options) -> Result<()>
     for finished in finished {
         if !finished.comparisons.is_empty() {
             output::print(&finished.comparison_table().to_text(width, colour))?;
-        } else if let Some(points) = &finished.briefly {
-            output::print(&points.to_text(width, colour))?;
+        } else if !finished.briefly.is_empty() {
+            let texts: Vec<String> =
+                finished.briefly.iter().map(|table| table.to_text(width, colour)).collect();
+            output::print(&texts.join("\n"))?;
         } else if let Some(out) = &options.out {
             let Finished { title, id, point_count, .. } = finished;
             let points = out.join(id).join("points.csv");

@@ -2,13 +2,14 @@
 
 use super::Options;
 use super::present::{Present, Presentation};
-use crate::commands::flow_table;
+use crate::commands::{flow_table, links_table};
 use linkmend::failure::{Context, Error, Hinted, Result};
 use linkmend_experiment::{Failure, Kind, Row};
 use linkmend_report::Table;
 use linkmend_sim::experiment::{self, Experiment, Outcome, Point, RunExperiments, metrics_of, plots, tables};
 use linkmend_sim::flows::FlowsReport;
-use linkmend_sim::parameters::RunParameters;
+use linkmend_sim::links::LinksReport;
+use linkmend_sim::parameters::{RunParameters, Runs};
 use linkmend_sim::stress::ParameterError;
 use serde_json::{Map, Value, json};
 
@@ -28,7 +29,7 @@ impl Present for RunExperiments {
             plots: plots::all(experiment, &outcomes),
             points: tables::everything(experiment, &outcomes),
             shown: (count <= ROWS_SHOWN).then(|| tables::points(experiment, &outcomes)),
-            briefly: (count <= ROWS_PRINTED).then(|| briefly(experiment, &outcomes)),
+            briefly: if count <= ROWS_PRINTED { briefly(experiment, &outcomes) } else { Vec::new() },
             results: Value::Array(results),
         })
     }
@@ -48,14 +49,17 @@ impl Present for RunExperiments {
 }
 
 /// What a terminal shows: all numbers of the only run, or a row for each point.
-fn briefly(experiment: &Experiment, outcomes: &[Outcome]) -> Table {
-    if let [Outcome::Flows(runs)] = outcomes
-        && runs.count() == 1
-        && let Some(run) = runs.iter().next()
-    {
-        return flow_table::table(&experiment.title, &run.report);
-    }
-    tables::points_briefly(experiment, outcomes)
+fn briefly(experiment: &Experiment, outcomes: &[Outcome]) -> Vec<Table> {
+    let only = match outcomes {
+        [Outcome::Flows(runs)] if runs.count() == 1 => {
+            runs.iter().next().map(|run| vec![flow_table::table(&experiment.title, &run.report)])
+        }
+        [Outcome::Links(runs)] if runs.count() == 1 => {
+            runs.iter().next().map(|report| links_table::tables(&experiment.title, report))
+        }
+        _ => None,
+    };
+    only.unwrap_or_else(|| vec![tables::points_briefly(experiment, outcomes)])
 }
 
 /// The parameters of a point, what was measured over all its runs, and the report of each, or of all together.
@@ -77,6 +81,7 @@ fn result(experiment: &Experiment, point: &Point, outcome: &Outcome, options: &O
     });
     let (name, reports) = match outcome {
         Outcome::LineRate { report, .. } => ("result", serde_json::to_value(report)),
+        Outcome::Links(runs) => ("reports", serde_json::to_value(runs.iter().collect::<Vec<&LinksReport>>())),
         Outcome::Flows(runs) => {
             let reports: Vec<&FlowsReport> = runs.iter().map(|run| &run.report).collect();
             ("reports", serde_json::to_value(reports))
@@ -92,10 +97,11 @@ fn result(experiment: &Experiment, point: &Point, outcome: &Outcome, options: &O
 
 /// The command that repeats a run.
 fn command(parameters: &RunParameters, seed: u64) -> String {
-    let name = match (parameters.has_hosts(), parameters.trials, parameters.load) {
-        (false, ..) => "stress",
-        (true, None, None) => "throughput",
-        (true, ..) => "flows",
+    let name = match (parameters.runs(), parameters.trials, parameters.load) {
+        (Runs::LINKS, ..) => "links",
+        (Runs::HOSTS, None, None) => "throughput",
+        (Runs::HOSTS, ..) => "flows",
+        _ => "stress",
     };
     let mut written = RunParameters { variant: None, seed: Some(seed), ..parameters.clone() };
     if name == "throughput" {

@@ -24,8 +24,14 @@ impl Preset for Flows {
     const RUNS: Runs = Runs::FLOWS;
     const DEFAULTS: &'static [(&'static str, &'static str)] =
         &[("transport", "dctcp"), ("scheme", "none"), ("loss", "1e-3"), ("size", "24387B")];
-    const HELP: &'static [(&'static str, &'static str)] =
-        &[("duration", "With --load: for how long flows are started, instead of a number of flows")];
+    const HELP: &'static [(&'static str, &'static str)] = &[
+        (
+            "load",
+            "Start flows at random times instead of one after the other, at a rate that uses this share of the senders' \
+             links, above 0 and below 1",
+        ),
+        ("duration", "With --load: for how long flows are started, instead of a number of flows"),
+    ];
 }
 
 /// One flow without an end.

@@ -3,11 +3,11 @@
 mod capture;
 mod flows;
 mod kernel;
+mod links;
 mod packetdrill;
 mod parameters;
 mod port_capture;
 mod replay;
-mod scenario;
 mod series;
 mod stress;
 mod timeline;
@@ -24,7 +24,7 @@ Examples:
   linkmend sim stress --speed 400G --scheme non-blocking --json  # four times as fast, as JSON
   linkmend sim flows --size 143B --scheme ordered                # completion times of flows
   linkmend sim run mine.toml --out mine                          # your own sweep, with plots
-  linkmend sim scenario path --hops 4 --loss 1e-3                # four corrupting links in a row
+  linkmend sim links --hops 4 --loss 1e-3                        # four corrupting links in a row
   linkmend sim replay a.jsonl b.jsonl                            # repeats what two link ends did
 
 The simulator drives the same state machines as `linkmend run`, with simulated frames and picosecond resolution. The same seed \
@@ -53,8 +53,9 @@ enum SimCommand {
     Kernel(Box<kernel::KernelArgs>),
     /// Run an experiment file: one run or a sweep, with plots, and with comparisons if it has published values
     Run(RunArgs),
-    /// Simulate situations beyond one link in one direction, which the paper's section 5 discusses
-    Scenario(scenario::ScenarioArgs),
+    /// Send frames over several links, or over one in both directions, in both classes or with a loss rate that changes
+    /// (section 5)
+    Links(Box<links::LinksArgs>),
     /// Run packetdrill scripts, tests written for other TCPs, against the simulated TCP
     Packetdrill(packetdrill::PacketdrillArgs),
     /// Replay the protocol logs of real link ends, and compare
@@ -74,7 +75,7 @@ pub fn execute(arguments: &SimArgs) -> Result<()> {
         SimCommand::Timeline(arguments) => timeline::execute(arguments),
         SimCommand::Kernel(arguments) => kernel::execute(arguments),
         SimCommand::Run(arguments) => super::reproduce::run_file(arguments),
-        SimCommand::Scenario(arguments) => scenario::execute(arguments),
+        SimCommand::Links(arguments) => links::execute(arguments),
         SimCommand::Packetdrill(arguments) => packetdrill::execute(arguments),
         SimCommand::Replay(arguments) => replay::execute(arguments),
     }

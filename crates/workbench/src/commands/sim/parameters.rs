@@ -121,4 +121,6 @@ pub struct LineRate;
 
 impl Preset for LineRate {
     const RUNS: Runs = Runs::LINE_RATE;
+    const HELP: &'static [(&'static str, &'static str)] =
+        &[("frames", "Frames to send at line rate, like 100M [default: 10M]")];
 }
