@@ -69,15 +69,15 @@ pub enum Changed {
     Port(PortId),
 }
 
-/// No host sends anything but what the generators make.
+/// No host sends anything but what the generators make. With `ANY`, there are hosts, at which frames arrive.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NoHosts;
+pub struct NoHosts<const ANY: bool = false>;
 
-impl Hosts for NoHosts {
-    const ANY: bool = false;
+impl<const ANY: bool> Hosts for NoHosts<ANY> {
+    const ANY: bool = ANY;
 
     fn sources(&self) -> usize {
-        0
+        usize::from(ANY)
     }
 
     fn next_time(&self, _: usize) -> Time {

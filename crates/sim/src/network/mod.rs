@@ -40,6 +40,7 @@ pub use crate::link::{
     Received, Scheme, Schemes, Sent, Side, Skip, Skipped, Traffic, WIRE_OVERHEAD_BYTES,
 };
 pub use crate::node::{Balance, Flow, NodeId};
+pub(crate) use failover::FailureTimes;
 pub use failover::{FailingLink, FailoverStats, HandOff, Recovery, SqrConfig};
 pub use fast_forward::Moment;
 pub use hosts::{Changed, Hosts, NoHosts};

@@ -6,10 +6,10 @@ use crate::corruption::Corruption;
 use crate::link::scheme::AnyConfig;
 use crate::link::{LinkConfig, PortConfig, PortId};
 use crate::measure::{LinkMeasures, Measured};
-use crate::network::{Balance, LinkId, Network, Plan, PortError, Traffic};
+use crate::network::{Balance, LinkId, Network, NoHosts, Plan, PortError, Schemes, Traffic};
 
 /// A network whose links are measured, and whose streams are followed.
-pub(super) type Watched = Network<Measured<Watch>>;
+pub(super) type Watched<H = NoHosts> = Network<Measured<Watch>, Schemes, H>;
 
 impl LinksConfig {
     /// The links and their generators. Links that corrupt by phases corrupt nothing yet.
@@ -28,9 +28,14 @@ impl LinksConfig {
         for source in &sources {
             plan.traffic(source.port, plan.node_of(source.sinks[0]), self.traffic(source));
         }
-        let levels = vec![u64::from(self.links[0].frame_bytes); plan.port_count()];
-        let watch = Watch::new(&sources, self.course.as_ref());
-        plan.build(self.seed, Measured { links: LinkMeasures::new(levels), watch })
+        let observer = self.observer(&sources, plan.port_count());
+        plan.build(self.seed, observer)
+    }
+
+    /// Measures all ports, and follows the frames of these sources.
+    pub(super) fn observer(&self, sources: &[Source], ports: usize) -> Measured<Watch> {
+        let levels = vec![u64::from(self.links[0].frame_bytes); ports];
+        Measured { links: LinkMeasures::new(levels), watch: Watch::new(sources, self.course.as_ref()) }
     }
 
     /// The recirculation ports of the two ends of a link, by their numbers.

@@ -5,7 +5,7 @@ use super::build::Watched;
 use super::config::Course;
 use crate::corruption::Corruption;
 use crate::link::config::ParameterError;
-use crate::network::PortId;
+use crate::network::{Hosts, PortId};
 use crate::random::Random;
 use crate::time::Time;
 use linkmend_protocol::Level;
@@ -84,7 +84,7 @@ impl<'a> Follower<'a> {
     ///
     /// # Errors
     /// A loss rate that cannot be; they have been checked.
-    pub(super) fn look(&mut self, network: &mut Watched) -> Result<bool, ParameterError> {
+    pub(super) fn look<H: Hosts>(&mut self, network: &mut Watched<H>) -> Result<bool, ParameterError> {
         let latest = self.phases.checked_sub(1).map(|phase| self.course.phases[phase].loss);
         if let Some(loss) = latest.filter(|_| !self.is_over()) {
             self.check_level(network, loss);
@@ -110,7 +110,7 @@ impl<'a> Follower<'a> {
         self.phases > self.course.phases.len()
     }
 
-    fn check_level(&mut self, network: &Watched, loss: f64) {
+    fn check_level<H: Hosts>(&mut self, network: &Watched<H>, loss: f64) {
         let level = network.status(self.port).map_or(self.level, |status| name(status.level));
         if level != self.level {
             self.level = level;
@@ -119,7 +119,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    fn sample(&mut self, network: &Watched, loss: f64) {
+    fn sample<H: Hosts>(&mut self, network: &Watched<H>, loss: f64) {
         let Some(status) = network.status(self.port) else { return };
         self.samples.push(Sample {
             at_us: (self.sample_end - self.began).0 / PS_PER_US,

@@ -32,8 +32,5 @@ pub type Progress<'a> = dyn FnMut(u64) -> bool + 'a;
 /// [`ParameterError`] names the parameter that cannot be used.
 pub fn run(config: &LinksConfig, progress: &mut Progress<'_>) -> Result<LinksReport, ParameterError> {
     config.validate()?;
-    match &config.layout {
-        Layout::Pair(pair) => pair::run(config, pair, progress),
-        _ => drive::run(config, progress),
-    }
+    drive::run(config, progress)
 }

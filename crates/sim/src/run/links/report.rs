@@ -1,12 +1,12 @@
 //! What these runs measure.
 
 use super::build::Watched;
-use super::config::{LinksConfig, PATTERN_FRAMES, Source};
+use super::config::{Layout, LinksConfig, PATTERN_FRAMES, Source};
 use super::course::{LevelChange, Sample};
 use super::streams::Delivery;
 use crate::flows::Summary;
 use crate::link::config::Hardware;
-use crate::network::{LinkId, PortId, WIRE_OVERHEAD_BYTES};
+use crate::network::{Hosts, LinkId, PortId, WIRE_OVERHEAD_BYTES};
 use crate::stress::{Percentiles, Quartiles, percentiles, quartiles};
 use crate::time::Time;
 use linkmend_protocol::Mode;
@@ -181,28 +181,28 @@ impl LinksReport {
 }
 
 impl LinksConfig {
-    /// What is known of a run without looking at its network.
-    pub(super) fn empty_report(&self, ending: Completion) -> LinksReport {
-        LinksReport {
-            seed: self.seed,
-            ending,
-            hardware: self.links.iter().map(|link| link.hardware()).collect(),
-            warnings: self.warnings(),
-            ..LinksReport::default()
-        }
-    }
-
     /// What a network has done that sent frames from these sources.
-    pub(super) fn measure(&self, network: &Watched, sources: &[Source], ending: Completion) -> LinksReport {
-        let recirculating = (0..self.links.len()).filter(|link| self.links[*link].recirculates());
+    pub(super) fn measure<H: Hosts>(
+        &self,
+        network: &Watched<H>,
+        sources: &[Source],
+        ending: Completion,
+    ) -> LinksReport {
+        // Frames between two ends are on one link or the other.
+        let links = if matches!(self.layout, Layout::Pair(_)) { 0 } else { self.links.len() };
+        let recirculating = (0..links).filter(|link| self.links[*link].recirculates());
         let ports: BTreeSet<usize> = recirculating.flat_map(|link| self.loops(link)).collect();
         let streams =
             sources.iter().enumerate().flat_map(|(index, source)| self.streams(network, index, source));
         LinksReport {
+            seed: self.seed,
             streams: streams.collect(),
-            links: self.measured_links(network),
+            links: self.measured_links(network, links),
             recirculation: ports.into_iter().map(|port| self.port(network, port, &ending)).collect(),
-            ..self.empty_report(ending)
+            ending,
+            hardware: self.links.iter().map(|link| link.hardware()).collect(),
+            warnings: self.warnings(),
+            ..LinksReport::default()
         }
     }
 
@@ -212,7 +212,7 @@ impl LinksConfig {
     }
 
     /// The frames of a source, or of both classes of it.
-    fn streams(&self, network: &Watched, index: usize, source: &Source) -> Vec<StreamReport> {
+    fn streams<H: Hosts>(&self, network: &Watched<H>, index: usize, source: &Source) -> Vec<StreamReport> {
         let produced = network.produced(source.port);
         let of = |name: &str, class, sent| {
             let delivery = network.observer.watch.delivery(index, class, sent, self.timeout());
@@ -230,10 +230,9 @@ impl LinksConfig {
         names.map(|(name, mode, sent)| of(&format!("{prefix}{name}"), Some(mode), sent)).into()
     }
 
-    /// All directions that have traffic.
-    fn measured_links(&self, network: &Watched) -> Vec<LinkReport> {
+    /// All directions that have traffic of the first `count` links.
+    fn measured_links<H: Hosts>(&self, network: &Watched<H>, count: usize) -> Vec<LinkReport> {
         let arrived = |port: PortId| network.observer.links.deliveries(port).frames;
-        let count = self.links.len();
         // What a link before it passes on, unless the port has a generator.
         let offered = |port: PortId, before: usize, side: usize| match network.produced(port) {
             0 if before < count => arrived(PortId::both(LinkId(before as u32))[side]),
@@ -253,7 +252,7 @@ impl LinksConfig {
         reports
     }
 
-    fn port(&self, network: &Watched, port: usize, ending: &Completion) -> PortReport {
+    fn port<H: Hosts>(&self, network: &Watched<H>, port: usize, ending: &Completion) -> PortReport {
         let link = self.link_of_loop(port);
         let passes = network.passes(port);
         let sharing = (0..self.links.len()).filter(|link| self.loops(*link).contains(&port));
@@ -277,7 +276,7 @@ impl LinksConfig {
 
 impl LinkReport {
     /// Of the direction that leaves `sender`, to whose queue so many frames came.
-    fn measure(network: &Watched, sender: PortId, offered: u64, name: String) -> LinkReport {
+    fn measure<H: Hosts>(network: &Watched<H>, sender: PortId, offered: u64, name: String) -> LinkReport {
         let links = &network.observer.links;
         let receiver = sender.peer();
         let stats = |port: PortId| network.link_end(port).map(|end| end.stats()).unwrap_or_default();

@@ -8,91 +8,54 @@
 mod link_ends;
 mod sqr;
 
-use super::Progress;
-use super::config::{BACKUP, LinksConfig, PRIMARY, Pair, SOURCES_OF_TWO, Source};
-use super::report::{CutRow, LinksReport, PairReport, StreamReport};
-use super::streams::Watch;
+use super::build::Watched;
+use super::config::{BACKUP, Layout, LinksConfig, PRIMARY, Pair, SOURCES_OF_TWO, Source};
+use super::report::{CutRow, PairReport};
 use crate::flows::Summary;
 use crate::link::config::ParameterError;
 use crate::link::scheme::AnyConfig;
-use crate::link::{LinkConfig, PortConfig, QueueLimits, Schemes};
-use crate::network::{
-    Balance, Changed, Flow, Frame, HandOff, Hosts, Network, NodeId, Plan, PortId, SqrConfig,
-};
+use crate::link::{LinkConfig, PortConfig, QueueLimits};
+use crate::network::{Balance, FailureTimes, HandOff, Hosts, NoHosts, Plan, PortId, SqrConfig};
 use crate::time::Time;
+use link_ends::Counts;
 
 /// The ports at both ends of the links.
 const ENDS: [PortId; 2] = PortId::both(PRIMARY);
 
-/// Hosts of which nothing is asked: generators send.
-#[derive(Debug, Default)]
-struct SilentHosts {
-    /// Frames that links corrupted.
-    corrupted: u64,
-}
-
-impl Hosts for SilentHosts {
-    const ANY: bool = true;
-
-    fn sources(&self) -> usize {
-        1
-    }
-
-    fn next_time(&self, _: usize) -> Time {
-        Time::NEVER
-    }
-
-    fn act(&mut self, _: Time, _: usize, _: &mut Vec<Flow>) {}
-
-    fn receive(&mut self, _: Time, _: NodeId, _: Frame) -> usize {
-        0
-    }
-
-    fn poll_changed(&mut self) -> Option<Changed> {
-        None
-    }
-
-    fn poll_frame(&mut self, _: Time, _: PortId) -> Option<Frame> {
-        None
-    }
-
-    fn corrupted(&mut self, _: &Frame) {
-        self.corrupted += 1;
-    }
-
-    fn dropped(&mut self, _: &Frame) {}
-}
-
-type PairNetwork = Network<Watch, Schemes, SilentHosts>;
-
-/// What is simulated.
-#[derive(Debug)]
-struct Setting<'a> {
-    config: &'a LinksConfig,
-    pair: &'a Pair,
-    sources: Vec<Source>,
-}
-
-/// Simulates.
-///
-/// # Errors
-/// The parameter that cannot be used.
-pub(super) fn run(
-    config: &LinksConfig,
-    pair: &Pair,
-    progress: &mut Progress<'_>,
-) -> Result<LinksReport, ParameterError> {
-    let setting = Setting { config, pair, sources: config.sources() };
-    if pair.sqr { sqr::run(&setting, progress) } else { link_ends::run(&setting, progress) }
-}
-
-impl Setting<'_> {
-    fn link(&self) -> &LinkConfig {
-        &self.config.links[0]
+impl LinksConfig {
+    /// Hosts, switches and links.
+    ///
+    /// # Errors
+    /// The parameter that cannot be used.
+    pub(super) fn network_of_two(&self, pair: &Pair) -> Result<Watched<NoHosts<true>>, ParameterError> {
+        let mut plan = Plan::new();
+        let switches = [plan.switch(Balance::Static), plan.switch(Balance::Static)];
+        let hosts = [plan.host(), plan.host()];
+        let link = LinkConfig { queue: QueueLimits::UNLIMITED, ..self.links[0].clone() };
+        let bare = LinkConfig { protection: None, ..link.clone() };
+        if pair.sqr {
+            plan.link(switches, bare.ports([0, 1]));
+            plan.link(switches, bare.ports([0, 1]));
+            let sqr = HandOff::Sqr(SqrConfig::published());
+            plan.failing(pair.cuts.failing(PRIMARY, BACKUP, sqr));
+        } else {
+            plan.link(switches, self.ports_of_two(&link));
+            plan.second_link(PRIMARY, bare.ports([0, 1]), pair.between_ends(&link));
+        }
+        let clean = LinkConfig { queue: link.queue, ..LinkConfig::clean(link.rate) };
+        plan.link([hosts[0], switches[0]], clean.ports([0, 1]));
+        plan.link([switches[1], hosts[1]], clean.ports([0, 1]));
+        let sources = self.sources();
+        for source in &sources {
+            let to = hosts[usize::from(source.port == SOURCES_OF_TWO[0])];
+            plan.traffic(source.port, to, self.traffic(source));
+        }
+        let observer = self.observer(&sources, plan.port_count());
+        Ok(plan.build_with_hosts(self.seed, observer, NoHosts)?)
     }
 
     /// The ports of both ends of the first link.
-    fn ports(&self, link: &LinkConfig) -> [PortConfig; 2] {
+    fn ports_of_two(&self, link: &LinkConfig) -> [PortConfig; 2] {
         let mut ports = link.ports([0, 1]);
         let mut sender_protects = None;
         for (end, port) in ports.iter_mut().enumerate() {
@@ -102,76 +65,105 @@ impl Setting<'_> {
                 scheme.protocol = protocol;
                 if end == 0 {
                     sender_protects = scheme.protect;
-                } else if self.config.reverse_load > 0.0 {
+                } else if self.reverse_load > 0.0 {
                     scheme.protect = sender_protects;
                 }
             }
         }
         ports
     }
-
-    /// Hosts, switches and links.
-    ///
-    /// # Errors
-    /// The parameter that cannot be used.
-    fn network(&self) -> Result<PairNetwork, ParameterError> {
-        let mut plan = Plan::new();
-        let switches = [plan.switch(Balance::Static), plan.switch(Balance::Static)];
-        let hosts = [plan.host(), plan.host()];
-        let link = LinkConfig { queue: QueueLimits::UNLIMITED, ..self.link().clone() };
-        let bare = LinkConfig { protection: None, ..link.clone() };
-        if self.pair.sqr {
-            plan.link(switches, bare.ports([0, 1]));
-            plan.link(switches, bare.ports([0, 1]));
-            let sqr = HandOff::Sqr(SqrConfig::published());
-            plan.failing(self.pair.cuts.failing(PRIMARY, BACKUP, sqr));
-        } else {
-            plan.link(switches, self.ports(&link));
-            plan.second_link(PRIMARY, bare.ports([0, 1]), self.pair.between_ends(&link));
-        }
-        let clean = LinkConfig { queue: link.queue, ..LinkConfig::clean(link.rate) };
-        plan.link([hosts[0], switches[0]], clean.ports([0, 1]));
-        plan.link([switches[1], hosts[1]], clean.ports([0, 1]));
-        for source in &self.sources {
-            let to = hosts[usize::from(source.port == SOURCES_OF_TWO[0])];
-            plan.traffic(source.port, to, self.config.traffic(source));
-        }
-        let watch = Watch::new(&self.sources, None);
-        Ok(plan.build_with_hosts(self.config.seed, watch, SilentHosts::default())?)
-    }
-
-    /// What all such networks measure.
-    fn report(
-        &self,
-        network: &PairNetwork,
-        began: Time,
-        drained: bool,
-        second_link: PairReport,
-    ) -> LinksReport {
-        let of = |(index, source): (usize, &Source)| StreamReport {
-            name: source.name.clone(),
-            delivery: network.observer.delivery(index, None, network.produced(source.port), Time::ZERO),
-        };
-        let in_use = second_link.cuts.iter().filter(|cut| cut.in_use);
-        let recovery_us = Summary::from_values(in_use.filter_map(|cut| cut.recovery_us).collect());
-        let ending = super::report::Completion {
-            drained,
-            drained_after_ns: 0.0,
-            simulated_ns: (network.now() - began).as_nanos(),
-            events: network.events(),
-        };
-        LinksReport {
-            streams: self.sources.iter().enumerate().map(of).collect(),
-            second_link: Some(PairReport { recovery_us, ..second_link }),
-            ..self.config.empty_report(ending)
-        }
-    }
 }
 
-/// Takes down how long the latest failure was felt.
-fn end_row(rows: &mut [CutRow], network: &PairNetwork) {
-    if let Some(row) = rows.last_mut() {
-        row.recovery_us = network.observer.streams[0].recovery().map(micros);
+/// Takes note of failures while the network runs, and of what each costs.
+#[derive(Debug)]
+pub(super) struct CutWatch<'a> {
+    config: &'a LinksConfig,
+    pair: &'a Pair,
+    sources: &'a [Source],
+    began: Time,
+    report: PairReport,
+    /// Of link ends: how often links have failed or come back, and what had been counted when the latest failure began, and when
+    /// the one before was over.
+    changes: u64,
+    before: Counts,
+    mended: Counts,
+    /// Of SQR: when a link fails next, unless switches are still busy with the failure before, and how often links have failed.
+    times: FailureTimes,
+    failures: u64,
+}
+
+impl<'a> CutWatch<'a> {
+    /// The traffic begins now. `None` if no link of the run fails.
+    pub(super) fn new<H: Hosts>(
+        config: &'a LinksConfig,
+        sources: &'a [Source],
+        network: &mut Watched<H>,
+    ) -> Option<CutWatch<'a>> {
+        let Layout::Pair(pair) = &config.layout else { return None };
+        let began = network.now();
+        let mut watch = CutWatch {
+            config,
+            pair,
+            sources,
+            began,
+            report: PairReport::default(),
+            changes: 0,
+            before: Counts::default(),
+            mended: Counts::default(),
+            times: pair.cuts.times(config.seed, PRIMARY, began),
+            failures: 0,
+        };
+        watch.note_levels(network, false);
+        watch.report = PairReport::default();
+        Some(watch)
+    }
+
+    /// When the run ends, whatever has happened, if that is known.
+    pub(super) fn ends_at(&self) -> Option<Time> {
+        self.pair.sqr.then(|| self.began + self.pair.lasts() + self.pair.cuts.every)
+    }
+
+    /// How often a link has failed.
+    pub(super) fn failures(&self) -> usize {
+        self.report.cuts.len()
+    }
+
+    /// Looks at the network after an event.
+    pub(super) fn look<H: Hosts>(&mut self, network: &mut Watched<H>) {
+        if self.pair.sqr { self.look_at_switches(network) } else { self.look_at_link_ends(network) }
+    }
+
+    /// Whether nothing more is waited for, once all frames have been sent.
+    pub(super) fn is_over<H: Hosts>(&self, network: &Watched<H>) -> bool {
+        // What a link corrupts is not delivered with SQR.
+        self.ends_at().map_or_else(|| self.is_drained(network), |end| network.now() >= end)
+    }
+
+    /// What all failures have cost.
+    pub(super) fn finish<H: Hosts>(mut self, network: &mut Watched<H>) -> PairReport {
+        self.end_row(network);
+        if self.pair.sqr {
+            self.measure_switches(network)
+        } else {
+            self.measure_link_ends(network)
+        }
+        let in_use = self.report.cuts.iter().filter(|cut| cut.in_use);
+        let recovery_us = Summary::from_values(in_use.filter_map(|cut| cut.recovery_us).collect());
+        PairReport { recovery_us, ..self.report }
+    }
+
+    /// Takes note of a link that has failed. What arrives until a while later had passed it before.
+    fn begin_row<H: Hosts>(&mut self, network: &mut Watched<H>, cut_at: Time, row: CutRow) {
+        let passed = cut_at + self.config.links[0].ingress_latency();
+        network.observer.watch.streams.iter_mut().for_each(|stream| stream.cut(passed));
+        self.report.cuts.push(CutRow { at_us: micros(cut_at - self.began), ..row });
+    }
+
+    /// Takes down how long the latest failure was felt.
+    fn end_row<H: Hosts>(&mut self, network: &Watched<H>) {
+        if let Some(row) = self.report.cuts.last_mut() {
+            row.recovery_us = network.observer.watch.streams[0].recovery().map(micros);
+        }
     }
 }
 
