@@ -1,11 +1,12 @@
 //! `linkmend corruptd evaluate`: how good detection is.
 
 use crate::commands::progress;
+use crate::commands::shown;
 use clap::Args;
 use linkmend::commands::arguments::threads;
 use linkmend::failure::{Interrupted, Result};
 use linkmend::interrupt;
-use linkmend::output::{print, remark, terminal};
+use linkmend::output::remark;
 use linkmend::written_file;
 use linkmend_monitor::config::DetectionConfig;
 use linkmend_monitor::evaluation::{Evaluation, EvaluationOptions, evaluate};
@@ -92,15 +93,9 @@ pub fn execute(arguments: &EvaluateArgs) -> Result<()> {
         let hint = "use fewer --years, --runs or --losses to save time".to_owned();
         return Err(Interrupted { message: "interrupted before it finished".to_owned(), hint }.into());
     };
-    if arguments.json {
-        print(&serde_json::to_string_pretty(&evaluation)?)?;
-    } else {
-        let (width, colour) = terminal(WIDTH);
-        for table in [detection(&evaluation), false_alarms(&evaluation), forecasts(&evaluation)] {
-            print(&table.to_text(width, colour))?;
-            print("\n")?;
-        }
-    }
+    shown::json_or_tables(arguments.json, &evaluation, WIDTH, |of| {
+        vec![detection(of), false_alarms(of), forecasts(of)]
+    })?;
     if !arguments.no_report {
         let path = &arguments.report;
         written_file::write_private(path, page(&evaluation)?)?;

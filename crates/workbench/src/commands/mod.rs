@@ -10,4 +10,5 @@ mod links_table;
 mod progress;
 pub mod rdma;
 pub mod reproduce;
+mod shown;
 pub mod sim;

@@ -2,6 +2,7 @@
 
 use super::DemoArgs;
 use super::progress::Steps;
+use crate::commands::shown;
 use linkmend::failure::{Context, Result};
 use linkmend::output;
 use linkmend::written_file;
@@ -30,7 +31,7 @@ pub(super) fn show<R: Serialize>(
     page: fn(&R) -> Result<String>,
 ) -> Result<()> {
     if arguments.json {
-        output::print(&serde_json::to_string_pretty(result)?)?;
+        shown::json(result)?;
     } else {
         print(shown)?;
     }

@@ -4,11 +4,11 @@ use super::network::NetworkArgs;
 use super::source::{DRAWING, DrawArgs, network_and_trace};
 use super::{protection, repair, share};
 use crate::commands::progress;
+use crate::commands::shown;
 use clap::Args;
 use linkmend::commands::arguments::threads;
 use linkmend::failure::{Interrupted, Plain, Result};
 use linkmend::interrupt;
-use linkmend::output;
 use linkmend::written_file;
 use linkmend_experiment::Measurement;
 use linkmend_fleet::upgrades::{ALWAYS, PodBenefit, Spared, Upgrades, spared_by_seed, spared_in};
@@ -90,14 +90,11 @@ pub fn execute(arguments: &DeployArgs) -> Result<()> {
         let names = upgrades.within_budget(budget, arguments.with_top).into_iter().map(|name| name + "\n");
         written_file::write_private(path, names.collect::<String>())?;
     }
-    let shown = Shown { arguments, topology: &topology, upgrades: &upgrades, runs: &runs };
+    let results = Shown { arguments, topology: &topology, upgrades: &upgrades, runs: &runs };
     if arguments.json {
-        return Ok(output::print(&serde_json::to_string_pretty(&shown.json())?)?);
+        return shown::json(&results.json());
     }
-    let (width, colour) = output::terminal(TABLE_WIDTH);
-    output::print(&shown.pods().to_text(width, colour))?;
-    output::print("\n")?;
-    Ok(output::print(&shown.steps().to_text(width, colour))?)
+    shown::tables(TABLE_WIDTH, &[results.pods(), results.steps()])
 }
 
 impl DeployArgs {

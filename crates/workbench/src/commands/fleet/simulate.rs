@@ -6,9 +6,9 @@ use super::protection::{self, ModeName};
 use super::repair::RepairArgs;
 use super::source::{DRAWING, DrawArgs, network_and_trace};
 use crate::commands::progress;
+use crate::commands::shown;
 use clap::{Args, ValueEnum};
 use linkmend::failure::{Context, Result};
-use linkmend::output;
 use linkmend::written_file::{Unfinished, cannot_write};
 use linkmend_fleet::Constraint;
 use linkmend_fleet::optimizer::Objective;
@@ -182,8 +182,7 @@ pub fn execute(arguments: &SimulateArgs) -> Result<()> {
     if arguments.json {
         return arguments.print_json(&topology, &summary);
     }
-    let (width, colour) = output::terminal(TABLE_WIDTH);
-    Ok(output::print(&arguments.table(&topology, &summary, wall_s).to_text(width, colour))?)
+    shown::tables(TABLE_WIDTH, &[arguments.table(&topology, &summary, wall_s)])
 }
 
 impl SimulateArgs {
@@ -226,7 +225,7 @@ impl SimulateArgs {
         if let (Some(object), Some(summary)) = (object.as_object_mut(), summary.as_object()) {
             object.extend(summary.clone());
         }
-        Ok(output::print(&serde_json::to_string_pretty(&object)?)?)
+        shown::json(&object)
     }
 
     fn table(&self, topology: &Topology, summary: &Summary, wall_s: f64) -> Table {

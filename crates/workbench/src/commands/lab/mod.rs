@@ -3,6 +3,7 @@
 mod cut;
 mod wires;
 
+use crate::commands::shown;
 use clap::{Args, Subcommand};
 use cut::{CutArgs, MendArgs};
 use linkmend::commands::arguments::{Bursts, Daemons, RateOrOff};
@@ -316,7 +317,7 @@ fn status(prefix: &str, json: bool) -> Result<()> {
         reports.extend(client(prefix, role)?.status(None)?);
     }
     if json {
-        return Ok(print(&serde_json::to_string_pretty(&reports)?)?);
+        return shown::json(&reports);
     }
     let mut blocks: Vec<String> = reports.iter().map(linkmend::commands::status::describe).collect();
     blocks.extend(Some(cut::describe(&attach(prefix)?)?).filter(|cuts| !cuts.is_empty()));

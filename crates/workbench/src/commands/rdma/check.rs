@@ -2,11 +2,11 @@
 
 use super::arguments::TABLE_WIDTH;
 use crate::commands::progress;
+use crate::commands::shown;
 use clap::Args;
 use linkmend::commands::arguments::threads;
-use linkmend::failure::{Context, Error, Hinted, Interrupted, Result, UsageError};
+use linkmend::failure::{Error, Hinted, Interrupted, Result, UsageError};
 use linkmend::interrupt;
-use linkmend::output;
 use linkmend_quantity::Count;
 use linkmend_report::{Comparison, Judged, Tolerance, Unit, Verdict};
 use linkmend_sim::flows::RdmaMechanisms;
@@ -59,15 +59,10 @@ pub fn execute(arguments: &CheckArgs) -> Result<()> {
         rows.extend(checks.ok_or_else(interrupted)?.iter().map(row));
     }
     bar.finish_and_clear();
-    if arguments.json {
-        output::print(
-            &serde_json::to_string_pretty(&Judged::all(&rows)).context("cannot serialise the rows")?,
-        )?;
-    } else {
-        let (width, colour) = output::terminal(TABLE_WIDTH);
+    shown::json_or_tables(arguments.json, &Judged::all(&rows), TABLE_WIDTH, |_| {
         let title = "timeouts per flow: the model (as published) and the simulated transport (as measured)";
-        output::print(&Comparison::table(title, &rows).to_text(width, colour))?;
-    }
+        vec![Comparison::table(title, &rows)]
+    })?;
     let outside = rows.iter().filter(|row| row.verdict() == Verdict::NotReproduced).count();
     if outside > 0 {
         let message = format!("{outside} of {} expectations are far outside the interval", rows.len());

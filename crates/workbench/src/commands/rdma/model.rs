@@ -1,9 +1,9 @@
 //! `linkmend rdma model`: how often each kind of timeout occurs.
 
 use super::arguments::{MechanismArgs, PathArgs, TABLE_WIDTH};
+use crate::commands::shown;
 use clap::Args;
-use linkmend::failure::{Context, Result};
-use linkmend::output;
+use linkmend::failure::Result;
 use linkmend_rdma::{Chances, Costs, Kind, Mechanisms, Model};
 use linkmend_report::{Cell, Column, Table, Unit};
 use serde::Serialize;
@@ -136,15 +136,8 @@ pub fn execute(arguments: &ModelArgs) -> Result<()> {
 /// Shows what the model says of these mechanisms.
 pub(super) fn show(model: &Model, mechanisms: Mechanisms, path: &PathArgs, json: bool) -> Result<()> {
     let report = Report::new(model, mechanisms);
-    if json {
-        return Ok(output::print(
-            &serde_json::to_string_pretty(&report).context("cannot serialise the report")?,
-        )?);
-    }
-    let (width, colour) = output::terminal(TABLE_WIDTH);
-    let mut text = report.timeouts(path.title(model)).to_text(width, colour);
-    if !mechanisms.is_none() {
-        text = format!("{text}\n{}", report.costs().to_text(width, colour));
-    }
-    Ok(output::print(&text)?)
+    shown::json_or_tables(json, &report, TABLE_WIDTH, |report| {
+        let costs = (!mechanisms.is_none()).then(|| report.costs());
+        [report.timeouts(path.title(model))].into_iter().chain(costs).collect()
+    })
 }

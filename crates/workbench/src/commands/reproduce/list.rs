@@ -2,8 +2,8 @@
 
 use super::Options;
 use super::planned::{Overview, Planned};
+use crate::commands::shown;
 use linkmend::failure::Result;
-use linkmend::output;
 use linkmend_report::{Cell, Column, Table, Unit};
 use serde_json::json;
 
@@ -28,7 +28,7 @@ pub fn print(experiments: &[Planned], options: &Options) -> Result<()> {
                 "about_s": seconds(experiment).ceil(),
             })
         });
-        return Ok(output::print(&serde_json::to_string_pretty(&list.collect::<Vec<_>>())?)?);
+        return shown::json(&list.collect::<Vec<_>>());
     }
     let mut table = Table::new("Experiments")
         .column(Column::text("ID"))
@@ -50,8 +50,7 @@ pub fn print(experiments: &[Planned], options: &Options) -> Result<()> {
     let all: f64 = experiments.iter().map(seconds).sum();
     let threads = options.threads();
     let table = table.note(format!("All of them: about {} on {threads} cores.", about(all)));
-    let (width, colour) = output::terminal(TABLE_WIDTH);
-    Ok(output::print(&table.to_text(width, colour))?)
+    shown::tables(TABLE_WIDTH, &[table])
 }
 
 /// Rounds a duration to the precision of an estimate.

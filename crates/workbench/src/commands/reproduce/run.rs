@@ -6,6 +6,7 @@ use super::planned::Planned;
 use super::present::{Present, finish};
 use super::{Options, files, folder};
 use crate::commands::progress;
+use crate::commands::shown;
 use indicatif::ProgressBar;
 use linkmend::failure::{Hinted, Interrupted, Result};
 use linkmend::interrupt;
@@ -162,23 +163,19 @@ fn in_words(tally: Tally) -> String {
 
 fn show(finished: &[&Finished], kept: &[&Kept], options: &Options) -> Result<()> {
     if options.json {
-        let summary = files::summary(kept, options);
-        return Ok(output::print(&serde_json::to_string_pretty(&summary)?)?);
+        return shown::json(&files::summary(kept, options));
     }
-    let (width, colour) = output::terminal(TABLE_WIDTH);
     for finished in finished {
         if !finished.comparisons.is_empty() {
-            output::print(&finished.comparison_table().to_text(width, colour))?;
+            shown::tables(TABLE_WIDTH, &[finished.comparison_table()])?;
         } else if !finished.briefly.is_empty() {
-            let texts: Vec<String> =
-                finished.briefly.iter().map(|table| table.to_text(width, colour)).collect();
-            output::print(&texts.join("\n"))?;
+            shown::tables(TABLE_WIDTH, &finished.briefly)?;
         } else if let Some(out) = &options.out {
             let Finished { title, id, point_count, .. } = finished;
             let points = out.join(id).join("points.csv");
             output::print(&format!("  {title}: {point_count} points, in {}\n", points.display()))?;
         } else {
-            output::print(&finished.points.to_text(width, colour))?;
+            shown::tables(TABLE_WIDTH, std::slice::from_ref(&finished.points))?;
         }
         output::print("\n")?;
     }

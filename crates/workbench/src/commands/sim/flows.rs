@@ -4,11 +4,11 @@ use super::parameters::{ParameterArgs, Preset, usage};
 use super::port_capture::PortCaptureArgs;
 use crate::commands::flow_table::table;
 use crate::commands::progress;
+use crate::commands::shown;
 use clap::Args;
 use linkmend::commands::arguments::threads;
-use linkmend::failure::{Context, Error, Interrupted, Result, UsageError};
+use linkmend::failure::{Error, Interrupted, Result, UsageError};
 use linkmend::interrupt;
-use linkmend::output;
 use linkmend_sim::flows::{self, FlowsConfig};
 use linkmend_sim::parameters::{RunParameters, Runs};
 use std::path::Path;
@@ -211,11 +211,5 @@ fn run_and_show(config: &FlowsConfig, output: &OutputArgs, title: &str) -> Resul
         let hint = "fewer --trials or a shorter --duration take less time".to_owned();
         Interrupted { message: "interrupted before the run had ended".to_owned(), hint }.into()
     })?;
-    if output.json {
-        return Ok(output::print(
-            &serde_json::to_string_pretty(&report).context("cannot serialise the report")?,
-        )?);
-    }
-    let (width, colour) = output::terminal(TABLE_WIDTH);
-    Ok(output::print(&table(title, &report).to_text(width, colour))?)
+    shown::json_or_tables(output.json, &report, TABLE_WIDTH, |report| vec![table(title, report)])
 }

@@ -3,8 +3,9 @@
 use super::parameters::{ParameterArgs, Preset, usage};
 use super::stress::bar;
 use crate::commands::links_table::{closing, tables};
+use crate::commands::shown;
 use clap::Args;
-use linkmend::failure::{Context, Hinted, Interrupted, Result};
+use linkmend::failure::{Hinted, Interrupted, Result};
 use linkmend::interrupt;
 use linkmend::output;
 use linkmend_sim::links;
@@ -92,13 +93,10 @@ pub fn execute(arguments: &LinksArgs) -> Result<()> {
     bar.finish_and_clear();
     let report = report.map_err(usage)?;
     if arguments.json {
-        output::print(&serde_json::to_string_pretty(&report).context("cannot serialise the report")?)?;
+        shown::json(&report)?;
     } else {
-        let (width, colour) = output::terminal(TABLE_WIDTH);
-        let mut texts: Vec<String> =
-            tables("", &report).iter().map(|table| table.to_text(width, colour)).collect();
-        texts.push(closing(&report, width));
-        output::print(&texts.join("\n"))?;
+        shown::tables(TABLE_WIDTH, &tables("", &report))?;
+        output::print(&format!("\n{}", closing(&report, output::terminal(TABLE_WIDTH).0)))?;
     }
     if report.ending.drained {
         return Ok(());

@@ -1,5 +1,6 @@
 //! `linkmend sim packetdrill`: runs packetdrill scripts against the simulated TCP.
 
+use crate::commands::shown;
 use clap::Args;
 use linkmend::failure::{Context, Plain, Result, UsageError};
 use linkmend::output;
@@ -76,7 +77,7 @@ pub fn execute(arguments: &PacketdrillArgs) -> Result<()> {
         report.add(&file, run(&file, &text));
     }
     if arguments.json {
-        output::print(&serde_json::to_string_pretty(&report).context("cannot serialise the report")?)?;
+        shown::json(&report)?;
     } else {
         output::print(&report.to_string())?;
     }

@@ -1,8 +1,9 @@
 //! `linkmend sim replay`: repeats protocol logs.
 
+use crate::commands::shown;
 use clap::Args;
 use indicatif::ProgressBar;
-use linkmend::failure::{Context, Result};
+use linkmend::failure::Result;
 use linkmend::output;
 use linkmend_sim::replay;
 use std::path::PathBuf;
@@ -42,10 +43,5 @@ pub fn execute(arguments: &ReplayArgs) -> Result<()> {
     let report = replay::replay(&arguments.first, arguments.second.as_deref());
     spinner.finish_and_clear();
     let report = report?;
-    if arguments.json {
-        output::print(&serde_json::to_string_pretty(&report).context("cannot serialise the report")?)?;
-    } else {
-        output::print(&report.to_string())?;
-    }
-    Ok(())
+    if arguments.json { shown::json(&report) } else { Ok(output::print(&report.to_string())?) }
 }

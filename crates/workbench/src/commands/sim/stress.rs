@@ -4,11 +4,11 @@ use super::capture::{CaptureArgs, Capturing};
 use super::parameters::{LineRate, ParameterArgs, usage};
 use super::series::{SeriesArgs, SeriesFile};
 use crate::commands::progress;
+use crate::commands::shown;
 use clap::Args;
 use indicatif::ProgressBar;
-use linkmend::failure::{Context, Interrupted, Result};
+use linkmend::failure::{Interrupted, Result};
 use linkmend::interrupt;
-use linkmend::output;
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
 use linkmend_sim::link::config::Hardware;
 use linkmend_sim::network::{NoObserver, Observer};
@@ -90,12 +90,7 @@ pub fn execute(arguments: &StressArgs) -> Result<()> {
     bar.finish_and_clear();
     let Measured { report, capturing, levels } = outcome?;
     let report = StressReport { wall_s: began.elapsed().as_secs_f64(), ..report };
-    if arguments.json {
-        output::print(&serde_json::to_string_pretty(&report).context("cannot serialise the report")?)?;
-    } else {
-        let (width, colour) = output::terminal(TABLE_WIDTH);
-        output::print(&table(&config, &report).to_text(width, colour))?;
-    }
+    shown::json_or_tables(arguments.json, &report, TABLE_WIDTH, |report| vec![table(&config, report)])?;
     capturing.map_or(Ok(()), Capturing::finish)?;
     series.zip(levels).map_or(Ok(()), |(file, levels)| SeriesFile::finish(file, &levels))?;
     if interrupted {

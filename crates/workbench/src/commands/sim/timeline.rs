@@ -3,10 +3,10 @@
 use super::flows::ThreadArgs;
 use super::parameters::{ParameterArgs, Preset, usage};
 use crate::commands::progress;
+use crate::commands::shown;
 use clap::Args;
 use linkmend::failure::{Context, Error, Interrupted, Result};
 use linkmend::interrupt;
-use linkmend::output;
 use linkmend::written_file::{self, cannot_write};
 use linkmend_quantity::Span;
 use linkmend_report::{Axis, Cell, Column, Panel, Report, Section, Series, Table, Timeline, Tone, Unit};
@@ -149,13 +149,7 @@ pub fn execute(arguments: &TimelineArgs) -> Result<()> {
     if let Some((path, file)) = page {
         write(&path, file, &html(&title, &report)?)?;
     }
-    if arguments.json {
-        return Ok(output::print(
-            &serde_json::to_string_pretty(&report).context("cannot serialise the report")?,
-        )?);
-    }
-    let (width, colour) = output::terminal(TABLE_WIDTH);
-    Ok(output::print(&summary(title, &report).to_text(width, colour))?)
+    shown::json_or_tables(arguments.json, &report, TABLE_WIDTH, |report| vec![summary(title, report)])
 }
 
 fn write(path: &Path, mut file: File, text: &str) -> Result<()> {

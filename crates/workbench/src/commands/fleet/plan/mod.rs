@@ -11,6 +11,7 @@ use super::deployment::UpgradedArgs;
 use super::network::{Described, NetworkArgs};
 use super::simulate::ObjectiveName;
 use super::{protection, share};
+use crate::commands::shown;
 use clap::Args;
 use linkmend::failure::{Context, Error, Hinted, Result, UsageError};
 use linkmend::output;
@@ -171,7 +172,7 @@ pub fn execute(arguments: &PlanArgs) -> Result<()> {
     if arguments.json {
         let mut value = json::plan(&plan);
         value["network"] = described.into();
-        return Ok(output::print(&serde_json::to_string_pretty(&value)?)?);
+        return shown::json(&value);
     }
     let (width, colour) = output::terminal(TABLE_WIDTH);
     let tables = tables::all(&plan);
@@ -296,7 +297,7 @@ fn explain(plan: &Plan, written: &str, source: &str) -> Result<Explanation> {
 
 fn print_explanation(explanation: &Explanation, json: bool) -> Result<()> {
     if json {
-        return Ok(output::print(&serde_json::to_string_pretty(explanation)?)?);
+        return shown::json(explanation);
     }
     let width = output::terminal(PROSE_WIDTH).0.min(PROSE_WIDTH);
     let paragraphs = [&explanation.verdict].into_iter().chain(&explanation.reasons);

@@ -7,6 +7,7 @@ mod json;
 mod tables;
 
 use super::network::ReadingArgs;
+use crate::commands::shown;
 use clap::Args;
 use linkmend::failure::Result;
 use linkmend::{output, written_file};
@@ -66,7 +67,7 @@ pub fn execute(arguments: &ShowArgs) -> Result<()> {
         written_file::write_private(path, report.to_html())?;
     }
     if arguments.json {
-        return Ok(output::print(&serde_json::to_string_pretty(&json::network(&loaded))?)?);
+        return shown::json(&json::network(&loaded));
     }
     let (width, colour) = output::terminal(TABLE_WIDTH);
     let tables = tables::all(&loaded, MAX_ROWS_ON_TERMINAL);

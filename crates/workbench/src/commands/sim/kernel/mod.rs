@@ -6,12 +6,12 @@ mod page;
 mod tables;
 
 use crate::commands::demo::progress::Steps;
+use crate::commands::shown;
 use crate::commands::sim::parameters::usage;
 use clap::Args;
 use comparison::{Cell, Comparison};
 use linkmend::failure::{Context, Error, Hinted, Interrupted, Result, UsageError};
 use linkmend::interrupt;
-use linkmend::output;
 use linkmend::written_file;
 use linkmend_diagnose::Diagnose;
 use linkmend_lab::impairments::ImpairmentError;
@@ -206,12 +206,7 @@ pub fn execute(arguments: &KernelArgs) -> Result<()> {
 }
 
 fn show(arguments: &KernelArgs, comparison: &Comparison) -> Result<()> {
-    if arguments.json {
-        return Ok(output::print(&serde_json::to_string_pretty(comparison)?)?);
-    }
-    let (width, colour) = output::terminal(TABLE_WIDTH);
-    output::print(&tables::comparison(comparison).to_text(width, colour))?;
-    Ok(())
+    shown::json_or_tables(arguments.json, comparison, TABLE_WIDTH, |of| vec![tables::comparison(of)])
 }
 
 fn write_report(comparison: &Comparison, path: &Path) -> Result<()> {
