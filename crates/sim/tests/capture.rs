@@ -32,7 +32,8 @@ fn config() -> StressConfig {
 
 fn capture(options: &CaptureOptions) -> (Vec<u8>, linkmend_sim::stress::StressReport) {
     let capture = Capture::new(Vec::new(), options).expect("memory");
-    let (report, capture) = run_observed(&config(), capture, &mut |_| true).expect("the paper's parameters");
+    let (report, capture, _) =
+        run_observed(&config(), capture, None, &mut |_| true).expect("the paper's parameters");
     (capture.finish().expect("memory"), report)
 }
 
@@ -133,7 +134,8 @@ impl std::io::Write for Full {
 fn a_full_disk_is_reported_at_the_end() {
     let capture =
         Capture::new(Full(7), &CaptureOptions::new(rate(), Format::Transparent)).expect("the headers fit");
-    let (_, capture) = run_observed(&config(), capture, &mut |_| true).expect("the paper's parameters");
+    let (_, capture, _) =
+        run_observed(&config(), capture, None, &mut |_| true).expect("the paper's parameters");
     let error = capture.finish().err().expect("it was full");
     assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
 }

@@ -29,7 +29,9 @@ fn roomy(gbps: u64, loss: f64, mode: Mode) -> StressConfig {
 
 fn watch(config: &StressConfig) -> (StressReport, Ledger) {
     let config = StressConfig { full: true, ..config.clone() };
-    run_observed(&config, Ledger::default(), &mut |_| true).expect("valid parameters")
+    let (report, ledger, _) =
+        run_observed(&config, Ledger::default(), None, &mut |_| true).expect("valid parameters");
+    (report, ledger)
 }
 
 /// Picoseconds that a frame and its gap last.

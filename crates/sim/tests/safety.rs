@@ -17,8 +17,9 @@ const CASES: u64 = 2_000;
 fn watch(config: &StressConfig) -> (StressReport, Ledger) {
     // An observer does not see what fast-forward skips.
     let config = StressConfig { full: true, ..config.clone() };
-    run_observed(&config, Ledger::default(), &mut |_| true)
-        .unwrap_or_else(|error| panic!("{error} in {config:?}"))
+    let (report, ledger, _) = run_observed(&config, Ledger::default(), None, &mut |_| true)
+        .unwrap_or_else(|error| panic!("{error} in {config:?}"));
+    (report, ledger)
 }
 
 /// What holds for every run.

@@ -125,30 +125,25 @@ impl Outcome {
 /// Counts of line-rate traffic are added, rates are computed from the sums, and buffer levels and delays are combined. Other runs
 /// stand side by side.
 impl Pooled for Outcome {
-    type Pool = Pooling;
+    type Pool = Outcome;
 
-    fn pool(first: Outcome) -> Pooling {
-        match first {
-            Outcome::LineRate { runs, optics, .. } => Pooling::LineRate(runs, optics),
-            Outcome::Links(runs) => Pooling::Links(runs),
-            Outcome::Flows(runs) => Pooling::Flows(runs),
-        }
+    fn pool(first: Outcome) -> Outcome {
+        first
     }
 
-    fn add(pool: &mut Pooling, other: Outcome) {
+    fn add(pool: &mut Outcome, other: Outcome) {
         match (pool, other) {
-            (Pooling::LineRate(pool, _), Outcome::LineRate { runs, .. }) => Runs::add(pool, runs),
-            (Pooling::Links(pool), Outcome::Links(runs)) => Runs::add(pool, runs),
-            (Pooling::Flows(pool), Outcome::Flows(runs)) => Runs::add(pool, runs),
+            (Outcome::LineRate { runs: pool, .. }, Outcome::LineRate { runs, .. }) => Runs::add(pool, runs),
+            (Outcome::Links(pool), Outcome::Links(runs)) => Runs::add(pool, runs),
+            (Outcome::Flows(pool), Outcome::Flows(runs)) => Runs::add(pool, runs),
             _ => debug_assert!(false, "the runs of a point are alike"),
         }
     }
 
-    fn finish(pool: Pooling) -> Outcome {
+    fn finish(pool: Outcome) -> Outcome {
         match pool {
-            Pooling::LineRate(runs, optics) => Outcome::all_line_rate(runs, optics),
-            Pooling::Links(runs) => Outcome::Links(runs),
-            Pooling::Flows(runs) => Outcome::Flows(runs),
+            Outcome::LineRate { runs, optics, .. } => Outcome::all_line_rate(runs, optics),
+            of_others => of_others,
         }
     }
 
@@ -169,12 +164,4 @@ impl Pooled for Outcome {
             Outcome::Flows(runs) => runs.only(keeps).map(Outcome::Flows),
         }
     }
-}
-
-/// Several outcomes while they are pooled.
-#[derive(Debug)]
-pub enum Pooling {
-    LineRate(Runs<StressReport>, Option<Optics>),
-    Links(Runs<LinksReport>),
-    Flows(FlowOutcome),
 }

@@ -46,30 +46,18 @@ pub fn run_other<X: Scheme>(
 
 /// The same, watched by `observer`; returns it as well. Fast-forward shows it nothing of what it skips.
 ///
+/// With `step`, it also returns the levels of both buffers over time, in steps of this length at first: they double as often as is
+/// needed to keep to a hundred thousand. Every event is simulated then, whatever `config` says.
+///
 /// # Errors
 /// See [`run`].
 pub fn run_observed<O: Observer>(
     config: &StressConfig,
     observer: O,
-    progress: &mut dyn FnMut(u64) -> bool,
-) -> Result<(StressReport, O), ParameterError> {
-    config.check_observable()?;
-    run::run::<_, Absent>(config, None, observer, None, progress)
-        .map(|(report, observer, _)| (report, observer))
-}
-
-/// The same with the levels of both buffers over time, in steps of `step` at first: they double as often as is needed to
-/// keep to a hundred thousand. Every event is simulated, whatever `config` says.
-///
-/// # Errors
-/// See [`run`].
-pub fn run_with_series<O: Observer>(
-    config: &StressConfig,
-    observer: O,
-    step: Time,
+    step: Option<Time>,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(StressReport, O, Option<BufferSeries>), ParameterError> {
     config.check_observable()?;
-    let config = StressConfig { full: true, ..config.clone() };
-    run::run::<_, Absent>(&config, None, observer, Some(step), progress)
+    let config = StressConfig { full: config.full || step.is_some(), ..config.clone() };
+    run::run::<_, Absent>(&config, None, observer, step, progress)
 }

@@ -11,7 +11,7 @@ use linkmend::failure::{Interrupted, Result};
 use linkmend::interrupt;
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
 use linkmend_sim::link::config::Hardware;
-use linkmend_sim::network::{NoObserver, Observer};
+use linkmend_sim::network::NoObserver;
 use linkmend_sim::stress::{
     self, BufferSeries, ParameterError, Percentiles, Quartiles, StressConfig, StressReport, Undelivered,
 };
@@ -88,7 +88,7 @@ pub fn execute(arguments: &StressArgs) -> Result<()> {
     let step = series.as_ref().map(|file| file.step);
     let outcome = run(&config, capturing, step, &mut progress).map_err(usage);
     bar.finish_and_clear();
-    let Measured { report, capturing, levels } = outcome?;
+    let (report, capturing, levels) = outcome?;
     let report = StressReport { wall_s: began.elapsed().as_secs_f64(), ..report };
     shown::json_or_tables(arguments.json, &report, TABLE_WIDTH, |report| vec![table(&config, report)])?;
     capturing.map_or(Ok(()), Capturing::finish)?;
@@ -109,11 +109,7 @@ pub(super) fn bar(frames: u64) -> ProgressBar {
 }
 
 /// The results of a run.
-struct Measured {
-    report: StressReport,
-    capturing: Option<Capturing>,
-    levels: Option<BufferSeries>,
-}
+type Measured = (StressReport, Option<Capturing>, Option<BufferSeries>);
 
 fn run(
     config: &StressConfig,
@@ -121,35 +117,15 @@ fn run(
     step: Option<Time>,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Measured, ParameterError> {
-    match capturing {
-        None if step.is_none() => {
-            stress::run(config, progress).map(|report| Measured { report, capturing: None, levels: None })
-        }
-        None => observed(config, NoObserver, step, progress).map(|(report, _, levels)| Measured {
-            report,
-            capturing: None,
-            levels,
-        }),
-        Some(Capturing { path, capture }) => {
-            observed(config, capture, step, progress).map(|(report, capture, levels)| {
-                let capturing = Some(Capturing { path, capture });
-                Measured { report, capturing, levels }
-            })
-        }
+    if let Some(Capturing { path, capture }) = capturing {
+        let (report, capture, levels) = stress::run_observed(config, capture, step, progress)?;
+        return Ok((report, Some(Capturing { path, capture }), levels));
     }
-}
-
-fn observed<O: Observer>(
-    config: &StressConfig,
-    observer: O,
-    step: Option<Time>,
-    progress: &mut dyn FnMut(u64) -> bool,
-) -> Result<(StressReport, O, Option<BufferSeries>), ParameterError> {
-    match step {
-        Some(step) => stress::run_with_series(config, observer, step, progress),
-        None => stress::run_observed(config, observer, progress)
-            .map(|(report, observer)| (report, observer, None)),
+    if step.is_none() {
+        return Ok((stress::run(config, progress)?, None, None));
     }
+    let (report, _, levels) = stress::run_observed(config, NoObserver, step, progress)?;
+    Ok((report, None, levels))
 }
 
 fn table(config: &StressConfig, report: &StressReport) -> Table {
