@@ -14,12 +14,12 @@ pub fn write_experiment(finished: &Finished, options: &Options) -> Result<()> {
     let Some(out) = &options.out else { return Ok(()) };
     let folder = out.join(&finished.id);
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    for plot in &finished.plots {
+    for plot in &finished.presented.plots {
         let name = slug(plot.title());
         write(&folder.join(format!("{name}.svg")), &plot.to_svg())?;
         write(&folder.join(format!("{name}.csv")), &plot.to_csv())?;
     }
-    write(&folder.join("points.csv"), &finished.points.to_csv())?;
+    write(&folder.join("points.csv"), &finished.presented.points.to_csv())?;
     if !finished.comparisons.is_empty() {
         write(&folder.join("comparisons.csv"), &finished.comparison_table().to_csv())?;
     }
@@ -72,7 +72,7 @@ fn results(finished: &Finished, options: &Options) -> Value {
         "quick": options.quick,
         "trials": options.trials.map(|trials| trials.0),
         "comparisons": judged(finished),
-        "points": finished.results,
+        "points": finished.presented.results,
     })
 }
 

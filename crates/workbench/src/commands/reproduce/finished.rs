@@ -18,6 +18,14 @@ pub struct Finished {
     pub text: String,
     /// Published values beside measured ones.
     pub comparisons: Vec<Comparison>,
+    /// How many points there are.
+    pub point_count: usize,
+    /// What its kind of experiments makes of the outcomes.
+    pub presented: Presentation,
+}
+
+/// What only a kind of experiments knows how to make of its outcomes.
+pub struct Presentation {
     /// The plots of its report.
     pub plots: Vec<Plot>,
     /// A table of all points, for files.
@@ -26,8 +34,6 @@ pub struct Finished {
     pub shown: Option<Table>,
     /// The same table for a terminal, or all tables of the only run.
     pub briefly: Vec<Table>,
-    /// How many points there are.
-    pub point_count: usize,
     /// The result of each point, for files.
     pub results: Value,
 }

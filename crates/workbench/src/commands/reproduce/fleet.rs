@@ -1,7 +1,8 @@
 //! Presents experiments with simulated fleets: makes plots and tables from pairs of runs, or from runs with upgrades.
 
 use super::Options;
-use super::present::{Present, Presentation};
+use super::finished::Presentation;
+use super::present::Present;
 use linkmend::failure::{Error, Result};
 use linkmend_experiment::{Failure, Runs};
 use linkmend_fleet::experiment::{

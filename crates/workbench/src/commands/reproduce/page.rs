@@ -53,13 +53,13 @@ pub fn section(finished: &Finished) -> Section {
     let mut section = Section::new(format!("{}: {}", finished.id, finished.title))
         .prose(format!("Reproduces: {}.", finished.source))
         .prose(&finished.about);
-    for plot in &finished.plots {
+    for plot in &finished.presented.plots {
         section = section.plot(plot.clone());
     }
     if !finished.comparisons.is_empty() {
         section = section.table(finished.comparison_table());
     }
-    if let Some(points) = &finished.shown {
+    if let Some(points) = &finished.presented.shown {
         section = section.table(points.clone());
     }
     section.raw("The experiment's file", finished.text.as_str())

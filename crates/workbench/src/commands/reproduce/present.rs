@@ -1,11 +1,9 @@
 //! What the program needs to show the results of a kind of experiments.
 
 use super::Options;
-use super::finished::Finished;
+use super::finished::{Finished, Presentation};
 use linkmend::failure::{Error, Result};
 use linkmend_experiment::{Experiment, Failure, Kind, Row};
-use linkmend_report::{Plot, Table};
-use serde_json::Value;
 
 /// A kind of experiments whose results can be shown.
 pub trait Present: Kind {
@@ -25,20 +23,6 @@ pub trait Present: Kind {
     fn failed(experiment: &Experiment<Self>, point: usize, failure: Failure<Self::Error>) -> Error;
 }
 
-/// What only a kind of experiments knows how to make of its outcomes.
-pub struct Presentation {
-    /// The plots of its report.
-    pub plots: Vec<Plot>,
-    /// A table of all points, for files.
-    pub points: Table,
-    /// A table of all points with the most important columns, if a page has room for it.
-    pub shown: Option<Table>,
-    /// The same table for a terminal, or all tables of the only run.
-    pub briefly: Vec<Table>,
-    /// The result of each point, for files.
-    pub results: Value,
-}
-
 /// Makes comparisons, plots and tables from the outcomes of all points.
 pub fn finish<K: Present>(
     experiment: &Experiment<K>,
@@ -47,7 +31,6 @@ pub fn finish<K: Present>(
 ) -> Result<Finished> {
     let of_points: Vec<Option<K::Outcome>> = outcomes.iter().cloned().map(Some).collect();
     let rows = K::compare(experiment, &of_points);
-    let Presentation { plots, points, shown, briefly, results } = K::present(experiment, outcomes, options)?;
     Ok(Finished {
         id: experiment.id.clone(),
         title: experiment.title.clone(),
@@ -55,11 +38,7 @@ pub fn finish<K: Present>(
         about: experiment.about.clone(),
         text: experiment.text.clone(),
         comparisons: rows.into_iter().map(Row::comparison).collect(),
-        plots,
-        points,
-        shown,
-        briefly,
         point_count: experiment.results() as usize,
-        results,
+        presented: K::present(experiment, outcomes, options)?,
     })
 }

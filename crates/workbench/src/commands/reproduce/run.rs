@@ -168,14 +168,14 @@ fn show(finished: &[&Finished], kept: &[&Kept], options: &Options) -> Result<()>
     for finished in finished {
         if !finished.comparisons.is_empty() {
             shown::tables(TABLE_WIDTH, &[finished.comparison_table()])?;
-        } else if !finished.briefly.is_empty() {
-            shown::tables(TABLE_WIDTH, &finished.briefly)?;
+        } else if !finished.presented.briefly.is_empty() {
+            shown::tables(TABLE_WIDTH, &finished.presented.briefly)?;
         } else if let Some(out) = &options.out {
             let Finished { title, id, point_count, .. } = finished;
             let points = out.join(id).join("points.csv");
             output::print(&format!("  {title}: {point_count} points, in {}\n", points.display()))?;
         } else {
-            shown::tables(TABLE_WIDTH, std::slice::from_ref(&finished.points))?;
+            shown::tables(TABLE_WIDTH, std::slice::from_ref(&finished.presented.points))?;
         }
         output::print("\n")?;
     }

@@ -1,7 +1,8 @@
 //! Presents experiments with simulated runs: makes plots and tables from outcomes.
 
 use super::Options;
-use super::present::{Present, Presentation};
+use super::finished::Presentation;
+use super::present::Present;
 use crate::commands::{flow_table, links_table};
 use linkmend::failure::{Context, Error, Hinted, Result};
 use linkmend_experiment::{Failure, Kind, Row};
