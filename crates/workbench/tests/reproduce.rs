@@ -67,7 +67,7 @@ fn reproduced_results_do_not_depend_on_the_number_of_threads() {
         "fig20/points.csv",
         "fig20/comparisons.csv",
         "fig20/results.json",
-        "fig20/how-long-loss-events-are.svg",
+        "fig20/lengths-of-loss-events.svg",
         "fig1/how-transceivers-fail-on-a-fibre-that-attenuates-too-much.csv",
     ] {
         assert!(names.contains(&name), "{name} is missing in {names:?}");
