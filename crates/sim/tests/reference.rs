@@ -8,7 +8,7 @@ use std::path::Path;
 const HEAD: &str = "\
 # Parameters and measured values of runs
 
-The same names are used everywhere. A parameter is an option of `linkmend sim stress`, `sim flows`, `sim throughput`, \
+The same names are used everywhere. A parameter is an option of `linkmend sim stress`, `sim flows`, \
 `sim timeline` or `sim links` (with two hyphens before its name), and a key of the files that `linkmend sim run` and \
 `linkmend reproduce` read. It is also a column of their tables, and can be on the x-axis of a plot. A measured value can \
 be on either axis.

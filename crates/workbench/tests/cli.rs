@@ -39,7 +39,6 @@ fn help_is_the_golden_one() {
         "sim kernel",
         "sim packetdrill",
         "sim replay",
-        "sim throughput",
         "sim timeline",
         "sim links",
         "rdma",

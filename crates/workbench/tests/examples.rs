@@ -66,7 +66,7 @@ const RULES: &[(&str, Treatment)] = &[
             ("--sample", "1ms"),
         ]),
     ),
-    ("sim throughput", Run(&[("--duration", "5ms")])),
+    ("sim flows --transport cubic", Run(&[("--duration", "5ms")])),
     ("sim flows --topology fat-tree", Run(&[("--duration", "200us")])),
     ("sim flows", Run(&[("--trials", "20")])),
     ("rdma check", Run(&[("--trials", "500")])),

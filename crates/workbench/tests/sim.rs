@@ -340,3 +340,12 @@ fn a_port_to_capture_that_does_not_exist_is_refused_by_its_option() {
         run(&["sim", "flows", "--capture", file.to_str().expect("UTF-8"), "--capture-port", "foo"]);
     assert!(code == 2 && err.starts_with("error: --capture-port foo: must be a port"), "{err}");
 }
+
+#[test]
+fn an_endless_flow_refuses_options_of_flows_that_end() {
+    for (option, value) in [("--size", "143B"), ("--traffic", "across"), ("--trials", "3")] {
+        let (code, _, err) = run(&["sim", "flows", "--duration", "1ms", option, value]);
+        assert_eq!(code, 2, "{option}: {err}");
+        assert!(err.starts_with(&format!("error: {option} {value}: cannot be combined")), "{err}");
+    }
+}

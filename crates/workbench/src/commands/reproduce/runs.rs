@@ -98,14 +98,14 @@ fn result(experiment: &Experiment, point: &Point, outcome: &Outcome, options: &O
 
 /// The command that repeats a run.
 fn command(parameters: &RunParameters, seed: u64) -> String {
-    let name = match (parameters.runs(), parameters.trials, parameters.load) {
-        (Runs::LINKS, ..) => "links",
-        (Runs::HOSTS, None, None) => "throughput",
-        (Runs::HOSTS, ..) => "flows",
+    let name = match parameters.runs() {
+        Runs::LINKS => "links",
+        Runs::HOSTS => "flows",
         _ => "stress",
     };
     let mut written = RunParameters { variant: None, seed: Some(seed), ..parameters.clone() };
-    if name == "throughput" {
+    // A flow without an end has none.
+    if parameters.trials.is_none() && parameters.load.is_none() {
         written.size = None;
     }
     format!("linkmend sim {name} {}", written.arguments().join(" "))

@@ -1,4 +1,4 @@
-//! `linkmend sim flows` and `linkmend sim throughput`: flows between hosts over a corrupting link.
+//! `linkmend sim flows`: flows between hosts over a corrupting link, or one flow without an end.
 
 use super::parameters::{ParameterArgs, Preset, usage};
 use super::port_capture::PortCaptureArgs;
@@ -9,19 +9,20 @@ use clap::Args;
 use linkmend::commands::arguments::threads;
 use linkmend::failure::{Error, Interrupted, Result, UsageError};
 use linkmend::interrupt;
-use linkmend_sim::flows::{self, FlowsConfig};
-use linkmend_sim::parameters::{RunParameters, Runs};
+use linkmend_report::quantity;
+use linkmend_sim::flows;
+use linkmend_sim::parameters::{PARAMETERS, Parameter, RunParameters, Runs};
 use std::path::Path;
 
 /// Width of the table when standard output is no terminal.
 const TABLE_WIDTH: usize = 100;
 
-/// Flows that end.
+/// Flows between hosts.
 #[derive(Debug)]
 pub struct Flows;
 
 impl Preset for Flows {
-    const RUNS: Runs = Runs::FLOWS;
+    const RUNS: Runs = Runs::HOSTS;
     const DEFAULTS: &'static [(&'static str, &'static str)] =
         &[("transport", "dctcp"), ("scheme", "none"), ("loss", "1e-3"), ("size", "24387B")];
     const HELP: &'static [(&'static str, &'static str)] = &[
@@ -30,19 +31,12 @@ impl Preset for Flows {
             "Start flows at random times instead of one after the other, at a rate that uses this share of the senders' \
              links, above 0 and below 1",
         ),
-        ("duration", "With --load: for how long flows are started, instead of a number of flows"),
+        (
+            "duration",
+            "With --load: for how long flows are started, instead of a number of flows. Without: run one endless flow for \
+             this time",
+        ),
     ];
-}
-
-/// One flow without an end.
-#[derive(Debug)]
-pub struct Throughput;
-
-impl Preset for Throughput {
-    const RUNS: Runs = Runs::ENDLESS;
-    const DEFAULTS: &'static [(&'static str, &'static str)] =
-        &[("transport", "dctcp"), ("scheme", "none"), ("loss", "1e-3"), ("duration", "1s")];
-    const HELP: &'static [(&'static str, &'static str)] = &[("duration", "How long the flow sends")];
 }
 
 /// Arguments of `linkmend sim flows`.
@@ -83,35 +77,17 @@ Examples:
     --capture-port left0--switch0
       What the sending host sends and receives, for Wireshark.
 
+  linkmend sim flows --transport cubic --speed 10G --duration 1s
+      How much of 10 Gbit/s one endless flow gets despite corruption (Table 3: 3.48 Gbit/s).
+
+  linkmend sim flows --transport cubic --speed 10G --duration 10s \\
+    --scheme ordered --json
+      The same with LinkGuardian, as JSON (Table 3: 9.46 Gbit/s).
+
 Sizes, rates and times need a unit. The same seed gives the same results, on any number of threads.")]
 pub struct FlowsArgs {
     #[command(flatten)]
     parameters: ParameterArgs<Flows>,
-    #[command(flatten)]
-    output: OutputArgs,
-}
-
-/// Arguments of `linkmend sim throughput`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  linkmend sim throughput --transport cubic --speed 10G --loss 1e-3 \\
-    --scheme none
-      How much of 10 Gbit/s one flow gets despite corruption (Table 3: 3.48 Gbit/s).
-
-  linkmend sim throughput --transport cubic --speed 10G --loss 1e-3 \\
-    --scheme ordered --duration 10s --json
-      The same with LinkGuardian, as JSON (Table 3: 9.46 Gbit/s).")]
-pub struct ThroughputArgs {
-    #[command(flatten)]
-    parameters: ParameterArgs<Throughput>,
-    #[command(flatten)]
-    output: OutputArgs,
-}
-
-/// How runs are executed, and what they leave.
-#[derive(Debug, Args)]
-struct OutputArgs {
     #[command(flatten)]
     threads: ThreadArgs,
     #[command(flatten)]
@@ -145,60 +121,46 @@ impl ThreadArgs {
 /// Flows if nobody says how many.
 const TRIALS: &[(&str, &str)] = &[("trials", "5k")];
 
-/// Executes `linkmend sim flows`.
+/// Executes the command.
 pub fn execute(arguments: &FlowsArgs) -> Result<()> {
-    let mut parameters = arguments.parameters.parameters();
-    match (parameters.duration, parameters.load) {
-        (Some(duration), None) => {
-            let message = format!("--duration {duration}: needs --load");
-            let hint = "`linkmend sim throughput` runs one endless flow for a given time".to_owned();
-            return Err(UsageError::hinted(message, hint).into());
-        }
-        (Some(_), Some(_)) => {}
-        (None, _) => parameters = parameters.or(TRIALS),
-    }
-    let config = parameters.flows(Path::new("")).map_err(usage)?;
-    let title = format!(
-        "flows of {}, {}, {} at the corrupting link, {}",
-        parameters.text("size"),
-        parameters.text("transport"),
-        parameters.text("scheme"),
-        of_run(&parameters)
-    );
-    run_and_show(&config, &arguments.output, &title)
-}
-
-/// Executes `linkmend sim throughput`.
-pub fn throughput(arguments: &ThroughputArgs) -> Result<()> {
     let parameters = arguments.parameters.parameters();
+    if parameters.duration.is_none() {
+        return run_and_show(&parameters.or(TRIALS), arguments);
+    }
+    if is_endless(&parameters) {
+        check_endless(&arguments.parameters.given)?;
+    }
+    run_and_show(&parameters, arguments)
+}
+
+/// Whether there is one flow without an end.
+fn is_endless(parameters: &RunParameters) -> bool {
+    parameters.duration.is_some() && parameters.load.is_none()
+}
+
+/// Refuses what means nothing to one flow without an end.
+fn check_endless(given: &RunParameters) -> Result<()> {
+    let set = |parameter: &&Parameter| given.value(parameter.key).is_some();
+    let of_others = PARAMETERS.iter().filter(|parameter| !parameter.runs.include(Runs::ENDLESS)).find(set);
+    let Some(Parameter { key, .. }) = of_others else { return Ok(()) };
+    let message =
+        format!("--{key} {}: cannot be combined with --duration unless --load is given", given.text(key));
+    let hint = "--duration alone runs one endless flow for this time".to_owned();
+    Err(UsageError::hinted(message, hint).into())
+}
+
+fn run_and_show(parameters: &RunParameters, arguments: &FlowsArgs) -> Result<()> {
     let config = parameters.flows(Path::new("")).map_err(usage)?;
-    let title = format!(
-        "one {} flow at {}, {} at the corrupting link, {}",
-        parameters.text("transport"),
-        linkmend_report::quantity::rate(config.link.rate.bits_per_second() as f64),
-        parameters.text("scheme"),
-        of_run(&parameters)
-    );
-    run_and_show(&config, &arguments.output, &title)
-}
-
-/// Its loss rate, if it has one, and its seed.
-fn of_run(parameters: &RunParameters) -> String {
-    let loss = parameters.loss.map_or_else(String::new, |loss| format!("loss {loss}, "));
-    format!("{loss}seed {}", parameters.seed.unwrap_or(1))
-}
-
-fn run_and_show(config: &FlowsConfig, output: &OutputArgs, title: &str) -> Result<()> {
-    let capturing = output.capture.begin(config)?;
+    let capturing = arguments.capture.begin(&config)?;
     let stop = interrupt::flag()?;
     let bar = progress::bar(config.parts() as u64, "{bar:30} {percent:>3} %  [{left}]");
     let done = &|| bar.inc(1);
-    let threads = output.threads.count(config.parts());
+    let threads = arguments.threads.count(config.parts());
     let report = match capturing {
-        None => flows::run(config, threads, &stop, done).map_err(usage),
+        None => flows::run(&config, threads, &stop, done).map_err(usage),
         Some(capturing) => {
             let (capture, ending) = capturing.begun();
-            flows::run_captured(config, threads, &stop, done, capture).map_err(usage).and_then(
+            flows::run_captured(&config, threads, &stop, done, capture).map_err(usage).and_then(
                 |(report, capture)| {
                     capture.map_or(Ok(()), |capture| ending.finish(capture))?;
                     Ok(report)
@@ -211,5 +173,14 @@ fn run_and_show(config: &FlowsConfig, output: &OutputArgs, title: &str) -> Resul
         let hint = "fewer --trials or a shorter --duration take less time".to_owned();
         Interrupted { message: "interrupted before the run had ended".to_owned(), hint }.into()
     })?;
-    shown::json_or_tables(output.json, &report, TABLE_WIDTH, |report| vec![table(title, report)])
+    let transport = parameters.text("transport");
+    let what = if is_endless(parameters) {
+        format!("one {transport} flow at {}", quantity::rate(config.link.rate.bits_per_second() as f64))
+    } else {
+        format!("flows of {}, {transport}", parameters.text("size"))
+    };
+    let loss = parameters.loss.map_or_else(String::new, |loss| format!("loss {loss}, "));
+    let (scheme, seed) = (parameters.text("scheme"), config.seed);
+    let title = format!("{what}, {scheme} at the corrupting link, {loss}seed {seed}");
+    shown::json_or_tables(arguments.json, &report, TABLE_WIDTH, |report| vec![table(&title, report)])
 }

@@ -38,10 +38,9 @@ pub struct SimArgs {
 enum SimCommand {
     /// Send frames at line rate over one corrupting link, and measure what the paper measured (section 4.1)
     Stress(Box<stress::StressArgs>),
-    /// Run flows between hosts over a corrupting link, and show their completion times (sections 4.3 to 4.5)
+    /// Run flows between hosts over a corrupting link, and show their completion times, or run one endless flow, and
+    /// show its throughput (sections 4.2 to 4.7)
     Flows(Box<flows::FlowsArgs>),
-    /// Run one endless flow over a corrupting link, and show its throughput (sections 4.2 and 4.7)
-    Throughput(Box<flows::ThroughputArgs>),
     /// Run one endless flow over a link that begins to corrupt frames and is protected later, and show goodput, queue
     /// and buffers over time (section 4.2, Figures 9 and 21)
     Timeline(Box<timeline::TimelineArgs>),
@@ -71,7 +70,6 @@ pub fn execute(arguments: &SimArgs) -> Result<()> {
     match &arguments.command {
         SimCommand::Stress(arguments) => stress::execute(arguments),
         SimCommand::Flows(arguments) => flows::execute(arguments),
-        SimCommand::Throughput(arguments) => flows::throughput(arguments),
         SimCommand::Timeline(arguments) => timeline::execute(arguments),
         SimCommand::Kernel(arguments) => kernel::execute(arguments),
         SimCommand::Run(arguments) => super::reproduce::run_file(arguments),
