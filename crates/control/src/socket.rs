@@ -40,7 +40,7 @@ impl Diagnose for SocketError {
                 Some("stop it first, or give this daemon a different socket with --control".to_owned())
             }
             SocketError::System { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-                Some("run as root, or choose a directory of your own with --control".to_owned())
+                Some("run as root, or choose another directory with --control".to_owned())
             }
             _ => None,
         }

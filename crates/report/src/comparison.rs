@@ -217,7 +217,7 @@ impl Comparison {
         let reproduced = comparisons.iter().filter(|c| c.verdict() == Verdict::Reproduced).count();
         let counted = comparisons.iter().any(|c| c.interval.is_some());
         let how = if counted {
-            " Intervals are 95 % intervals; if a value has one, the whole interval counts."
+            " Intervals are 95 % intervals; if a value has one, the verdict applies to all of it."
         } else {
             ""
         };

@@ -274,7 +274,7 @@ fn a_users_own_experiment_can_fail() {
     let (code, table, err) = run(&arguments);
     assert_eq!(code, 1);
     assert!(table.contains("not reproduced (recorded: reproduced)"), "{table}");
-    assert!(err.starts_with("error: 1 verdicts differ from those on record\nhint: "), "{err}");
+    assert!(err.starts_with("error: 1 verdicts differ from the recorded ones\nhint: "), "{err}");
     let explained = format!("{text}explanation = \"It was not meant.\"\n");
     for (rest, expected) in [
         ("", 1),

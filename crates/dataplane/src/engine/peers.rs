@@ -250,7 +250,7 @@ impl Engine {
             Some(News::Third { third, peer }) => tracing::warn!(
                 %link, on = %path, %peer, %third,
                 "a third end answers on this link, {so}; hint: a link has exactly two ends, so stop one of them, or give each \
-                 pair a broadcast domain of its own"
+                 pair its own broadcast domain"
             ),
             Some(News::Loop { own }) => tracing::warn!(
                 %link, on = %path, %own,

@@ -208,7 +208,7 @@ impl MonitorConfig {
             match (PortName::new(agent, &port), far) {
                 (Ok(near), Some(far)) => heard.push(HeardCable { near, far, by_alias }),
                 _ => tracing::warn!(
-                    "{file}: the neighbour at {port} names no port of its own, so no protection is requested for \
+                    "{file}: the neighbour at {port} does not announce its own port, so no protection is requested for \
                      frames that arrive there; configure its cable with --cable"
                 ),
             }

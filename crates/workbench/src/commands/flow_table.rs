@@ -122,7 +122,7 @@ fn second_link_rows(row: &mut impl FnMut(&str, Cell), second: &SecondLinkReport)
     let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
     let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
     row("link failures, counted at both ends", count(second.cuts));
-    row("of these, of a link in use", count(second.cuts_in_use));
+    row("failures of the link in use", count(second.cuts_in_use));
     row("failovers", count(second.failovers));
     row("other changes of the link", count(second.returns));
     row("frames lost on failed links", count(second.frames_cut));

@@ -61,8 +61,8 @@ impl LinkConfig {
             _ => format!("the {links} links that share it send"),
         };
         Some(format!(
-            "the recirculation port is the bottleneck: {whose} up to {}, every protected frame passes the port at least \
-             once, and it carries {}, {:.0} % of that; frames wait for it, and copies that wait longer than the recovery timeout arrive too late; raise `recirculation-speed`, or use direct `buffering`",
+            "the recirculation port is the bottleneck: {whose} up to {}, and every protected frame passes the port at least \
+             once, but it carries only {}, {:.0} % of that; frames wait for it, and copies that wait longer than the recovery timeout arrive too late; raise `recirculation-speed`, or use direct `buffering`",
             BitRate(bits_per_second),
             BitRate(port),
             100.0 * port as f64 / bits_per_second as f64

@@ -58,7 +58,7 @@ pub(super) fn validate(traffic: &[TrafficConfig], graph: &Graph) -> Result<(), P
             names.insert(name),
             "traffic",
             name,
-            "is the name of two kinds of traffic; each needs a name of its own in the report",
+            "is the name of two kinds of traffic; each needs its own name in the report",
         )?;
         let nodes = kind.nodes(graph);
         for node in &nodes {

@@ -190,7 +190,7 @@ pub fn fct(result: &DemoResult) -> Table {
 pub fn goodput(result: &DemoResult) -> Table {
     let title = match result.options.part {
         Part::Link => format!("Bulk goodput over kernel TCP, {}", path(result)),
-        Part::Fast => "Bulk goodput over kernel TCP, as fast as this machine can".to_owned(),
+        Part::Fast => "Bulk goodput over kernel TCP, as fast as this machine allows".to_owned(),
     };
     let mut table = Table::new(title).column(Column::text("TCP")).column(Column::text("loss"));
     for condition in CORRUPTING {

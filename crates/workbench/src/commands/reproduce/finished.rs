@@ -51,7 +51,7 @@ pub struct Tally {
     pub too_few_to_tell: usize,
     /// There was nothing to measure.
     pub not_measured: usize,
-    /// Verdicts that are not those on record.
+    /// Verdicts that differ from the recorded ones.
     pub changed: usize,
 }
 

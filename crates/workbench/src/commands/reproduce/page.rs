@@ -22,8 +22,8 @@ pub fn render(finished: &[&Kept], options: &Options, of: usize) -> String {
     }
     let count = |count: usize| format!("{count} of {}", tally.total());
     let changed = match tally.changed {
-        0 => "all verdicts match those on record".to_owned(),
-        changed => format!("{changed} verdicts do not match those on record"),
+        0 => "all verdicts match the recorded ones".to_owned(),
+        changed => format!("{changed} verdicts do not match the recorded ones"),
     };
     report = report
         .headline(

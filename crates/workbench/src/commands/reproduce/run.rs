@@ -190,7 +190,7 @@ fn show(finished: &[&Finished], kept: &[&Kept], options: &Options) -> Result<()>
     Ok(output::print(&format!("{}.{report}", in_words(tally)))?)
 }
 
-/// Fails unless all verdicts match those on record.
+/// Fails unless all verdicts match the recorded ones.
 fn conclude(finished: &[&Kept], of: usize, options: &Options) -> Result<()> {
     if finished.len() < of {
         let message = format!("interrupted: {} of {of} experiments are finished", finished.len());
@@ -205,7 +205,7 @@ fn conclude(finished: &[&Kept], of: usize, options: &Options) -> Result<()> {
         return Ok(());
     }
     let report = options.report().unwrap_or_else(|| "the table".to_owned());
-    let message = format!("{changed} verdicts differ from those on record");
+    let message = format!("{changed} verdicts differ from the recorded ones");
     let hint = format!(
         "look for `recorded` in {report}; where the new verdict is right, put it into the row as `verdict`, and where it is \
          `too few to tell`, use more `frames`, `trials` or `runs`"
