@@ -29,7 +29,7 @@ Examples:
   linkmend status                        # show its state
   linkmend status --watch                # the same, redrawn every second
   linkmend sim stress --speed 400G       # simulate a 400G link
-  linkmend reproduce all                 # reproduce the paper's figures and tables, and compare
+  linkmend reproduce all                 # reproduce the paper's figures and tables
 
 Sizes, rates and times require a unit: 200KiB, 25G, 7us. Loss rates are fractions or percentages: 1e-3, 0.1%.
 Exit codes: 0 success, 1 failure, 2 wrong usage or configuration.";

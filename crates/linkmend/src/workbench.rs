@@ -20,7 +20,7 @@ pub const COMMANDS: [(&str, &str); 7] = [
     ("sim", "Simulate a protected link at any speed, with the protocol code that `run` uses"),
     ("fleet", "Decide which of many links to disable, protect and repair"),
     ("rdma", "Compute how often corruption makes RDMA wait for a timeout, and what prevents it"),
-    ("reproduce", "Reproduce the published evaluations in the simulator, and compare"),
+    ("reproduce", "Reproduce the published evaluations in the simulator, and compare the results"),
     ("generate", "Write manual pages or shell completions for both programs"),
 ];
 

@@ -17,7 +17,7 @@ pub enum Command {
     Fleet(fleet::FleetArgs),
     /// Compute how often corruption makes RDMA wait for a timeout, and what prevents it
     Rdma(rdma::RdmaArgs),
-    /// Reproduce the published evaluations in the simulator, and compare
+    /// Reproduce the published evaluations in the simulator, and compare the results
     Reproduce(reproduce::ReproduceArgs),
     /// Write manual pages or shell completions for both programs
     Generate(generate::GenerateArgs),

@@ -130,7 +130,7 @@ impl clap::ValueEnum for Path {
     }
 
     fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
-        let help = ["The link of --link", "The link of --backup"][self.index()];
+        let help = ["The link given by --link", "The link given by --backup"][self.index()];
         Some(clap::builder::PossibleValue::new(self.word()).help(help))
     }
 }

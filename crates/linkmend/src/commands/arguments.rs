@@ -68,7 +68,7 @@ pub struct StatusArgs {
     /// Show only this link
     #[arg(value_name = "LINK")]
     pub name: Option<String>,
-    /// Print JSON: one object with LINK, a list without
+    /// Print JSON: one object if LINK is given, otherwise a list
     #[arg(long)]
     pub json: bool,
     /// Afterwards, reset the recorded minimum and maximum fill levels of the buffers
@@ -136,7 +136,7 @@ pub struct CorruptArgs {
     /// Name of the link
     #[arg(value_name = "LINK")]
     pub name: String,
-    /// Independent loss rate of each frame, like 1e-3 or 0.1%; or `off`
+    /// Loss rate, independent for each frame, like 1e-3 or 0.1%; or `off`
     #[arg(value_name = "RATE|off", required_unless_present = "bursts", conflicts_with = "bursts")]
     pub rate: Option<RateOrOff>,
     /// Bursty loss: its long-term rate, and the mean length of a burst in frames

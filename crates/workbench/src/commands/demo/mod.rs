@@ -44,20 +44,20 @@ pub struct DemoArgs {
     #[arg(long, value_enum, value_name = "PART", default_value_t = LinkPart::Link)]
     part: LinkPart,
     /// Show corruptd instead: a link starts to corrupt frames, is found, protected and repaired, and protection ends;
-    /// 45 seconds
+    /// takes 45 seconds
     #[arg(long, conflicts_with_all = ["part", "quick"])]
     corruptd: bool,
-    /// Show two links instead: one is cut during traffic, first with Linkmend, then with the kernel's own failover; 2
+    /// Show two links instead: one is cut during traffic, first with Linkmend, then with the kernel's own failover; takes 2
     /// minutes
     #[arg(long, conflicts_with_all = ["part", "quick", "corruptd", "loss"])]
     failover: bool,
     /// Take shorter measurements, in under a minute
     #[arg(long)]
     quick: bool,
-    /// Rate of the link [default of the part `link`: 300M]
+    /// Rate of the link [default with `--part link`: 300M]
     #[arg(long, value_name = "RATE")]
     rate: Option<BitRate>,
-    /// One-way delay between the left host and its link end [default of the part `link`: 2ms]
+    /// One-way delay between the left host and its link end [default with `--part link`: 2ms]
     #[arg(long, value_name = "TIME")]
     delay: Option<Span>,
     /// One-way delay of the link itself [default: none]

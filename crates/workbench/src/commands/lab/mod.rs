@@ -74,7 +74,7 @@ enum LabCommand {
     Down,
     /// Corrupt frames from lm-h1 to lm-h2
     Corrupt {
-        /// Independent loss rate of each frame, like 1e-3 or 0.1%; or `off`
+        /// Loss rate, independent for each frame, like 1e-3 or 0.1%; or `off`
         #[arg(value_name = "RATE|off", required_unless_present = "bursts", conflicts_with = "bursts")]
         rate: Option<RateOrOff>,
         /// Bursty loss: its long-term rate, and the mean length of a burst in frames

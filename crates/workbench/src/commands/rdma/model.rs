@@ -16,9 +16,9 @@ Examples:
   linkmend rdma model --links 4 --loss 1e-3 --mechanisms all  # a web search in its fat tree
   linkmend rdma model --mtu 4096 --dummies 1 --json           # longer packets, one dummy
 
-\"Paper\" is per packet by Theorems 4 to 12; for tails, it is the mean over flows. \"Exact\" is per packet of \
-the network, without approximations. \"Per flow\" multiplies it by the number of packets in a flow of the \
-workload, with the actual lengths of last packets. Both include timeouts that follow other timeouts.")]
+\"Paper\" is the probability per packet according to Theorems 4 to 12; for tails, it is the mean over flows. \"Exact\" is \
+the probability per packet in the network, without approximations. \"Per flow\" multiplies it by the number of packets in \
+a flow of the workload, with the actual lengths of last packets. Both include timeouts that follow other timeouts.")]
 pub struct ModelArgs {
     #[command(flatten)]
     path: PathArgs,

@@ -19,7 +19,7 @@ pub struct CaptureArgs {
     /// implies --full, as a skipped frame cannot be captured
     #[arg(long, value_name = "FILE", help_heading = "Capture")]
     capture: Option<PathBuf>,
-    /// Frames after which the capture ends; the run goes on without it
+    /// Frames after which the capture ends; the run continues without it
     #[arg(
         long,
         value_name = "COUNT",

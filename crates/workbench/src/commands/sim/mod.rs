@@ -57,7 +57,7 @@ enum SimCommand {
     Links(Box<links::LinksArgs>),
     /// Run packetdrill scripts, tests written for other TCPs, against the simulated TCP
     Packetdrill(packetdrill::PacketdrillArgs),
-    /// Replay the protocol logs of real link ends, and compare
+    /// Replay the protocol logs of real link ends, and compare the results
     ///
     /// A single log is replayed exactly: every call is repeated at the same time on a fresh link end, and must give the
     /// same result. With the logs of both ends of a run, two simulated ends also run against each other with the same

@@ -25,7 +25,7 @@ pub struct PortCaptureArgs {
     /// its number, such as switch2:1 [default: the sending port of the corrupting link]
     #[arg(long, value_name = "PORT", requires = "capture", help_heading = "Capture")]
     capture_port: Option<String>,
-    /// Frames after which the capture ends; the run goes on without it
+    /// Frames after which the capture ends; the run continues without it
     #[arg(
         long,
         value_name = "COUNT",

@@ -37,7 +37,7 @@ impl Preset for Protected {
     const HELP: &'static [(&'static str, &'static str)] = &[
         ("duration", "How long the flow sends"),
         ("scheme", "Protection to enable at the corrupting link: ordered or non-blocking"),
-        ("loss", "Share of frames that the link in the middle corrupts from then on"),
+        ("loss", "Share of frames that the link in the middle corrupts from --corruption-at on"),
     ];
 }
 
@@ -65,10 +65,10 @@ pub struct TimelineArgs {
     parameters: ParameterArgs<Protected>,
     #[command(flatten)]
     threads: ThreadArgs,
-    /// When the link begins to corrupt
+    /// When the link begins to corrupt frames
     #[arg(long, value_name = "TIME", default_value_t = milliseconds(200), help_heading = "Timeline")]
     corruption_at: Span,
-    /// When its protection is switched on
+    /// When its protection is enabled
     #[arg(long, value_name = "TIME", default_value_t = milliseconds(700), help_heading = "Timeline")]
     protection_at: Span,
     /// Time between two samples
