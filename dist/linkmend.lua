@@ -3,8 +3,8 @@
 --     tshark -X lua_script:linkmend.lua -r capture.pcapng
 --     cp linkmend.lua ~/.local/lib/wireshark/plugins/        (for good)
 --
--- Fields are named linkmend.*; `linkmend.retransmitted == 1` is a display filter. The numbers below are held against
--- the wire formats by a test (crates/protocol/tests/dissector.rs), so each stands on a line of its own.
+-- Fields are named linkmend.*; `linkmend.retransmitted == 1` is a display filter. A test compares the numbers below with
+-- the wire formats (crates/protocol/tests/dissector.rs), so each must be on its own line.
 
 local ETHERTYPE_TRANSPARENT = 0x88b5
 local ETHERTYPE_COMPACT = 0xabcd
