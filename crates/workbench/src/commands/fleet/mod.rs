@@ -43,7 +43,7 @@ pub struct FleetArgs {
 
 #[derive(Debug, Subcommand)]
 enum FleetCommand {
-    /// Rank pods by the loss that protection there would prevent: which to upgrade first
+    /// Rank pods by the loss that upgrading them would prevent, to decide which to upgrade first
     Deploy(Box<deploy::DeployArgs>),
     /// Decide what to do about corrupting links now: which to disable, protect and repair first, and why
     Plan(Box<plan::PlanArgs>),
