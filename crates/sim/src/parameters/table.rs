@@ -60,9 +60,9 @@ parameters! {
         recirculation_ports: u32 = "recirculation-ports", "recirculation ports", Count, "N", LINKS;
         /// Share of the link that traffic in the other direction takes, which is protected as well [default: none]
         reverse_load: Share = "reverse-load", "load in reverse", Share, "SHARE", LINKS;
-        /// Share of the link that non-blocking traffic takes; --load is then that of ordered traffic, and both share the link
+        /// Share of the link that non-blocking traffic takes; --load then applies only to the ordered traffic on this link
         non_blocking_load: Share = "non-blocking-load", "non-blocking load", Share, "SHARE", LINKS;
-        /// Time from one frame to the next, instead of a load: after a long one, only dummies reveal in time that a frame was lost
+        /// Time from one frame to the next, instead of a load: if it is long, only dummies reveal a lost frame in time
         spacing: Span = "spacing", "spacing", Time, "TIME", LINKS;
         /// Send as many dummies as --dummy-copies and no more, as in software; on the Tofino, they are sent until one gets through
         fixed_dummies: bool = "fixed-dummies", "fixed dummies", Word, "", LINKS;
