@@ -93,6 +93,20 @@ impl Plot {
         figure.caption().map_or_else(|| figure.summary(), str::to_owned)
     }
 
+    /// Describes the plot for readers who cannot see it, instead of the generated description.
+    #[must_use]
+    pub fn describe(self, description: &str) -> Plot {
+        match self {
+            Plot::Timeline(figure) => figure.describe(description).into(),
+            Plot::Tail(figure) => figure.describe(description).into(),
+            Plot::Bars(figure) => figure.describe(description).into(),
+            Plot::Boxes(figure) => figure.describe(description).into(),
+            Plot::Scatter(figure) => figure.describe(description).into(),
+            Plot::HeatMap(figure) => figure.describe(description).into(),
+            Plot::Layered(figure) => figure.describe(description).into(),
+        }
+    }
+
     /// The description if the caller gave one.
     pub(crate) fn caption(&self) -> Option<&str> {
         self.figure().caption()

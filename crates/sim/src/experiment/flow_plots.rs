@@ -51,11 +51,7 @@ impl Drawing<'_> {
             let percentiles = distribution(flows, above_percentile / 100.0).into_iter().chain(largest);
             Distribution::from_percentiles(name, percentiles)
         });
-        let plot = series.fold(plot, TailPlot::series);
-        match &self.spec.caption {
-            Some(caption) => plot.describe(caption).into(),
-            None => plot.into(),
-        }
+        series.fold(plot, TailPlot::series).into()
     }
 
     /// How long packets take from the sender and back, and when RACK takes a packet for lost: a quarter of the least round trip
@@ -78,11 +74,7 @@ impl Drawing<'_> {
             let line = [(back + fastest, 1.0)].into_iter().chain(line);
             plot = plot.series(Series::step(words.join(", "), line));
         }
-        let plot = plot.threshold((1.0 + WINDOW) * least, "RACK treats later packets as lost");
-        match &self.spec.caption {
-            Some(caption) => plot.describe(caption).into(),
-            None => plot.into(),
-        }
+        plot.threshold((1.0 + WINDOW) * least, "RACK treats later packets as lost").into()
     }
 
     /// Slowdowns by flow size, a line for each way to recover.

@@ -14,7 +14,14 @@ use linkmend_report::{
 /// All plots of an experiment. There is one outcome for each point.
 pub fn all(experiment: &Experiment, outcomes: &[Outcome]) -> Vec<Plot> {
     let plots = experiment.extra.plots.iter();
-    plots.flat_map(|spec| Drawing { experiment, outcomes, spec }.draw()).collect()
+    let drawn = plots.flat_map(|spec| {
+        let drawn = Drawing { experiment, outcomes, spec }.draw().into_iter();
+        drawn.map(|plot| match &spec.caption {
+            Some(caption) => plot.describe(caption),
+            None => plot,
+        })
+    });
+    drawn.collect()
 }
 
 struct Drawing<'a> {
@@ -129,10 +136,7 @@ impl<'a> Drawing<'a> {
             let series = Series::joined(name, places).with_bounds(self.bounds(&members));
             plot = plot.series(series.with_published(self.published_places(&members)));
         }
-        match &self.spec.caption {
-            Some(caption) => plot.describe(caption),
-            None => plot,
-        }
+        plot
     }
 
     /// Places where nothing was counted, which have none on a logarithmic axis: the ends of their intervals.
@@ -196,10 +200,7 @@ impl<'a> Drawing<'a> {
         if let Some(reference) = &self.spec.reference {
             plot = plot.reference(reference.value, &reference.label);
         }
-        match &self.spec.caption {
-            Some(caption) => plot.describe(caption),
-            None => plot,
-        }
+        plot
     }
 
     /// The published value of the metric on the vertical axis, at a point.
@@ -222,10 +223,7 @@ impl<'a> Drawing<'a> {
                 plot = plot.published(value);
             }
         }
-        match &self.spec.caption {
-            Some(caption) => plot.describe(caption),
-            None => plot,
-        }
+        plot
     }
 
     fn heat_map(&self) -> HeatMap {
@@ -245,10 +243,7 @@ impl<'a> Drawing<'a> {
             let values: Vec<f64> = columns.iter().map(value).collect();
             plot = plot.row(row, values);
         }
-        match &self.spec.caption {
-            Some(caption) => plot.describe(caption),
-            None => plot,
-        }
+        plot
     }
 
     fn delays(&self) -> TailPlot {
@@ -275,10 +270,7 @@ impl<'a> Drawing<'a> {
         for (point, outcome) in self.points() {
             plot = plot.series(cumulative(self.series_of(point), &counts(outcome)));
         }
-        match &self.spec.caption {
-            Some(caption) => plot.describe(caption),
-            None => plot,
-        }
+        plot
     }
 }
 
