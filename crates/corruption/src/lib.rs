@@ -208,6 +208,29 @@ impl CorruptionProcess {
         true
     }
 
+    /// Whether so few `octets` between frames, such as a control ordered set, are corrupted, on a link whose frames have
+    /// `frame_bytes`. Where losses are stated for frames, octets are lost as often as their share of a frame; a recording
+    /// counts them as a frame.
+    #[inline]
+    pub fn corrupts_octets(&mut self, octets: u32, frame_bytes: u32) -> bool {
+        if !self.corrupts(octets) {
+            return false;
+        }
+        self.hits_octets(octets, frame_bytes)
+    }
+
+    /// Whether a loss that was stated for a frame hits these of its octets.
+    #[cold]
+    fn hits_octets(&mut self, octets: u32, frame_bytes: u32) -> bool {
+        match &mut self.draws {
+            Some(draws) if matches!(draws.model, Model::Iid(_) | Model::GilbertElliott(_)) => {
+                let share = f64::from(octets) / (f64::from(frame_bytes) + WIRE_OVERHEAD_BYTES as f64);
+                draws.random.uniform() < share
+            }
+            _ => true,
+        }
+    }
+
     /// How many frames of `bytes` octets in a row will pass; the one after them is corrupted. `u64::MAX` if nothing is
     /// ever corrupted.
     #[inline]

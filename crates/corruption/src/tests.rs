@@ -43,6 +43,19 @@ fn iid_loss_has_its_rate_at_every_length() {
     }
 }
 
+/// Octets between frames are lost as often as their share of a frame, and by bit errors as their bits.
+#[test]
+fn few_octets_are_lost_as_their_share_of_a_frame() {
+    let lost = |corruption: &Corruption| {
+        let mut process = process(corruption, 1);
+        (0..1_000_000).filter(|_| process.corrupts_octets(8, 1_518)).count() as f64
+    };
+    assert_binomial(lost(&Corruption::iid(0.5)), 1e6, 0.5 * 8.0 / 1_538.0);
+    assert_binomial(lost(&Corruption::PerBit { bit_error_rate: 1e-3 }), 1e6, 1.0 - libm::pow(0.999, 64.0));
+    let recorded = Corruption::Recorded(Arc::new([3, 17]));
+    assert_eq!(lost(&recorded), 2.0);
+}
+
 #[test]
 fn rates_of_zero_and_one_lose_nothing_and_everything() {
     let never = [

@@ -52,4 +52,6 @@ pub use port::Port;
 pub use receiver::{RECEIVE_STATES, ReceiveState, Receiver, Verdict};
 pub use sequence::{SEQUENCE_SPACE, SequenceNumber, SequenceSpace};
 pub use time::{Instant, Span};
-pub use transmitter::{Admission, BlockedBy, Fate, FlushCause, TRANSMIT_STATES, TransmitState, Transmitter};
+pub use transmitter::{
+    Admission, Admits, BlockedBy, Fate, FlushCause, TRANSMIT_STATES, TransmitState, Transmitter,
+};

@@ -125,6 +125,11 @@ fn a_captured_port_shows_every_frame_its_direction_and_what_the_link_did_with_it
                 let is_linkmend = |packet: &&EnhancedPacketBlock| packet.data[12..14] == [0x88, 0xb5];
                 assert_eq!(all.iter().filter(is_linkmend).count(), 0, "parity is no frame of Linkmend's");
             }
+            SchemeKind::Llr => {
+                // Acknowledgements of the other direction are frames with a number as well.
+                assert!(copies > 5 && told("LLR: frame") > sent - copies);
+                assert!(told("LLR: ACK") > 100 && told("LLR: NACK") > 5);
+            }
             SchemeKind::Ordered | SchemeKind::NonBlocking => {
                 assert!(copies > 5 && told(&format!("data {} ", scheme.name())) == sent - copies);
                 assert!(told("ACK before") > 0 && told("loss notification") > 0);

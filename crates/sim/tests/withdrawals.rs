@@ -81,6 +81,8 @@ fn run(mode: Mode, recirculates: bool) -> Network<Measured<Deliveries>> {
         ingress_latency: Time::from_nanos(500),
         corruption: Corruption::None,
         copy_corruption: protect.map(|_| Corruption::iid(1.0)),
+        frame_bytes: linkmend_sim::network::FULL_FRAME_BYTES,
+        pipeline_latency: Time::ZERO,
         scheme: AnyConfig::LinkGuardian(LinkGuardianConfig {
             protocol: config(),
             protect,

@@ -38,6 +38,8 @@ fn help_is_the_golden_one() {
         "sim flows",
         "sim kernel",
         "sim packetdrill",
+        "sim llr",
+        "sim llr plan",
         "sim replay",
         "sim timeline",
         "sim links",

@@ -56,6 +56,7 @@ const RULES: &[(&str, Treatment)] = &[
     ("sim links --load 40% --phases", Run(&[])),
     ("sim links --second-link", Run(&[("--cuts", "2")])),
     ("sim links", Run(&[("--frames", "2k")])),
+    ("sim llr", Run(&[])),
     ("sim stress", Run(&[("--frames", "2k")])),
     (
         "sim timeline",

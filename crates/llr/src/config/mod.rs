@@ -2,6 +2,7 @@
 
 mod choices;
 mod error;
+mod named;
 
 use choices::DEFAULT_CHOICES;
 pub use choices::{
@@ -9,6 +10,7 @@ pub use choices::{
     OPEN_QUESTIONS, OpenQuestion, PoisonPattern, ReplayTimerStart,
 };
 pub use error::ConfigError;
+pub use named::NAMES;
 
 use crate::sequence::{SEQUENCE_SPACE, SequenceNumber, SequenceSpace};
 
@@ -130,7 +132,7 @@ impl Config {
     }
 
     /// The space of a checked configuration; the default space if it was not checked.
-    pub(crate) fn space(&self) -> SequenceSpace {
+    pub fn space(&self) -> SequenceSpace {
         SequenceSpace::new(self.sequence_space).unwrap_or_default()
     }
 

@@ -1,7 +1,7 @@
 //! The replay buffer: frames that were sent and not acknowledged, oldest first.
 
 use crate::frame::{Frame, FrameHandle};
-use crate::time::Instant;
+use crate::time::{Instant, Span};
 use std::collections::VecDeque;
 
 #[derive(Debug, Clone)]
@@ -64,6 +64,21 @@ impl ReplayBuffer {
     /// The count of the oldest frame; that of the next new one if there is none.
     pub fn oldest(&self) -> u64 {
         self.next - self.frames()
+    }
+
+    /// How long ago each frame was sent, for the first time and the last.
+    pub fn ages(&self, now: Instant, state: &mut Vec<u64>) {
+        let ages = |entry: &Entry| [now.since(entry.first_sent).0, now.since(entry.last_sent).0];
+        state.extend(self.entries.iter().flat_map(ages));
+    }
+
+    /// Moves on by `frames` frames, which took this long.
+    pub fn fast_forward(&mut self, elapsed: Span, frames: u64) {
+        self.next += frames;
+        for entry in &mut self.entries {
+            entry.first_sent = entry.first_sent + elapsed;
+            entry.last_sent = entry.last_sent + elapsed;
+        }
     }
 
     pub fn front_first_sent(&self) -> Option<Instant> {

@@ -20,8 +20,9 @@
 mod buffer;
 mod control;
 mod state;
+mod steady;
 
-pub use state::{Admission, BlockedBy, Fate, FlushCause, TRANSMIT_STATES, TransmitState};
+pub use state::{Admission, Admits, BlockedBy, Fate, FlushCause, TRANSMIT_STATES, TransmitState};
 
 use crate::config::{
     Config, ConfigError, CountedReplays, FrameAction, IneligibleInReplay, REPLAY_COUNT_UNLIMITED,
@@ -132,66 +133,89 @@ impl Transmitter {
         self.paused = paused;
     }
 
-    /// Offers a new eligible frame, if the wire is free for it now.
-    pub fn handle_frame(&mut self, now: Instant, frame: Frame) -> Admission {
+    /// What would become of a new eligible frame of this length, offered now.
+    pub fn admits(&self, bytes: u32) -> Admits {
         let action = match self.state {
             TransmitState::Off => FrameAction::BestEffort,
             TransmitState::Init => self.config.init_action,
             TransmitState::Flush => self.config.flush_action,
-            TransmitState::Replay => return Admission::Blocked(BlockedBy::Replay),
-            TransmitState::Advance => return self.number(now, frame),
+            TransmitState::Replay => return Admits::Blocked(BlockedBy::Replay),
+            TransmitState::Advance => return self.admits_number(bytes),
         };
         match action {
-            FrameAction::Discard => {
+            FrameAction::Discard => Admits::Discarded,
+            FrameAction::Block => Admits::Blocked(BlockedBy::Action),
+            FrameAction::BestEffort => self.admits_ineligible(),
+        }
+    }
+
+    /// Offers a new eligible frame, if the wire is free for it now.
+    pub fn handle_frame(&mut self, now: Instant, frame: Frame) -> Admission {
+        match self.admits(frame.bytes) {
+            Admits::Numbered => Admission::Numbered(self.number(now, frame)),
+            Admits::Blocked(by) => Admission::Blocked(by),
+            Admits::Ineligible => {
+                self.counters.tx_ineligible += 1;
+                Admission::Ineligible
+            }
+            Admits::Discarded => {
                 self.counters.tx_discard += 1;
                 Admission::Discarded
             }
-            FrameAction::Block => Admission::Blocked(BlockedBy::Action),
-            FrameAction::BestEffort => self.handle_ineligible(),
         }
     }
 
     /// Offers a frame that is not eligible, if the wire is free for it now. It is sent without a number, or waits.
     pub fn handle_ineligible(&mut self) -> Admission {
-        let waits = self.config.choices.ineligible_in_replay == IneligibleInReplay::Waits;
-        if let Some(blocked) = self.stopped() {
-            return blocked;
+        match self.admits_ineligible() {
+            Admits::Blocked(by) => Admission::Blocked(by),
+            _ => {
+                self.counters.tx_ineligible += 1;
+                Admission::Ineligible
+            }
         }
-        if self.state == TransmitState::Replay && waits {
-            return Admission::Blocked(BlockedBy::Replay);
-        }
-        self.counters.tx_ineligible += 1;
-        Admission::Ineligible
     }
 
-    fn stopped(&self) -> Option<Admission> {
+    fn admits_ineligible(&self) -> Admits {
+        let waits = self.config.choices.ineligible_in_replay == IneligibleInReplay::Waits;
+        match self.stopped() {
+            Some(by) => Admits::Blocked(by),
+            None if self.state == TransmitState::Replay && waits => Admits::Blocked(BlockedBy::Replay),
+            None => Admits::Ineligible,
+        }
+    }
+
+    fn admits_number(&self, bytes: u32) -> Admits {
+        if let Some(by) = self.stopped() {
+            return Admits::Blocked(by);
+        }
+        if self.buffer.frames() >= u64::from(self.config.outstanding_frames_max) {
+            return Admits::Blocked(BlockedBy::Frames);
+        }
+        if self.buffer.bytes() + u64::from(bytes) > u64::from(self.config.outstanding_bytes_max) {
+            return Admits::Blocked(BlockedBy::Bytes);
+        }
+        Admits::Numbered
+    }
+
+    fn stopped(&self) -> Option<BlockedBy> {
         if self.pcs_lost.is_some() {
-            Some(Admission::Blocked(BlockedBy::Pcs))
+            Some(BlockedBy::Pcs)
         } else if self.paused {
-            Some(Admission::Blocked(BlockedBy::Pause))
+            Some(BlockedBy::Pause)
         } else {
             None
         }
     }
 
-    fn number(&mut self, now: Instant, frame: Frame) -> Admission {
-        if let Some(blocked) = self.stopped() {
-            return blocked;
-        }
-        if self.buffer.frames() >= u64::from(self.config.outstanding_frames_max) {
-            return Admission::Blocked(BlockedBy::Frames);
-        }
-        let bytes = self.buffer.bytes() + u64::from(frame.bytes);
-        if bytes > u64::from(self.config.outstanding_bytes_max) {
-            return Admission::Blocked(BlockedBy::Bytes);
-        }
+    fn number(&mut self, now: Instant, frame: Frame) -> SequenceNumber {
         if self.buffer.frames() == 0 {
             self.timer_began = now;
         }
         let count = self.buffer.push(now, frame);
         self.counters.accepted += 1;
         self.count_sent(frame);
-        Admission::Numbered(self.space.wire(count))
+        self.space.wire(count)
     }
 
     fn count_sent(&mut self, frame: Frame) {
@@ -290,7 +314,7 @@ impl Transmitter {
     }
 
     /// When the next timer runs out.
-    pub(crate) fn deadline(&self) -> Option<Instant> {
+    pub fn deadline(&self) -> Option<Instant> {
         [self.pcs_deadline(), self.age_deadline(), self.replay_deadline()].into_iter().flatten().min()
     }
 

@@ -32,6 +32,19 @@ pub const TRANSMIT_STATES: [TransmitState; 5] = [
     TransmitState::Flush,
 ];
 
+/// What would become of a frame that is offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admits {
+    /// It gets a number.
+    Numbered,
+    /// It is sent without a number.
+    Ineligible,
+    /// It has to wait.
+    Blocked(BlockedBy),
+    /// It is dropped.
+    Discarded,
+}
+
 /// What becomes of a frame that is offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {

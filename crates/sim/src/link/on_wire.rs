@@ -14,6 +14,11 @@ pub enum OnWire<S: Scheme = Schemes> {
         /// The frame of the traffic.
         frame: Frame,
     },
+    /// A frame with such a header that the link has damaged, on its way to a scheme that learns from it.
+    Damaged {
+        /// The header of the scheme.
+        header: S::Header,
+    },
     /// A frame without a header.
     Plain {
         /// The frame of the traffic.

@@ -8,7 +8,9 @@ use super::generator::Generator;
 use super::id::PortId;
 use super::on_wire::OnWire;
 use super::parallel::ParallelQueues;
-use super::scheme::{ControlFrames, Idle, Scheme, Schemes};
+use super::pipeline::Pipeline;
+use super::rare::Rare;
+use super::scheme::{Acknowledgement, ControlFrames, Idle, ORDERED_SET_OCTETS, Scheme, Schemes};
 use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
 use crate::kernel::divisor::Divisor;
 use crate::node::NodeId;
@@ -34,10 +36,14 @@ pub struct PortConfig<S: Scheme = Schemes> {
     pub wire_latency: Time,
     /// From the peer's port to the decision of its ingress pipeline.
     pub ingress_latency: Time,
+    /// From there to the forwarding decision at this end, for a scheme that acts before it.
+    pub pipeline_latency: Time,
     /// What the link corrupts.
     pub corruption: Corruption,
     /// How the link corrupts retransmitted copies, if that differs (importance sampling).
     pub copy_corruption: Option<Corruption>,
+    /// Length of the frames for which the losses are stated.
+    pub frame_bytes: u32,
     /// How the link recovers.
     pub scheme: S::Config,
     /// Bounds of the normal queue.
@@ -111,6 +117,7 @@ pub(crate) struct Port<S: Scheme> {
     pub(crate) admits: Admits,
     pub(crate) exchanges_control: bool,
     pub(crate) fills_idle_slots: bool,
+    pub(crate) goes_back: bool,
     /// Whether the scheme has something urgent to send.
     pub(crate) attention: bool,
     pub(crate) timer: Timer,
@@ -120,7 +127,7 @@ pub(crate) struct Port<S: Scheme> {
     pub(crate) wire_latency: Time,
     pub(crate) ingress_latency: Time,
     pub(crate) corruption: CorruptionProcess,
-    pub(crate) copy_corruption: Option<Box<CorruptionProcess>>,
+    pub(crate) rare: Option<Box<Rare>>,
 
     pub(crate) generator: Generator,
     /// Whether the host of this port has frames to send, of which it hands over one when the port is free.
@@ -170,17 +177,23 @@ impl<S: Scheme> Port<S> {
             admits: Admits::usual(scheme.is_inert()),
             exchanges_control,
             attention: exchanges_control,
+            goes_back: scheme.go_back_n().is_some(),
             fills_idle_slots: scheme.control_frames().is_some_and(|frames| frames.fills_idle_slots()),
             timer: Timer { traffic_at: Time::NEVER, timeout_at: Time::NEVER },
             rate: config.rate,
             idle_slot: Divisor::new(config.rate.time_of(IDLE_WIRE_BYTES).0),
             wire_latency: config.wire_latency,
             ingress_latency: config.ingress_latency,
-            copy_corruption: config
-                .copy_corruption
-                .as_ref()
-                .map(|corruption| process(corruption, "copies").map(Box::new))
-                .transpose()?,
+            rare: Rare {
+                copy_corruption: config
+                    .copy_corruption
+                    .as_ref()
+                    .map(|corruption| process(corruption, "copies"))
+                    .transpose()?,
+                pipeline: Pipeline::new(config.pipeline_latency),
+                stated_bytes: config.frame_bytes,
+            }
+            .if_needed(scheme.go_back_n().is_some()),
             corruption: process(&config.corruption, "corruption")?,
             generator,
             host_has_frames: false,
@@ -193,7 +206,7 @@ impl<S: Scheme> Port<S> {
             marked: 0,
             urgent: VecDeque::new(),
             replenished: None,
-            replenishes: true,
+            replenishes: scheme.go_back_n().is_none(),
             free_at: Time::ZERO,
             in_flight: VecDeque::new(),
             transmitted: 0,
@@ -222,15 +235,26 @@ impl<S: Scheme> Port<S> {
     pub(crate) fn begin(&mut self, now: Time, bytes: u32, is_copy: bool) -> (Time, bool) {
         self.free_at = now + self.rate.time_of(u64::from(bytes) + WIRE_OVERHEAD_BYTES);
         self.transmitted += 1;
-        let corruption = match &mut self.copy_corruption {
-            Some(corruption) if is_copy => corruption,
-            _ => &mut self.corruption,
-        };
-        let corrupted = corruption.corrupts(bytes);
+        let of_copies = self.rare.as_mut().filter(|_| is_copy).and_then(|rare| rare.copy_corruption.as_mut());
+        let corrupted = of_copies.unwrap_or(&mut self.corruption).corrupts(bytes);
         if corrupted {
             cold_path();
             self.corrupted += 1;
         }
+        (self.free_at + self.wire_latency + self.ingress_latency, corrupted)
+    }
+
+    /// Begins to send an acknowledgement; the same.
+    #[inline(always)]
+    pub(crate) fn begin_ack(&mut self, now: Time, ack: &S::Ack) -> (Time, bool) {
+        if !ack.is_ordered_set() {
+            return self.begin(now, FRAME_BYTES_MIN, false);
+        }
+        self.free_at = now + self.rate.time_of(u64::from(ORDERED_SET_OCTETS));
+        self.transmitted += 1;
+        let stated_bytes = self.rare.as_ref().map_or(FRAME_BYTES_MIN, |rare| rare.stated_bytes);
+        let corrupted = self.corruption.corrupts_octets(ORDERED_SET_OCTETS, stated_bytes);
+        self.corrupted += u64::from(corrupted);
         (self.free_at + self.wire_latency + self.ingress_latency, corrupted)
     }
 
@@ -259,7 +283,7 @@ impl<S: Scheme> Port<S> {
         swap(&mut self.wire_latency, &mut other.wire_latency);
         swap(&mut self.ingress_latency, &mut other.ingress_latency);
         swap(&mut self.corruption, &mut other.corruption);
-        swap(&mut self.copy_corruption, &mut other.copy_corruption);
+        swap(&mut self.rare, &mut other.rare);
         swap(&mut self.free_at, &mut other.free_at);
         swap(&mut self.in_flight, &mut other.in_flight);
         swap(&mut self.transmitted, &mut other.transmitted);
@@ -294,6 +318,7 @@ impl<S: Scheme> Port<S> {
             && self.normal.is_empty()
             && self.urgent.is_empty()
             && scheme.is_drained()
+            && self.pipeline_at() == Time::NEVER
             && !self.in_flight.iter().any(|(_, on_wire)| on_wire.is_traffic())
     }
 
@@ -346,6 +371,7 @@ impl<S: Scheme> Port<S> {
             is_inert: self.is_inert,
             admits: self.admits,
             is_paused: self.is_paused,
+            goes_back: self.goes_back,
             urgent: &self.urgent,
             now,
         };
@@ -398,6 +424,7 @@ struct PortTransmitter<'a, S: Scheme> {
     is_inert: bool,
     admits: Admits,
     is_paused: bool,
+    goes_back: bool,
     urgent: &'a VecDeque<QueuedUrgent<S>>,
     now: Time,
 }
@@ -407,7 +434,12 @@ impl<S: Scheme> Transmitter for PortTransmitter<'_, S> {
 
     /// A copy need not wait behind a pause that waits for its timer packet.
     #[inline(always)]
-    fn poll_urgent(&mut self, _: Instant) -> Option<Ready<S::Ack>> {
+    fn poll_urgent(&mut self, now: Instant) -> Option<Ready<S::Ack>> {
+        if self.goes_back
+            && let Some(ack) = self.poll_idle(now)
+        {
+            return Some(ack);
+        }
         if self.is_inert || self.urgent.is_empty() {
             return None;
         }

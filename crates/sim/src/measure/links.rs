@@ -167,7 +167,11 @@ impl<S: Scheme> Observer<S> for LinkMeasures<S> {
                     self.ports[sender.index()].losses.arrived(at);
                 }
             }
-            OnWire::Plain { .. } | OnWire::WithAck { .. } | OnWire::Ack { .. } | OnWire::Pause { .. } => {}
+            OnWire::Damaged { .. }
+            | OnWire::Plain { .. }
+            | OnWire::WithAck { .. }
+            | OnWire::Ack { .. }
+            | OnWire::Pause { .. } => {}
         }
     }
 

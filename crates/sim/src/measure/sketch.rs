@@ -62,7 +62,7 @@ impl Sketch {
             OnWire::Protected { frame, .. } | OnWire::WithAck { frame, .. } | OnWire::Plain { frame } => {
                 self.frame(from, to, frame)
             }
-            OnWire::Ack { .. } | OnWire::Pause { .. } => (&[], 0),
+            OnWire::Ack { .. } | OnWire::Pause { .. } | OnWire::Damaged { .. } => (&[], 0),
             OnWire::Control { .. } => match control {
                 Some(AnyControl::LinkGuardian(control)) => self.control(from, control),
                 _ => (&[], 0),

@@ -63,7 +63,9 @@ impl<S: Scheme, O: Observer<S>> SchemeContext for PortContext<'_, S, O> {
     fn wake_at(&mut self, at: Time) {
         if at < self.timer.timeout_at && at.0 - self.now.0 < OUT_OF_REACH {
             self.timer.timeout_at = at;
-            self.queue.set(self.port.clock(), self.timer.traffic_at.min(at));
+            // Whatever else the clock waits for stays.
+            let clock = self.port.clock();
+            self.queue.set(clock, self.queue.time_of(clock).min(at));
         }
     }
 

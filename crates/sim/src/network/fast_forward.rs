@@ -9,7 +9,7 @@
 use super::Network;
 use crate::link::port::Port;
 use crate::link::recirculation::Circling;
-use crate::link::scheme::{Cycles, FastForward};
+use crate::link::scheme::{Cycles, FastForward, ORDERED_SET_OCTETS};
 use crate::link::{FRAME_BYTES_MIN, ObservedMoment, Observer, OnWire, Scheme, Skip, Skipped};
 use crate::time::Time;
 use linkmend_protocol::schedule::Turns;
@@ -83,7 +83,7 @@ impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
             }
             let clean_data = port.corruption.clean_frames(port.data_bytes(&self.schemes[index]));
             let clean_data = clean_data.min(port.generator.left().saturating_sub(1));
-            let clean_acks = port.corruption.clean_frames(FRAME_BYTES_MIN);
+            let clean_acks = port.corruption.clean_frames(port.ack_bytes());
             // A port that sends neither sets no bound, and no port sends both.
             clean_data.checked_div(produced).or(clean_acks.checked_div(acks)).unwrap_or(u64::MAX)
         };
@@ -101,10 +101,15 @@ impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
             .collect();
         let arriving: Vec<u64> = self.ports.iter().map(|port| produced[port.id.peer().index()]).collect();
         self.observer.skip(&before.mark, &Skipped { from: self.now, times, elapsed, arriving: &arriving });
+        let acks: Vec<u64> = self
+            .ports
+            .iter()
+            .zip(&before.ports)
+            .map(|(port, was)| (port.acks_sent - was.acks_sent) * times)
+            .collect();
+        let peers: Vec<usize> = self.ports.iter().map(|port| port.id.peer().index()).collect();
         let schemes = self.schemes.iter_mut();
-        for (index, ((port, scheme), was)) in
-            self.ports.iter_mut().zip(schemes).zip(&before.ports).enumerate()
-        {
+        for (index, (port, scheme)) in self.ports.iter_mut().zip(schemes).enumerate() {
             let cycles = Cycles {
                 elapsed,
                 sent: produced[index],
@@ -113,7 +118,8 @@ impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
                 received: arriving[index],
                 received_mode: port.peer_traffic.mode,
                 received_bytes: u32::from(port.peer_traffic.bytes),
-                acks: (port.acks_sent - was.acks_sent) * times,
+                acks: acks[index],
+                received_acks: acks[peers[index]],
             };
             port.skip(scheme, &cycles);
         }
@@ -142,6 +148,11 @@ impl<S: Scheme> Port<S> {
         u32::from(self.generator.frame_bytes()) + scheme.header_bytes()
     }
 
+    /// Length of an acknowledgement.
+    fn ack_bytes(&self) -> u32 {
+        if self.goes_back { ORDERED_SET_OCTETS } else { FRAME_BYTES_MIN }
+    }
+
     /// Whether the port itself is undisturbed.
     fn is_quiet(&self) -> bool {
         self.urgent.is_empty()
@@ -149,13 +160,16 @@ impl<S: Scheme> Port<S> {
             && self.replenished.is_none()
             && self.normal.is_empty()
             && self.timer.traffic_at == Time::NEVER
+            && self.pipeline_at() == Time::NEVER
     }
 
     /// Records what determines the future of this port, which is quiet; `None` if its scheme is disturbed.
     fn snapshot(&self, scheme: &mut S, now: Time, arriving: u64, out: &mut Vec<u64>) -> Option<()> {
         let produced = self.generator.produced();
+        let steady = scheme.fast_forward()?;
         let timeout_at = self.timer.timeout_at;
-        let timeout = if timeout_at == Time::NEVER { u64::MAX } else { timeout_at.0 - now.0 };
+        let is_set = timeout_at != Time::NEVER && steady.timer_matters();
+        let timeout = if is_set { timeout_at.0 - now.0 } else { u64::MAX };
         // How long the port has been idle matters only for the present idle slot.
         let slot = self.idle_slot.value;
         let busy = self
@@ -166,7 +180,6 @@ impl<S: Scheme> Port<S> {
         let Turns { lead_bytes, overtaken } = *self.normal.turns();
         let [ordered, non_blocking] = overtaken.0.map(u64::from);
         out.extend([timeout, busy, lead_bytes.cast_unsigned(), ordered, non_blocking]);
-        let steady = scheme.fast_forward()?;
         steady.steady_state(now, out)?;
         out.push(self.in_flight.len() as u64);
         for (at, on_wire) in &self.in_flight {
@@ -185,7 +198,7 @@ impl<S: Scheme> Port<S> {
                     out.push(steady.ack_state(ack, arriving));
                 }
                 OnWire::Ack { ack } => out.extend([2, steady.ack_state(ack, arriving)]),
-                OnWire::Pause { .. } | OnWire::Control { .. } => return None,
+                OnWire::Damaged { .. } | OnWire::Pause { .. } | OnWire::Control { .. } => return None,
             }
         }
         Some(())
@@ -196,7 +209,7 @@ impl<S: Scheme> Port<S> {
         if sent > 0 {
             self.corruption.skip(sent, self.data_bytes(scheme));
         } else if acks > 0 {
-            self.corruption.skip(acks, FRAME_BYTES_MIN);
+            self.corruption.skip(acks, self.ack_bytes());
         }
         self.generator.fast_forward(sent);
         self.transmitted += sent + acks;
@@ -229,7 +242,7 @@ impl<S: Scheme> Port<S> {
                         steady.skip_ack(ack, received);
                     }
                 }
-                OnWire::Pause { .. } | OnWire::Control { .. } => {}
+                OnWire::Damaged { .. } | OnWire::Pause { .. } | OnWire::Control { .. } => {}
             }
         }
         if let Some(steady) = steady {

@@ -33,6 +33,7 @@ mod routes;
 mod second_link;
 mod send;
 mod topology;
+mod wake;
 
 pub use crate::link::{
     FRAME_BYTES_MIN, FULL_FRAME_BYTES, FlowId, Frame, LinkId, NoObserver, ObservedMoment, Observer, OnWire,
@@ -422,33 +423,8 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         port.normal.buffer().now + planned
     }
 
-    /// Serves the port as soon as it can begin something.
-    #[inline(always)]
-    fn wake(&mut self, port: PortId) {
-        self.ports[port.index()].wake(self.now, &mut self.queue);
-    }
-
-    /// As [`Network::wake`], for the last thing that an event does. If the service would be the next event anyway, as at
-    /// most idle ports, it takes place at once: the way through the event queue costs more than what it does.
-    #[inline(always)]
-    fn wake_last(&mut self, port: PortId) {
-        let this = &self.ports[port.index()];
-        let planned = self.queue.time_of(port.service());
-        if planned > this.free_at.max(self.now) {
-            let at = this.next_start(self.now);
-            if at == self.now && self.queue.next().is_none_or(|next| (at, port.service()) < next) {
-                self.events += 1;
-                self.acts = port.service();
-                self.serve_port(port);
-            } else if at < planned {
-                self.queue.set(port.service(), at);
-            }
-        }
-    }
-
     fn set_clock(&mut self, port: PortId) {
-        let timer = &self.ports[port.index()].timer;
-        self.queue.set(port.clock(), timer.traffic_at.min(timer.timeout_at));
+        self.queue.set(port.clock(), self.ports[port.index()].clock_at());
     }
 }
 
@@ -459,19 +435,6 @@ fn keeps_circulating<S: Scheme>(schemes: &mut [S], now: Time, circling: &Circlin
 }
 
 impl<S: Scheme> Port<S> {
-    /// Has the port served as soon as it can begin something.
-    #[inline(always)]
-    fn wake(&self, now: Time, queue: &mut EventQueue) {
-        // A busy port serves itself when it is free.
-        let planned = queue.time_of(self.id.service());
-        if planned > self.free_at.max(now) {
-            let at = self.next_start(now);
-            if at < planned {
-                queue.set(self.id.service(), at);
-            }
-        }
-    }
-
     /// Puts a frame in flight towards the peer, behind all others.
     #[inline(always)]
     fn propagate(&mut self, queue: &mut EventQueue, arrives_at: Time, on_wire: OnWire<S>) {

@@ -4,7 +4,7 @@ use super::Network;
 use super::context::port_context;
 use super::hosts::Hosts;
 use crate::link::recirculation::Circling;
-use crate::link::scheme::{Buffer, ControlFrames, Header, Loops, Reception, Round, SchemeContext};
+use crate::link::scheme::{Buffer, ControlFrames, GoBackN, Header, Loops, Reception, Round, SchemeContext};
 use crate::link::{ControlPlace, Frame, Observer, OnWire, PortId, Received, Scheme};
 use crate::node::Node;
 use crate::time::Time;
@@ -44,6 +44,10 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
                 }
                 (frame, reception)
             }
+            OnWire::Damaged { header } => {
+                let header = *header;
+                return self.arrive_damaged(at, port, &header);
+            }
             OnWire::Pause { paused } => {
                 let paused = *paused;
                 return self.obey_pause(at, port, paused);
@@ -65,6 +69,9 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.queue.set(at.arrival(), from.next_arrival());
         let wakes = this.exchanges_control;
         if reception == Reception::Deliver {
+            if this.goes_back {
+                return self.deliver_in_order(port, frame);
+            }
             self.observer.delivered(port, self.now, &frame);
             if self.passed_on {
                 self.pass_on(port, &frame, !wakes);
@@ -76,6 +83,28 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             }
             return;
         }
+        self.deliver_otherwise(port, frame, reception);
+        if wakes {
+            self.wake(port);
+        }
+    }
+
+    /// Delivers a frame of a scheme that goes back, through the pipeline if it acts before it.
+    #[inline(never)]
+    fn deliver_in_order(&mut self, port: PortId, frame: Frame) {
+        let this = &mut self.ports[port.index()];
+        if let Some(pipeline) = this.pipeline() {
+            pipeline.push(self.now, frame);
+            self.set_clock(port);
+        } else {
+            self.deliver(port, frame);
+        }
+        self.wake_when_due(port);
+    }
+
+    /// Delivers a frame and those behind it, if the scheme has said so.
+    #[inline(always)]
+    fn deliver_otherwise(&mut self, port: PortId, frame: Frame, reception: Reception) {
         if reception == Reception::DeliverMore {
             cold_path();
             self.deliver(port, frame);
@@ -84,9 +113,20 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             cold_path();
             self.deliver_more(port);
         }
-        if wakes {
-            self.wake(port);
+    }
+
+    /// Handles a damaged frame, of which a scheme that goes back can learn that one is missing.
+    #[cold]
+    #[inline(never)]
+    fn arrive_damaged(&mut self, at: PortId, port: PortId, header: &S::Header) {
+        let this = &mut self.ports[port.index()];
+        if let Some(scheme) = self.schemes[port.index()].go_back_n() {
+            scheme.handle_damaged(&mut port_context!(self, this), header);
         }
+        let from = &mut self.ports[at.peer().index()];
+        from.in_flight.pop_front();
+        self.queue.set(at.arrival(), from.next_arrival());
+        self.wake(port);
     }
 
     /// Handles a control frame other than an ACK, which is seldom.
@@ -118,6 +158,10 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
                 this.push_normal(frame);
             }
         }
+        if this.pipeline_at() <= now {
+            self.leave_pipeline(port);
+        }
+        let this = &mut self.ports[port.index()];
         if this.timer.timeout_at <= now {
             this.timer.timeout_at = Time::NEVER;
             self.schemes[port.index()].handle_timeout(&mut port_context!(self, this));
@@ -125,6 +169,16 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
         self.set_clock(port);
         if self.passed_on { self.wake_last(port) } else { self.wake(port) }
+    }
+
+    /// Delivers what has come through the pipeline behind the port.
+    #[inline(never)]
+    fn leave_pipeline(&mut self, port: PortId) {
+        while let Some(pipeline) = self.ports[port.index()].pipeline()
+            && let Some(frame) = pipeline.pop(self.now)
+        {
+            self.deliver(port, frame);
+        }
     }
 
     /// Handles a frame that returns from its loop: it is released, sent, or sent through the loop again. Returns

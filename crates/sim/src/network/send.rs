@@ -5,7 +5,7 @@ use super::Network;
 use super::context::port_context;
 use super::hosts::Hosts;
 use crate::link::port::{QueuedUrgent, Ready};
-use crate::link::scheme::{ControlFrame, ControlFrames, Idle, SchemeContext, Urgent};
+use crate::link::scheme::{ControlFrame, ControlFrames, GoBackN, Idle, SchemeContext, Urgent};
 use crate::link::{FRAME_BYTES_MIN, Frame, Observer, OnWire, PortId, Scheme, Sent};
 use crate::time::Time;
 use linkmend_protocol::Admission;
@@ -32,6 +32,9 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
         if self.ports[port.index()].attention {
             self.collect_urgent(port);
+        }
+        if self.ports[port.index()].goes_back {
+            self.take_replay(port);
         }
         if H::ANY && self.ports[port.index()].host_has_frames {
             if self.failover.is_none() && self.ports[port.index()].sends_at_once() {
@@ -60,6 +63,18 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
                 }
             }
             None => self.serve_idle(port),
+        }
+    }
+
+    /// Takes the next frame that a scheme sends again, if the one before it has left.
+    #[inline(never)]
+    fn take_replay(&mut self, port: PortId) {
+        let this = &mut self.ports[port.index()];
+        if this.urgent.is_empty()
+            && let Some(scheme) = self.schemes[port.index()].go_back_n()
+            && let Some((header, frame)) = scheme.poll_replay(self.now)
+        {
+            this.push_copy(self.now, header, frame);
         }
     }
 
@@ -114,7 +129,8 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         // Nothing may go. Whatever changes that wakes the port.
         let this = &mut self.ports[port.index()];
         let later = this.urgent.front().map_or(Time::NEVER, |urgent| urgent.ready_at);
-        self.queue.set(port.service(), later);
+        let due = self.schemes[port.index()].go_back_n().and_then(GoBackN::next_service);
+        self.queue.set(port.service(), due.filter(|at| *at > self.now).unwrap_or(later));
         // Something that was due in the past could not be sent just now; what unblocks it wakes the port.
         if let Some(frames) = self.schemes[port.index()].control_frames()
             && let Some(at) = frames.idle_until(self.now)
@@ -159,7 +175,12 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.observer.sent(port, self.now, &Sent { frame: on_wire, control: None, arrives_at, corrupted });
         if !corrupted {
             this.propagate(&mut self.queue, arrives_at, OnWire::Protected { header, frame });
-        } else if H::ANY {
+            return arrives_at;
+        }
+        if this.goes_back {
+            this.propagate(&mut self.queue, arrives_at, OnWire::Damaged { header });
+        }
+        if H::ANY {
             self.hosts.corrupted(&frame);
             self.note_lost(port, &frame, false);
         }
@@ -223,7 +244,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let (bytes, is_copy) = match &on_wire {
             OnWire::Protected { frame, .. } => (u32::from(frame.bytes) + scheme.header_bytes(), true),
             OnWire::Plain { frame } | OnWire::WithAck { frame, .. } => (u32::from(frame.bytes), false),
-            OnWire::Ack { .. } | OnWire::Pause { .. } => (FRAME_BYTES_MIN, false),
+            OnWire::Ack { .. } | OnWire::Pause { .. } | OnWire::Damaged { .. } => (FRAME_BYTES_MIN, false),
             OnWire::Control { place } => (self.controls.at(*place).bytes(), false),
         };
         let (arrives_at, corrupted) = this.begin(self.now, bytes, is_copy);
@@ -234,10 +255,13 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
         let control_sent = control.is_some();
         if corrupted {
-            if H::ANY
-                && let OnWire::Protected { frame, .. } = &on_wire
-            {
-                self.note_lost(port, frame, true);
+            if let OnWire::Protected { frame, header } = &on_wire {
+                if this.goes_back {
+                    this.propagate(&mut self.queue, arrives_at, OnWire::Damaged { header: *header });
+                }
+                if H::ANY {
+                    self.note_lost(port, frame, true);
+                }
             }
             self.corrupted(port, on_wire);
         } else if overtakes {
@@ -256,7 +280,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let on_wire = OnWire::Ack { ack };
         let this = &mut self.ports[port.index()];
         this.count_ack();
-        let (arrives_at, corrupted) = this.begin(self.now, FRAME_BYTES_MIN, false);
+        let (arrives_at, corrupted) = this.begin_ack(self.now, &ack);
         self.observer.sent(port, self.now, &Sent { frame: &on_wire, control: None, arrives_at, corrupted });
         if corrupted {
             this.replenished = this.replenishes.then_some(on_wire);

@@ -82,7 +82,7 @@ impl RunParameters {
             balance: self.balance.unwrap_or_default(),
             spreading: self.spreading(link.queue.ecn_bytes)?,
             both_directions: self.both_directions.unwrap_or(false),
-            recovery: self.scheme().recovery(self.loss()),
+            recovery: self.recovery(&link)?,
             link,
             pfc: (!is_tcp).then(PfcLimits::default),
             traffic: vec![TrafficConfig::alone(hosts, demand)],

@@ -19,9 +19,10 @@ impl RunParameters {
     /// The first parameter that cannot be used.
     pub fn line_rate(&self, folder: &Path) -> Result<StressConfig, ParameterError> {
         let link = self.link(folder)?;
+        let recovery = self.recovery(&link)?;
         let run = StressConfig::over(link);
         let config = StressConfig {
-            recovery: self.scheme().recovery(self.loss()),
+            recovery,
             frames: self.frames.map_or(FRAMES_DEFAULT, |frames| frames.0),
             seed: self.seed.unwrap_or(run.seed),
             copy_loss: self.copy_loss.map(|loss| loss.0),
@@ -48,6 +49,7 @@ impl RunParameters {
             buffering: Some(link.buffering),
             egress_latency: Some(span(switch.egress_latency_ns)),
             ingress_latency: Some(span(switch.ingress_latency_ns)),
+            pipeline_latency: Some(switch.pipeline_latency_ns).filter(|ns| *ns > 0).map(span),
             loop_latency: Some(span(switch.loop_latency_ns)),
             timer_interval: Some(span(switch.timer_interval_ns)),
             recirculation_speed: Some(BitRate(switch.recirculation_rate.bits_per_second())),

@@ -2,10 +2,10 @@
 
 use super::table::RunParameters;
 use crate::corruption::Corruption;
-use crate::flows::SchemeKind;
+use crate::flows::{Recovery, SchemeKind};
 use crate::link::config::{
-    Backpressure, Buffering, Copies, DISTANCE_REQUIREMENT, LinkConfig, ParameterError, ProfileName,
-    Protection, RATE_REQUIREMENT, SwitchHardware,
+    Backpressure, Buffering, Copies, DISTANCE_REQUIREMENT, LinkConfig, LlrProfile, ParameterError,
+    ProfileName, Protection, RATE_REQUIREMENT, SwitchHardware,
 };
 use crate::time::Rate;
 use linkmend_protocol::daemon_profile::Overrides;
@@ -28,6 +28,15 @@ impl RunParameters {
     /// How the corrupting links recover.
     pub fn scheme(&self) -> SchemeKind {
         self.scheme.unwrap_or(if self.has_hosts() { SchemeKind::None } else { SchemeKind::Ordered })
+    }
+
+    /// What recovers on the corrupting link, which these parameters describe.
+    pub(super) fn recovery(&self, link: &LinkConfig) -> Result<Recovery, ParameterError> {
+        let scheme = self.scheme();
+        if let (Some(profile), true) = (&self.llr, scheme != SchemeKind::Llr) {
+            return Err(ParameterError::new("llr", profile, "needs `scheme` llr"));
+        }
+        scheme.recovery(link, self.loss(), self.llr.as_ref().unwrap_or(&LlrProfile::default()))
     }
 
     /// Share of frames that they corrupt.
@@ -217,6 +226,7 @@ impl RunParameters {
         let latencies = [
             ("egress-latency", self.egress_latency, &mut switch.egress_latency_ns),
             ("ingress-latency", self.ingress_latency, &mut switch.ingress_latency_ns),
+            ("pipeline-latency", self.pipeline_latency, &mut switch.pipeline_latency_ns),
             ("loop-latency", self.loop_latency, &mut switch.loop_latency_ns),
             ("timer-interval", self.timer_interval, &mut switch.timer_interval_ns),
         ];

@@ -69,8 +69,9 @@ const FLOWS: [(&str, &str); 21] = [
 
 /// What points of experiments with flows may differ in and still have the same flows and the same seeds: what recovers losses, or
 /// causes them.
-pub(crate) const PAIRED: [&str; 35] = [
+pub(crate) const PAIRED: [&str; 36] = [
     "scheme",
+    "llr",
     "profile",
     "host-recovery",
     "dummy-copies",

@@ -5,7 +5,7 @@ use super::lists::{Hops, Phases};
 use super::value::ParameterValue;
 use crate::corruption::Transceiver;
 use crate::host::{FlowSizes, RdmaVerb};
-use crate::link::config::{Buffering, ProfileName};
+use crate::link::config::{Buffering, LlrProfile, ProfileName};
 use crate::network::{Balance, Cut, Noticed};
 use crate::run::flows::{
     Detection, HandOffKind, HostKernel, HostRecovery, PlacementKind, RdmaMechanisms, Reroute, SchemeKind,
@@ -101,9 +101,13 @@ parameters! {
         distance: Distance = "distance", "distance", Distance, "LENGTH", GENERATORS;
     }
     "Protection" {
-        /// How the corrupting links recover: not at all (none), in order (LinkGuardian), out of order (LinkGuardianNB), or
-        /// by forward error correction (Wharf) [default: ordered at line rate, none with hosts]
+        /// How the corrupting links recover: not at all (none), in order (LinkGuardian), out of order (LinkGuardianNB),
+        /// by forward error correction (Wharf), or by Ultra Ethernet's Link Layer Retry (llr) [default: ordered at line rate,
+        /// none with hosts]
         scheme: SchemeKind = "scheme", "scheme", Word, "NAME", ALL;
+        /// Registers of LLR: loop (HPE's rule), plan (as `sim llr plan`), or a published profile such as meta-400g; then
+        /// registers that differ, such as plan,replay_count_max=3 [default: loop]
+        llr: LlrProfile = "llr", "LLR profile", Word, "PROFILE", ALL;
         /// Parameters of the link ends: tofino, as published, or daemon, as `linkmend run` derives them [default: tofino]
         profile: ProfileName = "profile", "profile", Word, "NAME", ALL;
         /// Always retransmit this many copies of a lost frame (1 to 16), instead of as many as --target needs
@@ -248,10 +252,13 @@ parameters! {
         /// immediately, as in software or on the Tofino2 [default: as in switches of that speed: recirculating up to 100G,
         /// direct beyond; recirculating if a parameter of the recirculation port is set]
         buffering: Buffering = "buffering", "buffering", Word, "NAME", ALL;
-        /// Time from the queue to the wire, with either buffering [default: 260ns, calibrated]
+        /// Time from the queue to the wire, with either buffering [default: 260ns, calibrated; with llr 66ns, as in Meta's budget]
         egress_latency: Span = "egress-latency", "egress latency", Time, "TIME", ALL;
-        /// Time from the wire to the forwarding decision, with either buffering [default: 850ns, calibrated]
+        /// Time from the wire to the forwarding decision, with either buffering [default: 850ns, calibrated; with llr 0s]
         ingress_latency: Span = "ingress-latency", "ingress latency", Time, "TIME", ALL;
+        /// Time from there to the forwarding decision, if the scheme acts in the port itself [default: 0s; with llr, what the
+        /// other two leave of their usual values]
+        pipeline_latency: Span = "pipeline-latency", "pipeline latency", Time, "TIME", ALL;
         /// Latency of one pass through the recirculation port, without serialisation; this and the options below have no effect
         /// with --buffering direct [default: 2.35us, calibrated]
         loop_latency: Span = "loop-latency", "loop latency", Time, "TIME", ALL;

@@ -3,7 +3,7 @@
 use super::lists::{Hops, Phases};
 use crate::corruption::Transceiver;
 use crate::host::{FlowSizes, RdmaVerb};
-use crate::link::config::{Buffering, ParameterError, ProfileName};
+use crate::link::config::{Buffering, LlrProfile, ParameterError, ProfileName};
 use crate::network::{Balance, Cut, Noticed};
 use crate::run::flows::{
     Detection, HandOffKind, HostKernel, HostRecovery, PlacementKind, RdmaMechanisms, Reroute, SchemeKind,
@@ -205,6 +205,7 @@ macro_rules! named {
 named! {
     Detection, |v| Value::number(v, v.time().as_secs());
     Reroute, |v| Value::number(v, v.time().as_secs());
+    LlrProfile, |v| Value::word(v);
     RdmaMechanisms, |v| Value::word(v);
     FlowSizes, |v| match v.only() {
         Some(bytes) => Value::number(v.name(), bytes as f64),

@@ -182,6 +182,8 @@ impl TransferConfig {
             ingress_latency: INGRESS_LATENCY,
             corruption: Corruption::None,
             copy_corruption: None,
+            pipeline_latency: Time::ZERO,
+            frame_bytes: crate::link::FULL_FRAME_BYTES,
             scheme: (),
             queue,
         };

@@ -54,7 +54,9 @@ impl Observer for Ledger {
         let (frame, copy) = match sent.frame {
             OnWire::Protected { header, frame } => (frame, header.is_copy()),
             OnWire::Plain { frame } | OnWire::WithAck { frame, .. } => (frame, false),
-            OnWire::Ack { .. } | OnWire::Pause { .. } | OnWire::Control { .. } => return,
+            OnWire::Damaged { .. } | OnWire::Ack { .. } | OnWire::Pause { .. } | OnWire::Control { .. } => {
+                return;
+            }
         };
         assert_eq!(port, SENDER, "only the sender has traffic");
         let fate = self.fate(frame);

@@ -7,6 +7,7 @@
 
 mod error;
 mod hardware;
+mod llr;
 mod ports;
 mod profile;
 mod validate;
@@ -14,6 +15,7 @@ mod validate;
 pub use error::ParameterError;
 pub use hardware::Hardware;
 pub use linkmend_protocol::Mode;
+pub use llr::LlrProfile;
 pub use profile::{Profile, ProfileName};
 pub use validate::{DISTANCE_REQUIREMENT, RATE_REQUIREMENT};
 
@@ -27,6 +29,9 @@ use crate::time::Rate;
 use hardware::TOFINO_PORT_MAX;
 use linkmend_protocol::schedule::QueueLimits;
 use linkmend_topology::Cable;
+
+/// Latency of the PHYs of a link one way, in Meta's budget of LLR.
+const PHY_NS: u64 = 66;
 
 /// How buffered frames can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -104,6 +109,9 @@ pub struct SwitchHardware {
     pub egress_latency_ns: u64,
     /// From there to the decision of the ingress pipeline, ns.
     pub ingress_latency_ns: u64,
+    /// From that decision to the forwarding decision, ns: 0 unless a scheme acts at the port itself, before the ingress
+    /// pipeline.
+    pub pipeline_latency_ns: u64,
     /// One trip through the recirculation port without its serialisation, ns.
     pub loop_latency_ns: u64,
     /// Rate of the recirculation port.
@@ -235,11 +243,27 @@ impl LinkConfig {
     }
 }
 
+impl SwitchHardware {
+    /// The same switch for a scheme that acts in the port, as LLR does: what is left between the two ends are their PHYs, with
+    /// 66 ns each way as in Meta's budget of LLR (FBOSS), and the fibre. The pipelines follow.
+    #[must_use]
+    pub fn at_the_port(self) -> SwitchHardware {
+        let pipelines = (self.egress_latency_ns + self.ingress_latency_ns).saturating_sub(PHY_NS);
+        SwitchHardware {
+            egress_latency_ns: PHY_NS,
+            ingress_latency_ns: 0,
+            pipeline_latency_ns: pipelines,
+            ..self
+        }
+    }
+}
+
 impl Default for SwitchHardware {
     fn default() -> Self {
         SwitchHardware {
             egress_latency_ns: 260,
             ingress_latency_ns: 850,
+            pipeline_latency_ns: 0,
             loop_latency_ns: 2_350,
             recirculation_rate: TOFINO_PORT_MAX,
             recirculation_bytes: 200_000,

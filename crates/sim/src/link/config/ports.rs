@@ -48,8 +48,10 @@ impl LinkConfig {
             rate: self.rate,
             wire_latency: self.wire_latency(),
             ingress_latency: self.ingress_latency(),
+            pipeline_latency: Time::from_nanos(self.switch.pipeline_latency_ns),
             corruption: corruption.clone(),
             copy_corruption: None,
+            frame_bytes: self.frame_bytes,
             scheme,
             queue: self.queue,
         };

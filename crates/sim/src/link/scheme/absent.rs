@@ -4,6 +4,7 @@ use super::account::Account;
 use super::context::{Buffer, SchemeContext};
 use super::control_frames::ControlFrames;
 use super::fast_forward::{Cycles, FastForward};
+use super::go_back_n::GoBackN;
 use super::loops::{Loops, Round};
 use crate::link::frame::Frame;
 use crate::time::Time;
@@ -25,6 +26,20 @@ impl<H> Loops<H> for Absent {
     }
 
     fn keeps_circulating(&mut self, _: Time, _: Buffer, _: u32) -> bool {
+        match *self {}
+    }
+}
+
+impl<H> GoBackN<H> for Absent {
+    fn poll_replay(&mut self, _: Time) -> Option<(H, Frame)> {
+        match *self {}
+    }
+
+    fn next_service(&mut self) -> Option<Time> {
+        match *self {}
+    }
+
+    fn handle_damaged<C: SchemeContext>(&mut self, _: &mut C, _: &H) {
         match *self {}
     }
 }

@@ -7,6 +7,16 @@ pub trait Account<H> {
         1
     }
 
+    /// How many copies it has sent.
+    fn copies_sent(&self) -> u64 {
+        0
+    }
+
+    /// What this end has counted, under the names that its specification gives.
+    fn counters(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
     /// As receiver: whether it no longer waits for the lost frame with this header.
     fn has_moved_past(&self, header: &H) -> bool;
 

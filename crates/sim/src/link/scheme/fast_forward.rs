@@ -24,12 +24,19 @@ pub struct Cycles {
     pub received_bytes: u32,
     /// Acknowledgements that it sends.
     pub acks: u64,
+    /// Acknowledgements that it receives.
+    pub received_acks: u64,
 }
 
 /// A scheme whose steady state can be skipped exactly. Its headers are `H`, and its acknowledgements `A`.
 pub trait FastForward<H, A> {
     /// Records what determines the future of this end, relative to the clock; `None` while it is not steady.
     fn steady_state(&mut self, now: Time, state: &mut Vec<u64>) -> Option<()>;
+
+    /// Whether its timer may do something while it is steady, besides setting itself again.
+    fn timer_matters(&mut self) -> bool {
+        true
+    }
 
     /// Part of the steady state: a header in flight, relative to the number of its frame.
     fn header_state(&mut self, header: &H, frame: &Frame, state: &mut Vec<u64>);

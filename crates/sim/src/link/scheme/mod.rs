@@ -11,6 +11,7 @@
 //! | --- | --- | --- |
 //! | sends frames of its own, such as acknowledgements | [`ControlFrames`] | [`Scheme::control_frames`] |
 //! | keeps frames in loops of its switch | [`Loops`] | [`Scheme::loops`] |
+//! | sends everything after a lost frame again | [`GoBackN`] | [`Scheme::go_back_n`] |
 //! | has a steady state that can be skipped | [`FastForward`] | [`Scheme::fast_forward`] |
 //! | knows what became of lost frames | [`Account`] | [`Scheme::account`] |
 //!
@@ -25,17 +26,20 @@
 //!
 //! | when | calls |
 //! | --- | --- |
-//! | the port is free | after [`SchemeContext::request_service`]: `poll_urgent` and `poll_retransmission` until `None`; then `admission` and `send` for a normal frame; then `poll_ack`, `poll_idle` |
-//! | a frame arrives | `handle_data`, and what [`Reception`] says; or `handle_ack`; or `handle_control`, and then the same as after a timeout |
+//! | the port is free | after [`SchemeContext::request_service`]: `poll_urgent` and `poll_retransmission` until `None`; then `admission` and `send` for a normal frame; then `poll_ack`, `poll_idle`. With [`GoBackN`], `poll_ack` and `poll_replay` before normal frames |
+//! | a frame arrives | `handle_data`, and what [`Reception`] says; or `handle_ack`; or `handle_control`, and then the same as after a timeout; with [`GoBackN`], `handle_damaged` |
 //! | its timer is due | `handle_timeout`, then `poll_deliver` until `None`, then `next_timeout` |
 //! | a frame returns from its loop | `poll_retransmission_of` until `None`, then `handle_round` |
 
 mod absent;
 mod account;
+mod capabilities;
 pub(crate) mod context;
 mod control_frames;
 mod fast_forward;
+mod go_back_n;
 pub mod linkguardian;
+pub mod llr;
 mod loops;
 pub mod named;
 mod on_link;
@@ -47,7 +51,9 @@ pub use account::Account;
 pub use context::{Buffer, SchemeContext};
 pub use control_frames::{ControlFrames, Idle, Urgent};
 pub use fast_forward::{Cycles, FastForward};
+pub use go_back_n::{GoBackN, ORDERED_SET_OCTETS};
 pub use linkguardian::{LinkGuardian, LinkGuardianConfig};
+pub use llr::{Llr, LlrConfig};
 pub use loops::{Loops, Round};
 pub use named::{AnyAck, AnyConfig, AnyControl, AnyHeader, Schemes};
 pub use on_link::{Acknowledgement, ControlFrame, Header, Shown};
@@ -165,6 +171,11 @@ pub trait Scheme: Sized + Debug {
 
     /// Frames that circle in loops.
     fn loops(&mut self) -> Option<&mut impl Loops<Self::Header>> {
+        None::<&mut Absent>
+    }
+
+    /// That it goes back to lost frames.
+    fn go_back_n(&mut self) -> Option<&mut impl GoBackN<Self::Header>> {
         None::<&mut Absent>
     }
 

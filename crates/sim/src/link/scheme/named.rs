@@ -62,9 +62,8 @@ macro_rules! schemes {
         const _: () = {
             use $crate::link::Frame;
             use $crate::link::scheme::{
-                Account, Acknowledgement, Admission, Buffer, ControlFrame, ControlFrames, ControlPlace, Cycles,
-                FastForward, Header, Idle, Loops, Mode, PortSeed, Reception, Round, Scheme, SchemeContext, Shown,
-                Urgent,
+                Account, Admission, ControlFrames, ControlPlace, FastForward, GoBackN, Idle, Loops, Mode, PortSeed,
+                Reception, Scheme, SchemeContext, Urgent,
             };
             use $crate::time::Time;
 
@@ -166,6 +165,11 @@ macro_rules! schemes {
                 #[inline(always)]
                 fn loops(&mut self) -> Option<&mut impl Loops<Self::Header>> {
                     let has = match self { $($name::$scheme(scheme) => scheme.loops().is_some()),+ };
+                    if has { Some(self) } else { None }
+                }
+
+                fn go_back_n(&mut self) -> Option<&mut impl GoBackN<Self::Header>> {
+                    let has = match self { $($name::$scheme(scheme) => scheme.go_back_n().is_some()),+ };
                     if has { Some(self) } else { None }
                 }
 
@@ -290,123 +294,13 @@ macro_rules! schemes {
                     }
                 }
             }
+        };
 
-            impl<X: Scheme> Loops<$header<X::Header>> for $name<X> {
-                #[inline(always)]
-                fn poll_retransmission_of(&mut self, slot: u32) -> Option<($header<X::Header>, Frame)> {
-                    match self {
-                        $($name::$scheme(scheme) => {
-                            let (header, frame) = scheme.loops()?.poll_retransmission_of(slot)?;
-                            Some(($header::$scheme(header), frame))
-                        })+
-                    }
-                }
+        $crate::scheme_capabilities! { $name, $header, $ack { $($scheme),+ } }
 
-                #[inline(always)]
-                fn handle_round<C: SchemeContext>(&mut self, context: &mut C, buffer: Buffer, slot: u32) -> Round {
-                    match self {
-                        $($name::$scheme(scheme) => match scheme.loops() {
-                            Some(loops) => loops.handle_round(context, buffer, slot),
-                            None => Round::Leaves { made_room: false },
-                        }),+
-                    }
-                }
-
-                fn keeps_circulating(&mut self, now: Time, buffer: Buffer, slot: u32) -> bool {
-                    match self {
-                        $($name::$scheme(scheme) => {
-                            scheme.loops().is_some_and(|loops| loops.keeps_circulating(now, buffer, slot))
-                        })+
-                    }
-                }
-            }
-
-            impl<X: Scheme> FastForward<$header<X::Header>, $ack<X::Ack>> for $name<X> {
-                fn steady_state(&mut self, now: Time, state: &mut Vec<u64>) -> Option<()> {
-                    match self { $($name::$scheme(scheme) => scheme.fast_forward()?.steady_state(now, state)),+ }
-                }
-
-                fn header_state(&mut self, header: &$header<X::Header>, frame: &Frame, state: &mut Vec<u64>) {
-                    match (self, header) {
-                        $(($name::$scheme(scheme), $header::$scheme(header)) => {
-                            if let Some(steady) = scheme.fast_forward() {
-                                steady.header_state(header, frame, state);
-                            }
-                        })+
-                        _ => mixed(),
-                    }
-                }
-
-                fn ack_state(&mut self, ack: &$ack<X::Ack>, arriving: u64) -> u64 {
-                    match (self, ack) {
-                        $(($name::$scheme(scheme), $ack::$scheme(ack)) => {
-                            scheme.fast_forward().map_or(0, |steady| steady.ack_state(ack, arriving))
-                        })+
-                        _ => mixed(),
-                    }
-                }
-
-                fn circling_state(&mut self, buffer: Buffer, slot: u32, produced: u64, arriving: u64) -> u64 {
-                    match self {
-                        $($name::$scheme(scheme) => scheme.fast_forward().map_or(0, |steady| {
-                            steady.circling_state(buffer, slot, produced, arriving)
-                        })),+
-                    }
-                }
-
-                fn skip(&mut self, cycles: &Cycles) {
-                    match self {
-                        $($name::$scheme(scheme) => if let Some(steady) = scheme.fast_forward() {
-                            steady.skip(cycles);
-                        }),+
-                    }
-                }
-
-                fn skip_header(&mut self, header: &mut $header<X::Header>, frames: u64) {
-                    match (self, header) {
-                        $(($name::$scheme(scheme), $header::$scheme(header)) => {
-                            if let Some(steady) = scheme.fast_forward() {
-                                steady.skip_header(header, frames);
-                            }
-                        })+
-                        _ => mixed(),
-                    }
-                }
-
-                fn skip_ack(&mut self, ack: &mut $ack<X::Ack>, frames: u64) {
-                    match (self, ack) {
-                        $(($name::$scheme(scheme), $ack::$scheme(ack)) => {
-                            if let Some(steady) = scheme.fast_forward() {
-                                steady.skip_ack(ack, frames);
-                            }
-                        })+
-                        _ => mixed(),
-                    }
-                }
-            }
-
-            impl<X: Scheme> Account<$header<X::Header>> for $name<X> {
-                fn copies(&self) -> u8 {
-                    match self { $($name::$scheme(scheme) => scheme.account().map_or(1, Account::copies)),+ }
-                }
-
-                fn has_moved_past(&self, header: &$header<X::Header>) -> bool {
-                    match (self, header) {
-                        $(($name::$scheme(scheme), $header::$scheme(header)) => {
-                            scheme.account().is_some_and(|account| account.has_moved_past(header))
-                        })+
-                        _ => mixed(),
-                    }
-                }
-
-                fn overflows(&self) -> u64 {
-                    match self { $($name::$scheme(scheme) => scheme.account().map_or(0, Account::overflows)),+ }
-                }
-
-                fn given_up(&self) -> u64 {
-                    match self { $($name::$scheme(scheme) => scheme.account().map_or(0, Account::given_up)),+ }
-                }
-            }
+        const _: () = {
+            use $crate::link::Frame;
+            use $crate::link::scheme::{Acknowledgement, ControlFrame, Header, Shown};
 
             impl<H: Header> Header for $header<H> {
                 #[inline(always)]
@@ -420,6 +314,11 @@ macro_rules! schemes {
             }
 
             impl<A: Acknowledgement> Acknowledgement for $ack<A> {
+                #[inline(always)]
+                fn is_ordered_set(&self) -> bool {
+                    match self { $($ack::$scheme(ack) => ack.is_ordered_set()),+ }
+                }
+
                 fn show(&self, source: [u8; 6]) -> Shown {
                     match self { $($ack::$scheme(ack) => Acknowledgement::show(ack, source)),+ }
                 }

@@ -28,6 +28,11 @@ pub trait Header: Copy + Debug + PartialEq {
 
 /// What an end of a link has received, in a frame of the shortest length.
 pub trait Acknowledgement: Copy + Debug + PartialEq {
+    /// Whether it is a control ordered set, of eight octets between frames, and no frame.
+    fn is_ordered_set(&self) -> bool {
+        false
+    }
+
     /// It as captures show it, sent from this MAC address.
     fn show(&self, source: [u8; 6]) -> Shown {
         let _ = source;

@@ -161,7 +161,10 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             match &on_wire {
                 OnWire::Plain { frame } | OnWire::WithAck { frame, .. } => self.hosts.dropped(frame),
                 OnWire::Control { place } => self.controls.free(*place),
-                OnWire::Protected { .. } | OnWire::Ack { .. } | OnWire::Pause { .. } => {}
+                OnWire::Protected { .. }
+                | OnWire::Damaged { .. }
+                | OnWire::Ack { .. }
+                | OnWire::Pause { .. } => {}
             }
         }
     }

@@ -119,9 +119,13 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             }
             // They have no number, so nothing is wrong with them on either path; a pause is that of the port.
             (None, OnWire::Plain { .. } | OnWire::WithAck { .. } | OnWire::Pause { .. }) => true,
-            (None, OnWire::Protected { .. } | OnWire::Ack { .. } | OnWire::Control { .. }) => {
-                end.paths.takes(path)
-            }
+            (
+                None,
+                OnWire::Protected { .. }
+                | OnWire::Damaged { .. }
+                | OnWire::Ack { .. }
+                | OnWire::Control { .. },
+            ) => end.paths.takes(path),
         };
         if takes {
             let delivered = waited.map(|_| self.delivered_by(port));

@@ -126,7 +126,7 @@ impl<W: Write> PortCapture<W> {
             // The three bytes of an ACK that rides on it are left out.
             OnWire::Plain { frame } | OnWire::WithAck { frame, .. } => What::Frame(*frame, String::new()),
             OnWire::Ack { ack } => What::control(ack.show(port_mac(sender)), FRAME_BYTES_MIN, sender),
-            OnWire::Pause { .. } => return,
+            OnWire::Pause { .. } | OnWire::Damaged { .. } => return,
             OnWire::Control { .. } => {
                 let Some(control) = control else { return };
                 What::control(control.show(port_mac(sender)), control.bytes(), sender)

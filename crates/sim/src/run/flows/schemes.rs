@@ -1,9 +1,10 @@
 //! The schemes that the corrupting links of a run with flows may have. Besides its own file, a scheme of such a run is named
-//! only here: in the set of types, as a [`SchemeKind`] with the name under which it is asked for, and where
-//! [`SchemeKind::configs`] says what the ends of a link have. One of another crate is named nowhere but in its run
+//! only here: in the set of types, as a [`SchemeKind`] with the name under which it is asked for, and as a [`Recovery`], which
+//! says what the ends of a link have. One of another crate is named nowhere but in its run
 //! ([`run_other`](super::run_other)).
 
-use crate::link::scheme::{AnyConfig, LinkGuardian, Scheme, Unprotected, Wharf, WharfConfig};
+use crate::link::config::{LlrProfile, ParameterError};
+use crate::link::scheme::{AnyConfig, LinkGuardian, Llr, LlrConfig, Scheme, Unprotected, Wharf, WharfConfig};
 use crate::link::{LinkConfig, PortConfig};
 use crate::network::Plan;
 use crate::time::{Rate, Time};
@@ -16,6 +17,7 @@ crate::schemes! {
         Unprotected(Unprotected),
         LinkGuardian(LinkGuardian),
         Wharf(Wharf),
+        Llr(Llr),
     }
 }
 
@@ -60,15 +62,18 @@ pub enum SchemeKind {
     NonBlocking,
     /// Forward error correction.
     Wharf,
+    /// Ultra Ethernet's Link Layer Retry.
+    Llr,
 }
 
 impl SchemeKind {
     /// Their names on the command line.
-    const NAMED: [(SchemeKind, &str); 4] = [
+    const NAMED: [(SchemeKind, &str); 5] = [
         (SchemeKind::None, "none"),
         (SchemeKind::Ordered, "ordered"),
         (SchemeKind::NonBlocking, "non-blocking"),
         (SchemeKind::Wharf, "wharf"),
+        (SchemeKind::Llr, "llr"),
     ];
 
     /// All of them.
@@ -88,15 +93,6 @@ impl SchemeKind {
         Self::NAMED[self as usize].1
     }
 
-    /// What the two ends of a link have that loses this share of frames, if it is neither LinkGuardian nor nothing: first the
-    /// end whose frames are lost.
-    fn configs<P>(self, loss: f64) -> Option<[FlowSchemeConfig<P>; 2]> {
-        match self {
-            SchemeKind::None | SchemeKind::Ordered | SchemeKind::NonBlocking => None,
-            SchemeKind::Wharf => Some(WharfConfig::one_way(loss).map(FlowSchemeConfig::Wharf)),
-        }
-    }
-
     /// The class of the frames that this scheme protects.
     pub fn mode(self) -> Mode {
         if self == SchemeKind::NonBlocking { Mode::NonBlocking } else { Mode::Ordered }
@@ -106,13 +102,25 @@ impl SchemeKind {
     pub fn link(self, rate: Rate, loss: f64) -> LinkConfig {
         let link = LinkConfig::paper(rate, loss, self.mode());
         let has_linkguardian = matches!(self, SchemeKind::Ordered | SchemeKind::NonBlocking);
-        LinkConfig { protection: link.protection.filter(|_| has_linkguardian), ..link }
+        let switch = if self == SchemeKind::Llr { link.switch.at_the_port() } else { link.switch };
+        LinkConfig { protection: link.protection.filter(|_| has_linkguardian), switch, ..link }
     }
 
-    /// What recovers on that link.
-    pub fn recovery(self, loss: f64) -> Recovery {
-        let configs: Option<[FlowSchemeConfig; 2]> = self.configs(loss);
-        configs.map_or(Recovery::Described, |_| Recovery::Scheme { kind: self, loss })
+    /// What recovers on a link that loses this share of frames.
+    ///
+    /// # Errors
+    /// If the profile of LLR cannot be used on this link.
+    pub fn recovery(
+        self,
+        link: &LinkConfig,
+        loss: f64,
+        llr: &LlrProfile,
+    ) -> Result<Recovery, ParameterError> {
+        Ok(match self {
+            SchemeKind::None | SchemeKind::Ordered | SchemeKind::NonBlocking => Recovery::Described,
+            SchemeKind::Wharf => Recovery::Wharf(WharfConfig::one_way(loss)),
+            SchemeKind::Llr => Recovery::Llr(llr.config(link)?),
+        })
     }
 }
 
@@ -121,22 +129,29 @@ impl SchemeKind {
 pub enum Recovery {
     /// What the description of the links says: LinkGuardian or nothing.
     Described,
-    /// A scheme of another kind, for links that lose this share of frames.
-    Scheme { kind: SchemeKind, loss: f64 },
+    /// Wharf: first the end whose frames are lost.
+    Wharf([WharfConfig; 2]),
+    /// LLR at both ends.
+    Llr(LlrConfig),
 }
 
 impl Recovery {
+    /// What the two ends of a link have, if it is neither LinkGuardian nor nothing.
+    fn configs<P>(self) -> Option<[FlowSchemeConfig<P>; 2]> {
+        match self {
+            Recovery::Described => None,
+            Recovery::Wharf(configs) => Some(configs.map(FlowSchemeConfig::Wharf)),
+            Recovery::Llr(config) => Some([config; 2].map(FlowSchemeConfig::Llr)),
+        }
+    }
+
     /// The two ports of a link that recovers so.
     pub(super) fn ports<X: Scheme>(
         self,
         plan: &mut Plan<FlowSchemes<X>>,
         link: &LinkConfig,
     ) -> [PortConfig<FlowSchemes<X>>; 2] {
-        let configs = match self {
-            Recovery::Described => None,
-            Recovery::Scheme { kind, loss } => kind.configs(loss),
-        };
-        configs.map_or_else(|| described(plan, link), |configs| link.ports_with(configs))
+        self.configs().map_or_else(|| described(plan, link), |configs| link.ports_with(configs))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::corruption::Corruption;
 use crate::link::config::{LinkConfig, Mode, ParameterError, check};
-use crate::run::flows::Recovery;
+use crate::run::flows::{Recovery, SchemeKind};
 use crate::time::Rate;
 use linkmend_quantity::LossRate;
 
@@ -57,7 +57,8 @@ impl StressConfig {
     pub fn check_observable(&self) -> Result<(), ParameterError> {
         let name = match self.recovery {
             Recovery::Described => return Ok(()),
-            Recovery::Scheme { kind, .. } => kind.name(),
+            Recovery::Wharf(_) => SchemeKind::Wharf.name(),
+            Recovery::Llr(_) => SchemeKind::Llr.name(),
         };
         let requirement =
             "must be none, ordered or non-blocking where a run is captured or recorded over time";

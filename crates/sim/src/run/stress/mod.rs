@@ -6,12 +6,12 @@ mod run;
 mod warnings;
 
 pub use crate::link::config::ParameterError;
-use crate::link::scheme::{Absent, Scheme, Wharf, WharfConfig};
+use crate::link::scheme::{Absent, Llr, Scheme, Wharf};
 use crate::network::{NoObserver, Observer};
 use crate::run::flows::Recovery;
 use crate::time::Time;
 pub use config::StressConfig;
-pub use report::{BufferSeries, Percentiles, Quartiles, StressReport, Undelivered};
+pub use report::{BufferSeries, Percentiles, PortCounter, Quartiles, StressReport, Undelivered};
 pub(crate) use run::{percentiles, quartiles};
 
 /// Checks `config`, simulates, and reports. `progress` is called now and then with the frames sent so far; it returns
@@ -27,7 +27,8 @@ pub fn run(
         Recovery::Described => {
             run::run::<_, Absent>(config, None, NoObserver, None, progress).map(|(report, ..)| report)
         }
-        Recovery::Scheme { loss, .. } => run_other::<Wharf>(config, &WharfConfig::one_way(loss), progress),
+        Recovery::Wharf(configs) => run_other::<Wharf>(config, &configs, progress),
+        Recovery::Llr(llr) => run_other::<Llr>(config, &[llr; 2], progress),
     }
 }
 

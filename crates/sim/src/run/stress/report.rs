@@ -134,6 +134,9 @@ pub struct StressReport {
     pub hardware: Hardware,
     /// What of the switches or the parameters kept the link from its rate.
     pub warnings: Vec<String>,
+    /// What the two ends have counted, under the names of the scheme's specification, if it has any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<PortCounter>,
     /// Simulated time, ns.
     pub simulated_ns: f64,
     /// Events simulated (fast-forward needs fewer).
@@ -141,6 +144,16 @@ pub struct StressReport {
     /// Wall-clock time, s; filled in by whoever has a clock. It is no result, so that the same seed gives the same bytes.
     #[serde(skip)]
     pub wall_s: f64,
+}
+
+/// A counter of both ends of the link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PortCounter {
+    pub name: &'static str,
+    /// The end that sends the traffic.
+    pub sender: u64,
+    /// The end that receives it.
+    pub receiver: u64,
 }
 
 /// Buffer levels over time, in bytes. Both series have the same steps.

@@ -1,7 +1,7 @@
 //! Runs a stress test: opens the session, sends at line rate, waits for the last frame, and measures.
 
 use super::config::StressConfig;
-use super::report::{BufferSeries, Percentiles, Quartiles, StressReport, Undelivered};
+use super::report::{BufferSeries, Percentiles, PortCounter, Quartiles, StressReport, Undelivered};
 use crate::corruption::Corruption;
 use crate::link::config::ParameterError;
 use crate::link::scheme::{Account, AnyConfig, Scheme, Schemes};
@@ -10,6 +10,7 @@ use crate::network::{
     Balance, FRAME_BYTES_MIN, LinkId, Moment, Network, OPENING_MAX, Observer, Opening, Plan, PortId, Side,
     Traffic, WIRE_OVERHEAD_BYTES,
 };
+use crate::run::flows::Recovery;
 use crate::time::Time;
 use linkmend_protocol::effective_loss;
 use std::collections::VecDeque;
@@ -166,7 +167,9 @@ fn build<O: Observer<Schemes<X>>, X: Scheme>(
         Some(other) => other.clone().map(AnyConfig::Other),
         None => config.link.schemes(LOOPS),
     };
-    let [mut sender, receiver] = config.link.ports_with(schemes);
+    let [mut sender, mut receiver] = config.link.ports_with(schemes);
+    // It delays every frame alike, and nothing comes behind it.
+    (sender.pipeline_latency, receiver.pipeline_latency) = (Time::ZERO, Time::ZERO);
     sender.copy_corruption = config.copy_loss.map(Corruption::iid);
     let link = plan.link(switches, [sender, receiver]);
     let bytes = config.link.frame_bytes as u16;
@@ -190,8 +193,8 @@ fn measure<O: Observer<Schemes<X>>, X: Scheme>(
     let delivered = links.deliveries(RECEIVER);
     let elapsed = Time(delivered.last_at.0.saturating_sub(began.0));
     let rate = |count: u64| if sent == 0 { 0.0 } else { count as f64 / sent as f64 };
-    let sender = network.link_end(SENDER).map(|end| end.stats()).unwrap_or_default();
-    let receiver = network.link_end(RECEIVER).map(|end| end.stats()).unwrap_or_default();
+    let stats = |port| network.link_end(port).map(|end| end.stats()).unwrap_or_default();
+    let (sender, receiver) = (stats(SENDER), stats(RECEIVER));
     let undelivered = sent - delivered.frames.min(sent);
     let copies = copies(config, network);
     let (frames_weighted, weight) = weighted(config, links, undelivered, copies);
@@ -200,7 +203,6 @@ fn measure<O: Observer<Schemes<X>>, X: Scheme>(
     let passes = LOOPS.map(|at| if config.link.recirculates() { network.passes(at) as f64 } else { 0.0 });
     let [tx_share, rx_share] = passes.map(|passes| share_of_pipe_pct(config, passes, elapsed));
     let [tx_busy, rx_busy] = passes.map(|passes| busy_pct(config, passes, elapsed));
-    let tx_levels = shares(links.tx_levels(SENDER));
     let report = StressReport {
         seed: config.seed,
         frames_sent: sent,
@@ -219,13 +221,14 @@ fn measure<O: Observer<Schemes<X>>, X: Scheme>(
         effective_speed_pct: bits_per_ps * 1e14 / config.link.rate.bits_per_second() as f64,
         tx_buffer_bytes: quartiles(links.tx_levels(SENDER)),
         rx_buffer_bytes: quartiles(links.rx_levels(RECEIVER)),
-        tx_buffer_full_pct: config.full_pct(&tx_levels),
-        tx_buffer_levels: tx_levels,
+        tx_buffer_full_pct: config.full_pct(&shares(links.tx_levels(SENDER))),
+        tx_buffer_levels: shares(links.tx_levels(SENDER)),
         rx_buffer_levels: shares(links.rx_levels(RECEIVER)),
         recovery_timeouts: receiver.recovery_timeouts,
         loss_events: runs.iter().sum(),
         hole_lengths: runs.to_vec(),
-        retransmitted_copies: sender.retransmitted_copies,
+        retransmitted_copies: copies_sent(network),
+        counters: counters(network),
         rx_buffer_overflows: receiver.rx_buffer_overflows,
         pauses: receiver.pauses_sent,
         paused_ns: sender.paused_ticks as f64 / 1e3,
@@ -255,6 +258,19 @@ fn copies<O: Observer<Schemes<X>>, X: Scheme>(config: &StressConfig, network: &S
         Schemes::Other(scheme) => scheme.account().map_or(0, Account::copies),
         _ => config.link.copies().unwrap_or(0),
     }
+}
+
+/// Copies that the sender has sent, if its scheme counts them.
+fn copies_sent<O: Observer<Schemes<X>>, X: Scheme>(network: &StressNetwork<O, X>) -> u64 {
+    network.scheme(SENDER).account().map_or(0, Account::copies_sent)
+}
+
+/// What both ends have counted.
+fn counters<O: Observer<Schemes<X>>, X: Scheme>(network: &StressNetwork<O, X>) -> Vec<PortCounter> {
+    let [sender, receiver] = [SENDER, RECEIVER]
+        .map(|port| network.scheme(port).account().map(Account::counters).unwrap_or_default());
+    let joined = sender.into_iter().zip(receiver);
+    joined.map(|((name, sender), (_, receiver))| PortCounter { name, sender, receiver }).collect()
 }
 
 /// The share of the pipe's capacity that so many passes take.
@@ -345,9 +361,14 @@ pub(crate) fn percentiles(delays: &Histogram) -> Percentiles {
 }
 
 impl StressConfig {
-    /// Frames after which data and idle slots stand in the same relation again: both last whole byte times.
+    /// Frames after which data and idle slots, or the spacing of ACKs with LLR, stand in the same relation again: all last
+    /// whole byte times.
     fn cycle_frames(&self) -> u64 {
         let data = u64::from(self.link.frame_bytes + self.link.header_bytes()) + WIRE_OVERHEAD_BYTES;
+        if let Recovery::Llr(llr) = self.recovery {
+            let spacing = u64::from(llr.registers.ctlos_spacing_bytes);
+            return if data >= spacing { 1 } else { spacing / greatest_common_divisor(data, spacing) };
+        }
         let slot = u64::from(FRAME_BYTES_MIN) + WIRE_OVERHEAD_BYTES;
         slot / greatest_common_divisor(data, slot)
     }

@@ -4,6 +4,7 @@ mod capture;
 mod flows;
 mod kernel;
 mod links;
+mod llr;
 mod packetdrill;
 mod parameters;
 mod port_capture;
@@ -57,6 +58,8 @@ enum SimCommand {
     Links(Box<links::LinksArgs>),
     /// Run packetdrill scripts, tests written for other TCPs, against the simulated TCP
     Packetdrill(packetdrill::PacketdrillArgs),
+    /// Run the published test cases of Ultra Ethernet's Link Layer Retry (LLR), and plan its registers
+    Llr(llr::LlrArgs),
     /// Replay the protocol logs of real link ends, and compare the results
     ///
     /// A single log is replayed exactly: every call is repeated at the same time on a fresh link end, and must give the
@@ -75,6 +78,7 @@ pub fn execute(arguments: &SimArgs) -> Result<()> {
         SimCommand::Run(arguments) => super::reproduce::run_file(arguments),
         SimCommand::Links(arguments) => links::execute(arguments),
         SimCommand::Packetdrill(arguments) => packetdrill::execute(arguments),
+        SimCommand::Llr(arguments) => llr::execute(arguments),
         SimCommand::Replay(arguments) => replay::execute(arguments),
     }
 }

@@ -10,10 +10,12 @@ use indicatif::ProgressBar;
 use linkmend::failure::{Interrupted, Result};
 use linkmend::interrupt;
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
+use linkmend_sim::flows::Recovery;
 use linkmend_sim::link::config::Hardware;
 use linkmend_sim::network::NoObserver;
 use linkmend_sim::stress::{
-    self, BufferSeries, ParameterError, Percentiles, Quartiles, StressConfig, StressReport, Undelivered,
+    self, BufferSeries, ParameterError, Percentiles, PortCounter, Quartiles, StressConfig, StressReport,
+    Undelivered,
 };
 use linkmend_sim::time::Time;
 use std::path::Path;
@@ -163,6 +165,18 @@ fn table(config: &StressConfig, report: &StressReport) -> Table {
         row("retransmission delay", delay(report.retransmission_delay_ns));
         row("buffering", Cell::text(buffering(report)));
         row("recirculation, Tx and Rx", Cell::text(recirculation(report)));
+    }
+    if let Recovery::Llr(_) = config.recovery {
+        row("frames sent again", count(report.retransmitted_copies));
+        row("frames reordered", count(report.frames_reordered));
+        row("replay buffer", buffer(report.tx_buffer_bytes));
+        row("retransmission delay", delay(report.retransmission_delay_ns));
+    }
+    for PortCounter { name, sender, receiver } in &report.counters {
+        if sender + receiver > 0 {
+            let [sender, receiver] = [sender, receiver].map(|value| quantity::count(*value as f64));
+            row(&format!("{name}, at the sender and receiver"), Cell::text(format!("{sender} / {receiver}")));
+        }
     }
     row("simulated time", Cell::quantity(report.simulated_ns * NANO, Unit::Second));
     row("events simulated", count(report.events));

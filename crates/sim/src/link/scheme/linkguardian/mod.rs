@@ -296,6 +296,10 @@ impl Account<DataHeader> for LinkGuardian {
         self.end.status().copies
     }
 
+    fn copies_sent(&self) -> u64 {
+        self.end.stats().retransmitted_copies
+    }
+
     /// The number comes before the one that its lane waits for; both are within one window.
     fn has_moved_past(&self, header: &DataHeader) -> bool {
         let next_expected = self.end.next_expected(header.mode);

@@ -1,0 +1,143 @@
+//! Registers and choices by name, as command lines and files write them.
+
+use super::{
+    Config, CountedReplays, FrameAction, IneligibleInReplay, InitWhileRunning, NackInReplay, NackRearm,
+    ReplayTimerStart,
+};
+use linkmend_diagnose::ParameterError;
+
+/// A value that has a name.
+type Words<T> = &'static [(&'static str, T)];
+
+const ACTIONS: Words<FrameAction> = &[
+    ("discard", FrameAction::Discard),
+    ("block", FrameAction::Block),
+    ("best-effort", FrameAction::BestEffort),
+];
+const SWITCH: Words<bool> = &[("no", false), ("yes", true)];
+const REARM: Words<NackRearm> = &[("never", NackRearm::Never), ("each-replay", NackRearm::EachReplay)];
+const IN_REPLAY: Words<NackInReplay> =
+    &[("restart", NackInReplay::Restart), ("acknowledge-only", NackInReplay::AcknowledgeOnly)];
+const TIMER_START: Words<ReplayTimerStart> =
+    &[("last-progress", ReplayTimerStart::LastProgress), ("oldest-frame", ReplayTimerStart::OldestFrame)];
+const COUNTED: Words<CountedReplays> = &[("all", CountedReplays::All), ("timer", CountedReplays::Timer)];
+const INELIGIBLE: Words<IneligibleInReplay> =
+    &[("waits", IneligibleInReplay::Waits), ("overtakes", IneligibleInReplay::Overtakes)];
+const INIT: Words<InitWhileRunning> = &[
+    ("restart-receiver", InitWhileRunning::RestartReceiver),
+    ("restart-both", InitWhileRunning::RestartBoth),
+    ("ignore", InitWhileRunning::Ignore),
+];
+
+/// The names that [`Config::set`] knows.
+pub const NAMES: [&str; 16] = [
+    "outstanding_frames_max",
+    "outstanding_bytes_max",
+    "replay_timer_ns",
+    "replay_count_max",
+    "pcs_lost_timeout_ns",
+    "data_age_timeout_ns",
+    "ctlos_spacing_bytes",
+    "init_action",
+    "flush_action",
+    "re_init_on_discard",
+    "nack_rearm",
+    "nack_in_replay",
+    "replay_timer_start",
+    "counted_replays",
+    "ineligible_in_replay",
+    "init_while_running",
+];
+
+impl Config {
+    /// Sets a register, or the answer to an open question, by the name of its field. Ranges are those of [`Config::check`].
+    ///
+    /// # Errors
+    /// An unknown name, or what the value must be.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), ParameterError> {
+        let Some(name) = NAMES.into_iter().find(|known| *known == name) else {
+            let requirement = format!("must name one of {}", NAMES.join(", "));
+            return Err(ParameterError::new("register", name, requirement));
+        };
+        let choices = &mut self.choices;
+        match name {
+            "outstanding_frames_max" => self.outstanding_frames_max = number(name, value)?,
+            "outstanding_bytes_max" => self.outstanding_bytes_max = number(name, value)?,
+            "replay_timer_ns" => self.replay_timer_ns = number(name, value)?,
+            "replay_count_max" => self.replay_count_max = number(name, value)?,
+            "pcs_lost_timeout_ns" => self.pcs_lost_timeout_ns = number(name, value)?,
+            "data_age_timeout_ns" => self.data_age_timeout_ns = number(name, value)?,
+            "ctlos_spacing_bytes" => self.ctlos_spacing_bytes = number(name, value)?,
+            "init_action" => self.init_action = word(name, value, ACTIONS)?,
+            "flush_action" => self.flush_action = word(name, value, ACTIONS)?,
+            "re_init_on_discard" => self.re_init_on_discard = word(name, value, SWITCH)?,
+            "nack_rearm" => choices.nack_rearm = word(name, value, REARM)?,
+            "nack_in_replay" => choices.nack_in_replay = word(name, value, IN_REPLAY)?,
+            "replay_timer_start" => choices.replay_timer_start = word(name, value, TIMER_START)?,
+            "counted_replays" => choices.counted_replays = word(name, value, COUNTED)?,
+            "ineligible_in_replay" => choices.ineligible_in_replay = word(name, value, INELIGIBLE)?,
+            _ => choices.init_while_running = word(name, value, INIT)?,
+        }
+        Ok(())
+    }
+}
+
+fn number<T: std::str::FromStr>(name: &'static str, value: &str) -> Result<T, ParameterError> {
+    value
+        .parse()
+        .map_err(|_| ParameterError::new(name, value, "must be a whole number in the register's range"))
+}
+
+fn word<T: Copy>(name: &'static str, value: &str, words: Words<T>) -> Result<T, ParameterError> {
+    let found = words.iter().find(|(word, _)| *word == value).map(|(_, meaning)| *meaning);
+    found.ok_or_else(|| {
+        let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        ParameterError::new(name, value, format!("must be {}", words.join(" or ")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_sets_a_field_of_its_own() {
+        let values = [
+            "7",
+            "7",
+            "7",
+            "7",
+            "7",
+            "7",
+            "700",
+            "block",
+            "block",
+            "yes",
+            "each-replay",
+            "acknowledge-only",
+            "oldest-frame",
+            "timer",
+            "overtakes",
+            "ignore",
+        ];
+        let mut all = Config::default();
+        for (name, value) in NAMES.into_iter().zip(values) {
+            let before = all;
+            all.set(name, value).expect("it is known");
+            assert_ne!(before, all, "{name}");
+            let mut alone = Config::default();
+            alone.set(name, value).expect("it is known");
+            assert_ne!(alone, Config::default(), "{name}");
+        }
+        assert_eq!(all.check(), Ok(()));
+    }
+
+    #[test]
+    fn what_cannot_be_set_is_refused_by_name() {
+        let refused =
+            |name: &str, value: &str| Config::default().set(name, value).expect_err("refused").to_string();
+        assert!(refused("replay_count", "3").contains("replay_count_max"));
+        assert!(refused("replay_count_max", "256").contains("whole number"));
+        assert!(refused("nack_rearm", "always").contains("must be never or each-replay"));
+    }
+}

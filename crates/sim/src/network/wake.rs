@@ -1,0 +1,64 @@
+//! When a port is served next.
+
+use super::Network;
+use super::hosts::Hosts;
+use crate::event_queue::EventQueue;
+use crate::link::port::Port;
+use crate::link::scheme::GoBackN;
+use crate::link::{Observer, PortId, Scheme};
+use crate::time::Time;
+
+impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
+    /// Serves the port as soon as it can begin something.
+    #[inline(always)]
+    pub(super) fn wake(&mut self, port: PortId) {
+        self.ports[port.index()].wake(self.now, &mut self.queue);
+    }
+
+    /// As [`Network::wake`], after data has arrived, which makes a scheme that goes back send at most an acknowledgement.
+    #[inline]
+    pub(super) fn wake_when_due(&mut self, port: PortId) {
+        let this = &self.ports[port.index()];
+        if !this.goes_back {
+            return this.wake(self.now, &mut self.queue);
+        }
+        let due = self.schemes[port.index()].go_back_n().and_then(GoBackN::next_service);
+        let at = due.map_or(Time::NEVER, |due| due.max(this.next_start(self.now)));
+        if at < self.queue.time_of(port.service()) {
+            self.queue.set(port.service(), at);
+        }
+    }
+
+    /// As [`Network::wake`], for the last thing that an event does. If the service would be the next event anyway, as at
+    /// most idle ports, it takes place at once: the way through the event queue costs more than what it does.
+    #[inline(always)]
+    pub(super) fn wake_last(&mut self, port: PortId) {
+        let this = &self.ports[port.index()];
+        let planned = self.queue.time_of(port.service());
+        if planned > this.free_at.max(self.now) {
+            let at = this.next_start(self.now);
+            if at == self.now && self.queue.next().is_none_or(|next| (at, port.service()) < next) {
+                self.events += 1;
+                self.acts = port.service();
+                self.serve_port(port);
+            } else if at < planned {
+                self.queue.set(port.service(), at);
+            }
+        }
+    }
+}
+
+impl<S: Scheme> Port<S> {
+    /// Has the port served as soon as it can begin something.
+    #[inline(always)]
+    pub(super) fn wake(&self, now: Time, queue: &mut EventQueue) {
+        // A busy port serves itself when it is free.
+        let planned = queue.time_of(self.id.service());
+        if planned > self.free_at.max(now) {
+            let at = self.next_start(now);
+            if at < planned {
+                queue.set(self.id.service(), at);
+            }
+        }
+    }
+}

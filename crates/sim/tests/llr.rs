@@ -1,0 +1,164 @@
+//! Link Layer Retry as a scheme: what it loses, how fast it is, what its ports count, and that skipping changes nothing.
+
+mod common;
+
+use common::{bytes_of, gigabits, simulate};
+use linkmend_llr::plan::go_back_n_throughput;
+use linkmend_quantity::{Count, LossRate};
+use linkmend_sim::corruption::Corruption;
+use linkmend_sim::flows::{FlowsReport, Recovery, SchemeKind, TransportKind, run as run_flows};
+use linkmend_sim::link::config::{LinkConfig, LlrProfile};
+use linkmend_sim::parameters::RunParameters;
+use linkmend_sim::stress::{StressConfig, StressReport};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// A link with LLR, and what else is changed of it.
+fn config(gbps: u64, loss: f64, profile: &str, change: impl FnOnce(&mut LinkConfig)) -> StressConfig {
+    let mut link = SchemeKind::Llr.link(gigabits(gbps), loss);
+    change(&mut link);
+    let profile: LlrProfile = profile.parse().expect(profile);
+    let recovery = Recovery::Llr(profile.config(&link).expect("the link can use it"));
+    StressConfig { recovery, frames: 200_000, ..StressConfig::over(link) }
+}
+
+fn assert_nothing_lost(report: &StressReport) {
+    let counts = (report.frames_undelivered, report.frames_reordered);
+    assert_eq!(counts, (0, 0), "undelivered and reordered of {}", report.frames_sent);
+}
+
+#[test]
+fn every_frame_arrives_once_and_in_order() {
+    for gbps in [25, 100, 400, 800] {
+        for loss in [1e-5, 1e-3, 1e-2] {
+            let report = simulate(&config(gbps, loss, "loop", |_| {}));
+            assert_nothing_lost(&report);
+            assert!(report.frames_lost > 0, "{gbps} {loss}");
+            assert_eq!(report.frames_sent, 200_000);
+        }
+    }
+}
+
+/// Bursts, bit errors, losses of ordered sets, small and large frames, kilometres.
+#[test]
+fn nothing_is_lost_under_bursts_bit_errors_and_losses_in_both_directions() {
+    for (index, corruption) in [
+        Corruption::GilbertElliott { loss: 1e-2, mean_burst_frames: 8.0 },
+        Corruption::PerBit { bit_error_rate: 1e-6 },
+        Corruption::iid(0.05),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for frame_bytes in [64, 1_518, 9_018] {
+            for distance_m in [1, 500, 10_000] {
+                let change = |link: &mut LinkConfig| {
+                    link.corruption = corruption.clone();
+                    link.reverse_corruption = Corruption::iid(0.2);
+                    link.frame_bytes = frame_bytes;
+                    link.distance_m = distance_m;
+                };
+                let config = config(400, 0.0, "loop,nack_rearm=each-replay", change);
+                let report = simulate(&StressConfig { frames: 20_000, ..config });
+                assert_nothing_lost(&report);
+                assert!(report.frames_lost > 0, "{index} {frame_bytes} {distance_m}");
+            }
+        }
+    }
+}
+
+/// Each loss costs the frames of one loop: (1 - p) / (1 - p + p W).
+#[test]
+fn speed_is_that_of_go_back_n() {
+    for (distance_m, loss) in [(10, 1e-3), (200, 1e-3), (200, 1e-2), (500, 1e-3)] {
+        let config = config(400, loss, "loop", |link| link.distance_m = distance_m);
+        let config = StressConfig { frames: 2_000_000, ..config };
+        let report = simulate(&config);
+        let frame_ns = config.link.rate.time_of(1_538).as_nanos();
+        // From the end of the damaged frame to the end of the next ACK slot, back, and the frame under way.
+        let way_ns = 66.0 + 5.0 * f64::from(distance_m);
+        let window = (2.0 * way_ns) / frame_ns + 1.5;
+        let expected = 100.0 * go_back_n_throughput(loss, window) * 1_518.0 / 1_538.0;
+        let share = report.effective_speed_pct / expected;
+        assert!(
+            (0.985..1.01).contains(&share),
+            "{distance_m} m {loss}: {} of {expected}",
+            report.effective_speed_pct
+        );
+    }
+}
+
+#[test]
+fn skipping_the_steady_state_changes_nothing() {
+    let profiles = ["loop", "loop,data_age_timeout_ns=0,replay_timer_start=oldest-frame", "plan"];
+    for profile in profiles {
+        for (gbps, frame_bytes, loss) in
+            [(400, 1_518, 1e-4), (100, 9_018, 1e-3), (800, 64, 1e-5), (400, 1_024, 0.0)]
+        {
+            let config = config(gbps, loss, profile, |link| link.frame_bytes = frame_bytes);
+            let fast = simulate(&config);
+            let full = simulate(&StressConfig { full: true, ..config.clone() });
+            assert_eq!(bytes_of(&fast), bytes_of(&full), "{profile} {gbps} {frame_bytes} {loss}");
+            let skips = fast.events < full.events / 2;
+            println!("{profile} {gbps}G {frame_bytes} B {loss:e}: {} of {} events", fast.events, full.events);
+            assert!(
+                skips || loss > 5e-5,
+                "{profile} {gbps} {frame_bytes}: {} of {}",
+                fast.events,
+                full.events
+            );
+        }
+    }
+}
+
+/// With count 2 and no re-initialisation, a link that loses everything for a while is given up.
+#[test]
+fn a_flush_without_re_initialisation_ends_the_traffic_and_is_said() {
+    let recorded = Corruption::Recorded((1_000..1_200).collect::<Vec<u64>>().into());
+    let stays = config(400, 0.0, "meta-400g", |link| link.corruption = recorded.clone());
+    let report = simulate(&stays);
+    assert!(report.frames_undelivered > 0);
+    let again = "meta-400g,re_init_on_discard=yes";
+    let resumed = simulate(&config(400, 0.0, again, |link| link.corruption = recorded));
+    // Two windows of 69 frames.
+    assert!(resumed.frames_undelivered <= 138, "{}", resumed.frames_undelivered);
+    assert_eq!(resumed.frames_sent, 200_000);
+}
+
+#[test]
+fn a_profile_needs_the_scheme() {
+    let parameters = RunParameters {
+        llr: Some(LlrProfile::default()),
+        scheme: Some(SchemeKind::Ordered),
+        ..RunParameters::default()
+    };
+    let error = parameters.line_rate(Path::new(".")).expect_err("refused").to_string();
+    assert!(error.contains("needs `scheme` llr"), "{error}");
+}
+
+/// Flows of hosts never notice the losses, and without losses the link is as long as any other.
+#[test]
+fn hosts_notice_nothing() {
+    let run = |scheme: SchemeKind, loss: f64, transport: TransportKind| {
+        let parameters = RunParameters {
+            scheme: Some(scheme),
+            loss: Some(LossRate(loss)),
+            transport: Some(transport),
+            size: Some("24387B".parse().expect("a size")),
+            trials: Some(Count(2_000)),
+            ..RunParameters::default()
+        };
+        let config = parameters.flows(Path::new(".")).expect("valid parameters");
+        run_flows(&config, 2, &AtomicBool::new(false), &|| ()).expect("valid").expect("nothing stops it")
+    };
+    for transport in [TransportKind::Dctcp, TransportKind::Rdma] {
+        let clean = run(SchemeKind::None, 0.0, transport);
+        let quiet = run(SchemeKind::Llr, 0.0, transport);
+        let lossy = run(SchemeKind::Llr, 1e-2, transport);
+        let median = |report: &FlowsReport| report.fct_us.as_ref().expect("flows end").p50;
+        let apart = (median(&quiet) / median(&clean) - 1.0).abs();
+        assert!(apart < 1e-3, "{transport:?}: {} and {}", median(&quiet), median(&clean));
+        assert!(lossy.frames_corrupted > 200, "{}", lossy.frames_corrupted);
+        assert_eq!(lossy.retransmissions, 0, "{transport:?}");
+    }
+}
