@@ -301,6 +301,12 @@ impl<S: Scheme> Port<S> {
                     || scheme.control_frames().is_some_and(|frames| frames.has_more()))
     }
 
+    /// When the next frame leaves the pipeline behind the port.
+    #[inline]
+    pub(crate) fn pipeline_at(&self) -> Time {
+        self.rare.as_ref().map_or(Time::NEVER, |rare| rare.pipeline_at())
+    }
+
     /// When the next frame arrives at the peer.
     #[inline]
     pub(crate) fn next_arrival(&self) -> Time {

@@ -1,8 +1,6 @@
 //! What few ports have. It is in a box, because a network may have thousands of ports.
 
 use super::pipeline::Pipeline;
-use super::port::Port;
-use super::scheme::Scheme;
 use crate::corruption::CorruptionProcess;
 use crate::time::Time;
 
@@ -18,29 +16,14 @@ pub(crate) struct Rare {
 }
 
 impl Rare {
+    /// When the next frame leaves the pipeline behind the port.
+    pub(crate) fn pipeline_at(&self) -> Time {
+        self.pipeline.as_ref().map_or(Time::NEVER, Pipeline::next_at)
+    }
+
     /// It, if the port needs any of it.
     pub(crate) fn if_needed(self, goes_back: bool) -> Option<Box<Rare>> {
         let is_needed = self.copy_corruption.is_some() || self.pipeline.is_some() || goes_back;
         is_needed.then(|| Box::new(self))
-    }
-}
-
-impl<S: Scheme> Port<S> {
-    /// The pipeline behind the port.
-    pub(crate) fn pipeline(&mut self) -> Option<&mut Pipeline> {
-        self.rare.as_mut()?.pipeline.as_mut()
-    }
-
-    /// When the next frame leaves the pipeline behind the port.
-    #[inline]
-    pub(crate) fn pipeline_at(&self) -> Time {
-        let pipeline = self.rare.as_ref().and_then(|rare| rare.pipeline.as_ref());
-        pipeline.map_or(Time::NEVER, Pipeline::next_at)
-    }
-
-    /// When its clock acts next.
-    #[inline]
-    pub(crate) fn clock_at(&self) -> Time {
-        self.timer.traffic_at.min(self.timer.timeout_at).min(self.pipeline_at())
     }
 }

@@ -3,6 +3,7 @@
 use super::Network;
 use super::hosts::Hosts;
 use crate::event_queue::EventQueue;
+use crate::link::pipeline::Pipeline;
 use crate::link::port::Port;
 use crate::link::scheme::GoBackN;
 use crate::link::{Observer, PortId, Scheme};
@@ -49,6 +50,17 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
 }
 
 impl<S: Scheme> Port<S> {
+    /// The pipeline behind the port.
+    pub(super) fn pipeline(&mut self) -> Option<&mut Pipeline> {
+        self.rare.as_mut()?.pipeline.as_mut()
+    }
+
+    /// When its clock acts next.
+    #[inline]
+    pub(super) fn clock_at(&self) -> Time {
+        self.timer.traffic_at.min(self.timer.timeout_at).min(self.pipeline_at())
+    }
+
     /// Has the port served as soon as it can begin something.
     #[inline(always)]
     pub(super) fn wake(&self, now: Time, queue: &mut EventQueue) {
