@@ -75,7 +75,7 @@ fn speed_is_that_of_go_back_n() {
         let config = StressConfig { frames: 2_000_000, ..config };
         let report = simulate(&config);
         let frame_ns = config.link.rate.time_of(1_538).as_nanos();
-        // From the end of the damaged frame to the end of the next ACK slot, back, and the frame under way.
+        // A loss costs the frames that leave during the round trip, the wait for the next ACK slot, and the frame being sent.
         let way_ns = 66.0 + 5.0 * f64::from(distance_m);
         let window = (2.0 * way_ns) / frame_ns + 1.5;
         let expected = 100.0 * go_back_n_throughput(loss, window) * 1_518.0 / 1_538.0;

@@ -275,7 +275,8 @@ impl<S: Scheme> Port<S> {
         (uncut, lost)
     }
 
-    /// Exchanges the wires that leave two ports, with what is on them.
+    /// Exchanges the wires that leave two ports, with what is on them. What is rare stays: a pipeline belongs to its port, and
+    /// only links without a second wire corrupt copies differently.
     pub(crate) fn swap_wires(&mut self, other: &mut Port<S>) {
         use std::mem::swap;
         swap(&mut self.rate, &mut other.rate);
@@ -283,7 +284,6 @@ impl<S: Scheme> Port<S> {
         swap(&mut self.wire_latency, &mut other.wire_latency);
         swap(&mut self.ingress_latency, &mut other.ingress_latency);
         swap(&mut self.corruption, &mut other.corruption);
-        swap(&mut self.rare, &mut other.rare);
         swap(&mut self.free_at, &mut other.free_at);
         swap(&mut self.in_flight, &mut other.in_flight);
         swap(&mut self.transmitted, &mut other.transmitted);

@@ -79,12 +79,12 @@ impl FromStr for LlrProfile {
                         format!("{SEES_DAMAGED} must be yes or no"),
                     ));
                 }
-                _ => tried.set(name, value).map_err(|error| {
-                    ParameterError::new("llr", part, format!("{} {}", error.parameter, error.requirement))
-                })?,
-            }
-            if name != SEES_DAMAGED {
-                profile.registers.push((name.to_owned(), value.to_owned()));
+                _ => {
+                    tried.set(name, value).map_err(|error| {
+                        ParameterError::new("llr", part, format!("{} {}", error.parameter, error.requirement))
+                    })?;
+                    profile.registers.push((name.to_owned(), value.to_owned()));
+                }
             }
         }
         Ok(profile)
