@@ -3,7 +3,7 @@
 use crate::limits::{
     MAX_COMPUTE_NANOS, MAX_DEPENDENCIES, MAX_OPERATIONS, MAX_RANKS, MAX_SEND_BYTES, MAX_STEPS,
 };
-use linkmend_diagnose::{Diagnose, Fault};
+use linkmend_diagnose::{Diagnose, Fault, ParameterError};
 
 /// Why an operation cannot be part of a program.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -39,6 +39,30 @@ pub enum ProgramError {
     /// More than [`MAX_STEPS`].
     #[error("a program has at most {MAX_STEPS} steps")]
     TooManySteps,
+}
+
+/// Why a program cannot be generated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GenerateError {
+    /// A parameter that is out of its range.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// A program that would be too large.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+}
+
+impl Diagnose for GenerateError {
+    fn fault(&self) -> Fault {
+        Fault::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            GenerateError::Parameter(error) => error.hint(),
+            GenerateError::Program(error) => error.hint(),
+        }
+    }
 }
 
 impl Diagnose for ProgramError {
