@@ -46,12 +46,12 @@ pub(super) fn all_sizes() -> CaseResult {
     result.exactly("", "RX_EXPECTED_SEQ_GOOD", handle, b.receive.rx_expected_seq_good);
     result.exactly("", "replayed frames", 0, a.transmit.replayed_frames);
     result.exactly("", "delivered once, in order", true, delivers_in_order(&link, handle));
-    result.within("", "latency beyond the line's", 0.0..=0.0, " ns", added.as_nanos_f64());
+    result.within("", "latency in addition to the line's", 0.0..=0.0, " ns", added.as_nanos_f64());
     result
 }
 
 pub(super) fn uncorrectable_codewords() -> CaseResult {
-    let stimulus = "10,000 eligible and 10,000 other frames in turn, 1 in 1,000 damaged";
+    let stimulus = "10,000 eligible and 10,000 other frames, alternating, 1 in 1,000 damaged";
     let mut result = CaseResult::new("LLR-11", stimulus);
     for (size, bytes) in SIZES {
         let mut link = running(config(), DELAY);

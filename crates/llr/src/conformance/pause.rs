@@ -5,7 +5,7 @@ use super::case::CaseResult;
 use crate::link::{A, B};
 
 pub(super) fn replay_while_paused() -> CaseResult {
-    let stimulus = "200 frames, 50 lost; the link is paused when 100 were sent, and resumes later";
+    let stimulus = "200 frames, 50 lost; the link is paused after 100 frames, and resumes later";
     let mut result = CaseResult::new("TP2-19", stimulus);
     let mut link = running(config(), DELAY);
     link.faults_mut(A).lose.extend([50]);
