@@ -45,7 +45,7 @@ pub struct LinkSettings {
     pub key: Option<PathBuf>,
     /// Chunks of the frame pool: 2 KiB each up to an MTU of 1700 or so, 4 KiB above.
     pub pool_chunks: u32,
-    /// Remove the in-kernel bypass on a regular stop, which cuts the link. Otherwise it stays and forwards.
+    /// Remove the in-kernel bypass on a normal stop, which cuts the link. Otherwise it stays and forwards.
     pub detach_on_stop: bool,
     /// Write every call of the state machines to this file, as a protocol log that can be replayed.
     pub protocol_log: Option<PathBuf>,

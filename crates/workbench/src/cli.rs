@@ -9,7 +9,7 @@ use linkmend::workbench;
 pub enum Command {
     /// Show what Linkmend does: kernel TCP over a corrupting link, unprotected and protected
     Demo(demo::DemoArgs),
-    /// Keep a laboratory of network namespaces running, for your own experiments
+    /// Keep a lab of network namespaces running, for your own experiments
     Lab(lab::LabArgs),
     /// Simulate a protected link at any speed, with the protocol code that `run` uses
     Sim(Box<sim::SimArgs>),

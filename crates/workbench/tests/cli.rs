@@ -111,15 +111,15 @@ fn manual_pages_and_completions_are_of_both_programs() {
     }
 }
 
-/// The first line must not say that the laboratory is not up if something else is wrong.
+/// The first line must not say that the lab is not up if something else is wrong.
 #[test]
-fn the_first_line_of_a_laboratory_in_trouble_says_what_is_wrong() {
+fn the_first_line_of_a_lab_in_trouble_says_what_is_wrong() {
     let mut command = linkmend(&["lab", "status", "--prefix", "lmnone"]);
     let (code, _, err) = outcome(command.output().expect("it starts"));
     assert_eq!(code, 1);
     let first = err.lines().next().unwrap_or_default();
-    if first != "error: commands for a persistent laboratory require root" {
-        assert_eq!(first, "error: laboratory `lmnone` is not running", "as root");
+    if first != "error: commands for a persistent lab require root" {
+        assert_eq!(first, "error: lab `lmnone` is not running", "as root");
         assert!(err.contains("hint: create it with `linkmend lab up --prefix lmnone`"), "{err}");
     }
     // The binary may be in a folder that no other user can read.
@@ -137,10 +137,7 @@ fn the_first_line_of_a_laboratory_in_trouble_says_what_is_wrong() {
             return; // Not root: the case above was this one.
         }
         assert_eq!(code, 1, "{asked}");
-        assert!(
-            err.starts_with("error: commands for a persistent laboratory require root"),
-            "{asked}: {err}"
-        );
+        assert!(err.starts_with("error: commands for a persistent lab require root"), "{asked}: {err}");
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// A laboratory that is taken down even if the test fails.
+/// A lab that is taken down even if the test fails.
 struct Laboratory(String);
 
 impl Laboratory {
@@ -98,11 +98,9 @@ fn a_short_link_with_a_rate_comes_up_though_its_queue_is_smaller_than_the_usual_
 }
 
 #[test]
-fn a_laboratory_keeps_its_delays_and_shows_them_in_its_status() {
+fn a_lab_keeps_its_delays_and_shows_them_in_its_status() {
     if !linkmend_lab::unprivileged::has_capabilities() {
-        eprintln!(
-            "\n######## SKIPPED: a_laboratory_keeps_its_delays needs root: sudo -E make test ########\n"
-        );
+        eprintln!("\n######## SKIPPED: a_lab_keeps_its_delays needs root: sudo -E make test ########\n");
         return;
     }
     let lab = Laboratory(format!("ti{}", std::process::id()));
@@ -129,7 +127,7 @@ fn a_laboratory_keeps_its_delays_and_shows_them_in_its_status() {
     let frames: Option<u64> = line.split_whitespace().rev().nth(1).and_then(|number| number.parse().ok());
     assert!(frames.is_some_and(|frames| frames >= 10), "{status}");
     let (code, said) = lab.ask("down");
-    assert_eq!((code, said.trim()), (Some(0), "the laboratory has been removed"));
+    assert_eq!((code, said.trim()), (Some(0), "the lab has been removed"));
     let (code, said) = lab.ask("up --queue 1MiB");
     assert!(code == Some(2) && said.contains("--rate"), "{said}");
     let (code, said) = lab.ask("up --delay 3s");

@@ -20,7 +20,7 @@ pub struct DaemonConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "PATH"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<PathBuf>,
-    /// Address to serve Prometheus metrics at, like 127.0.0.1:9464 [default: none]
+    /// Address on which to serve Prometheus metrics, like 127.0.0.1:9464 [default: none]
     #[cfg_attr(feature = "clap", arg(long, value_name = "ADDRESS", value_parser = metrics_address))]
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "metrics_address_of_file")]
     pub metrics: Option<SocketAddr>,

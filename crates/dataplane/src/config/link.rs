@@ -84,7 +84,7 @@ pub struct LinkConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE|off", default_value_t))]
     #[serde(default)]
     pub ecn: EcnThreshold,
-    /// Chunks of the frame pool, of 2 KiB each (4 KiB above an MTU of 1762); bounds the memory of the link end
+    /// Number of chunks in the frame pool, 2 KiB each (4 KiB above an MTU of 1762); bounds the memory of the link end
     #[cfg_attr(feature = "clap", arg(long, value_name = "CHUNKS", default_value_t = LinkConfig::POOL_DEFAULT))]
     #[serde(default = "pool_default")]
     pub pool: u32,
@@ -104,11 +104,11 @@ pub struct LinkConfig {
     #[cfg_attr(feature = "clap", arg(long))]
     #[serde(default)]
     pub allow_corruption: bool,
-    /// Remove the in-kernel bypass on a regular stop, which cuts the link; by default it stays and forwards
+    /// Remove the in-kernel bypass on a normal stop, which cuts the link; by default it stays and forwards
     #[cfg_attr(feature = "clap", arg(long))]
     #[serde(default)]
     pub detach_on_stop: bool,
-    /// Seed of session numbers and of injected corruption [default: random, and logged]
+    /// Seed for session numbers and injected corruption [default: random, and logged]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NUMBER"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,

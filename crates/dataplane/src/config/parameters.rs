@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", command(next_help_heading = "Parameters (derived from the link unless set)"))]
 pub struct ParametersConfig {
-    /// Give up a frame that has been missing for this long (the paper's ackNoTimeout), like 20ms [default: never]
+    /// Give up on a frame that has been missing for this long (the paper's ackNoTimeout), like 20ms [default: never]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery_timeout: Option<Span>,

@@ -83,7 +83,7 @@ pub struct MonitorConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "PATH", help_heading = "Files and addresses"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control: Option<PathBuf>,
-    /// Address to serve Prometheus metrics at, like 127.0.0.1:9465 [default: none]
+    /// Address on which to serve Prometheus metrics, like 127.0.0.1:9465 [default: none]
     #[cfg_attr(feature = "clap", arg(long, value_name = "ADDRESS", help_heading = "Files and addresses"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<SocketAddr>,

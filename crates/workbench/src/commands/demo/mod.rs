@@ -1,4 +1,4 @@
-//! `linkmend demo`: runs the experiments of the laboratory and shows their results.
+//! `linkmend demo`: runs the experiments of the lab and shows their results.
 
 mod corruptd;
 mod failover;
@@ -24,7 +24,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 /// Arguments of `linkmend demo`.
 ///
-/// Builds a laboratory of network namespaces, runs kernel TCP through a corrupting link in it, unprotected and
+/// Builds a lab of network namespaces, runs kernel TCP through a corrupting link in it, unprotected and
 /// protected, and takes it down again. Bulk goodput, completion times of 24,387 B flows, and a stress test in four
 /// conditions (healthy, corrupting, ordered, non-blocking) that take turns; then a timeline of one transfer. Slots that
 /// the machine disturbed are repeated. Writes an HTML report.
@@ -66,7 +66,7 @@ pub struct DemoArgs {
     /// Loss rate of the corrupting link, above 0 and up to 0.1 [default: 1e-2, or 1e-3 with `--part fast`]
     #[arg(long, value_name = "RATE", value_parser = loss_rate)]
     loss: Option<f64>,
-    /// Seed of the injected corruption
+    /// Seed for the injected corruption
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Use AF_PACKET ports even if AF_XDP is available
@@ -136,7 +136,7 @@ pub fn enter_namespace() -> Result<()> {
     ensure_privileges().map(drop).context("the demo requires network namespaces")
 }
 
-/// Executes the command. After Ctrl-C the laboratory is taken down, too.
+/// Executes the command. After Ctrl-C the lab is taken down, too.
 pub fn execute(arguments: &DemoArgs) -> Result<()> {
     let privileges = ensure_privileges().context("the demo requires network namespaces")?;
     let raised = Arc::new(AtomicBool::new(false));

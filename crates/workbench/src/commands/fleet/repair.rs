@@ -15,7 +15,7 @@ pub struct RepairArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     crew: Option<u32>,
     /// Which disabled link is repaired next: the one that was disabled first, the one with the highest loss rate, or
-    /// the one whose return is worth most (other links that can then be disabled, then paths)
+    /// the one whose return is worth the most (other links that can then be disabled, then paths)
     #[arg(long, value_enum, default_value_t = OrderName::FirstCome, requires = "crew")]
     repair_order: OrderName,
     /// When a protected link that may be disabled is taken down: immediately, or when a crew is free to repair it

@@ -36,7 +36,7 @@ pub struct DrawArgs {
     /// Number of links affected by such a failure
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..=1024))]
     shared_links: u32,
-    /// Seed of all random choices
+    /// Seed for all random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 }

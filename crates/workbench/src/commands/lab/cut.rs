@@ -1,4 +1,4 @@
-//! Cutting and mending one of the two links of a laboratory.
+//! Cutting and mending one of the two links of a lab.
 
 use clap::{Args, ValueEnum};
 use linkmend_control::report::Path;
@@ -74,7 +74,7 @@ pub fn mend(lab: &Lab, arguments: &MendArgs) -> Result<()> {
     Ok(print(&describe(lab)?)?)
 }
 
-/// The state of both links in a line each; nothing in a laboratory with one.
+/// The state of both links in a line each; nothing in a lab with one.
 pub fn describe(lab: &Lab) -> Result<String, LabError> {
     let Some(cuts) = lab.cuts()? else { return Ok(String::new()) };
     let line = |(name, cut): (&str, Option<Cut>)| {

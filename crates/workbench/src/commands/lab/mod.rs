@@ -1,4 +1,4 @@
-//! `linkmend lab`: a laboratory of network namespaces that stays up, with a real daemon at each end of its link.
+//! `linkmend lab`: a lab of network namespaces that stays up, with a real daemon at each end of its link.
 
 mod cut;
 mod wires;
@@ -67,10 +67,10 @@ enum LabCommand {
         #[command(flatten)]
         backup: BackupArgs,
     },
-    /// Delay lines of a running laboratory; started by `up`
+    /// Delay lines of a running lab; started by `up`
     #[command(hide = true)]
     Wires,
-    /// Terminate all processes in the laboratory and remove it, including the remains of a crash
+    /// Terminate all processes in the lab and remove it, including the remains of a crash
     Down,
     /// Corrupt frames from lm-h1 to lm-h2
     Corrupt {
@@ -112,7 +112,7 @@ pub fn execute(arguments: &LabArgs) -> Result<()> {
     // Namespaces and sockets need root. Without it, other errors would follow that do not name the cause.
     if !linkmend_lab::unprivileged::has_capabilities() {
         return Err(Hinted {
-            message: "commands for a persistent laboratory require root".to_owned(),
+            message: "commands for a persistent lab require root".to_owned(),
             hint: "use sudo; `linkmend demo` works for ordinary users".to_owned(),
         }
         .into());
@@ -175,7 +175,7 @@ fn client(prefix: &str, role: Role) -> Result<Client> {
     daemons.serving(&name(prefix, role)).map_err(|error| silent(prefix, role, error))
 }
 
-/// The options that name a laboratory in a command.
+/// The options that name a lab in a command.
 fn again(prefix: &str) -> String {
     if prefix == "lm" { String::new() } else { format!(" --prefix {prefix}") }
 }
@@ -183,7 +183,7 @@ fn again(prefix: &str) -> String {
 fn attach(prefix: &str) -> Result<Lab> {
     Lab::attach(prefix).map_err(|error| match error {
         LabError::NotUp { .. } => Hinted {
-            message: format!("laboratory `{prefix}` is not running"),
+            message: format!("lab `{prefix}` is not running"),
             hint: format!("create it with `linkmend lab up{}`", again(prefix)),
         }
         .into(),
@@ -191,7 +191,7 @@ fn attach(prefix: &str) -> Result<Lab> {
     })
 }
 
-/// Why a daemon of the laboratory does not answer.
+/// Why a daemon of the lab does not answer.
 fn silent(prefix: &str, role: Role, error: ClientError) -> Error {
     if let Err(error) = attach(prefix) {
         return error;
@@ -224,7 +224,7 @@ fn up(prefix: &str, mtu: u32, packet: bool, impairments: &ImpairmentArgs, backup
     for role in [Role::End1, Role::End2] {
         if client(prefix, role).is_err() {
             start(&lab, role, packet).inspect_err(|_| {
-                // Half a laboratory is useless; the first error is the one to report.
+                // Half a lab is useless; the first error is the one to report.
                 let _ = Lab::down(prefix);
             })?;
         }
@@ -301,12 +301,12 @@ fn down(prefix: &str) -> Result<()> {
         }
     }
     Ok(print(&match found {
-        DownOutcome::NothingThere => format!("there is no laboratory `{prefix}`"),
-        DownOutcome::Removed { ended } if ended.is_empty() => "the laboratory has been removed".to_owned(),
+        DownOutcome::NothingThere => format!("there is no lab `{prefix}`"),
+        DownOutcome::Removed { ended } if ended.is_empty() => "the lab has been removed".to_owned(),
         DownOutcome::Removed { ended } => {
             let ended: Vec<String> =
                 ended.into_iter().map(|(pid, program)| format!("{program} (pid {pid})")).collect();
-            format!("the laboratory has been removed; terminated processes inside it: {}", ended.join(", "))
+            format!("the lab has been removed; terminated processes inside it: {}", ended.join(", "))
         }
     })?)
 }

@@ -1,4 +1,4 @@
-//! The delay lines of a laboratory that stays up, as a separate process.
+//! The delay lines of a lab that stays up, as a separate process.
 
 use linkmend::failure::{Context, Plain, Result};
 use linkmend::written_file;
@@ -29,7 +29,7 @@ pub struct ImpairmentArgs {
     /// One-way delay between lm-h1 and its link end, in each direction: the network around the link
     #[arg(long, value_name = "TIME")]
     delay: Option<Span>,
-    /// One-way delay of the link itself, in each direction; 100us correspond to 20 km of fibre
+    /// One-way delay of the link itself, in each direction; 100us corresponds to 20 km of fibre
     #[arg(long, value_name = "TIME")]
     link_delay: Option<Span>,
     /// Queue limit in front of the rate limiter [default: one bandwidth-delay product]
@@ -124,7 +124,7 @@ pub fn describe(report: &WiresReport) -> String {
     text
 }
 
-/// Starts the process for a laboratory with impairments, unless it is already running.
+/// Starts the process for a lab with impairments, unless it is already running.
 ///
 /// # Errors
 /// What the process wrote when it could not start.
@@ -157,7 +157,7 @@ pub fn start(lab: &Lab) -> Result<()> {
     Ok(())
 }
 
-/// Runs the process itself, until it is told to stop or the laboratory is gone.
+/// Runs the process itself, until it is told to stop or the lab is gone.
 ///
 /// # Errors
 /// If the lines cannot be started, or their report cannot be written.

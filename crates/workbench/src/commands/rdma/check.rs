@@ -30,7 +30,7 @@ pub struct CheckArgs {
     /// Flows per case
     #[arg(long, value_name = "N", default_value = "100k")]
     trials: Count,
-    /// Seed of all random choices
+    /// Seed for all random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Threads to use [default: one for each processor]

@@ -17,7 +17,7 @@ use linkmend::failure::Result;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend rdma model                          # a web search over four corrupting links
+  linkmend rdma model                          # web-search traffic over four corrupting links
   linkmend rdma model --mechanisms all --json  # the same with the paper's mechanisms, as JSON
   linkmend rdma plan --wanted 1e-6             # cheapest mechanisms for 1e-6 timeouts per flow
   linkmend rdma check                          # compare the model with the simulated transport

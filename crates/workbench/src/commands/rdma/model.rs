@@ -13,7 +13,7 @@ use serde::Serialize;
 #[command(after_help = "\
 Examples:
   linkmend rdma model --links 1 --loss 0.78125% --size 1024B  # the paper's ping-pong
-  linkmend rdma model --links 4 --loss 1e-3 --mechanisms all  # a web search in its fat tree
+  linkmend rdma model --links 4 --loss 1e-3 --mechanisms all  # web-search traffic in its fat tree
   linkmend rdma model --mtu 4096 --dummies 1 --json           # longer packets, one dummy
 
 \"Paper\" is the probability per packet according to Theorems 4 to 12; for tails, it is the mean over flows. \"Exact\" is \

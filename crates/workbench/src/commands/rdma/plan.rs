@@ -11,7 +11,7 @@ use linkmend_rdma::plan::cheapest;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend rdma plan --wanted 1e-6  # a web search: a timeout in a million flows
+  linkmend rdma plan --wanted 1e-6  # web-search traffic: one timeout in a million flows
   linkmend rdma plan --wanted 1e-4 --size 1024B --loss 1e-2 --json
 
 Costs are bytes on the wire. The result is the cheapest of all combinations of up to 15 copies of each kind.")]
