@@ -1,14 +1,15 @@
-//! Counters under SAI's names and meanings. [`readings`](crate::readings) has those of testers and Broadcom's switches.
+//! Counters under SAI's names and meanings. [`readings`](crate::readings) contains those of testers and of Broadcom's
+//! switches.
 //!
-//! Three of them mean something else than their names suggest. `TX_OK` and `RX_OK` include replays and duplicates:
-//! `RX_EXPECTED_SEQ_GOOD` is what compares with goodput. `TX_REPLAY` counts completed replays, not frames; Broadcom maps
-//! it to frames. `RX_MISSING_SEQ` counts frames seen after a gap, not frames missing.
+//! Three of them do not mean what their names suggest. `TX_OK` and `RX_OK` include replays and duplicates:
+//! `RX_EXPECTED_SEQ_GOOD` is the one to use for goodput. `TX_REPLAY` counts completed replays, not frames; Broadcom
+//! maps it to frames. `RX_MISSING_SEQ` counts frames seen after a gap, not frames missing.
 
 /// What a transmitter has counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct TransmitCounters {
     pub tx_init: u64,
-    /// New frames that action *discard* dropped in INIT or FLUSH.
+    /// New frames that the action *discard* dropped in INIT or FLUSH.
     pub tx_discard: u64,
     /// Good eligible frames sent, replays included.
     pub tx_ok: u64,
@@ -19,22 +20,22 @@ pub struct TransmitCounters {
     pub rx_init_echo: u64,
     pub rx_ack: u64,
     pub rx_nack: u64,
-    /// ACKs and NACKs outside of what is outstanding, which changed nothing.
+    /// ACKs and NACKs for numbers that are not outstanding; they were ignored.
     pub rx_ack_nack_seq_error: u64,
     pub replayed_frames: u64,
     pub replayed_bytes: u64,
-    /// Replays that a NACK began.
+    /// Replays triggered by a NACK.
     pub nack_replays: u64,
-    /// Replays that the replay timer began.
+    /// Replays triggered by the replay timer.
     pub timer_replays: u64,
-    /// Echoes with another number or other data than the INIT.
+    /// Echoes whose number or data differ from those of the INIT.
     pub init_echo_mismatches: u64,
     /// Frames sent without a number.
     pub tx_ineligible: u64,
-    /// Eligible frames that got a number.
+    /// Eligible frames that were given a number.
     pub accepted: u64,
     pub acknowledged: u64,
-    /// Outstanding frames that FLUSH, or switching off, has discarded.
+    /// Outstanding frames discarded by FLUSH or when LLR was disabled.
     pub flushed: u64,
 }
 
@@ -55,21 +56,21 @@ pub struct ReceiveCounters {
     pub rx_expected_seq_good: u64,
     /// Poisoned frames with the expected number: delivered.
     pub rx_expected_seq_poisoned: u64,
-    /// Bad frames with the expected number: each one that ends SEND_ACKS makes a NACK.
+    /// Bad frames with the expected number: each one that arrives in SEND_ACKS causes a NACK.
     pub rx_expected_seq_bad: u64,
     /// Frames seen after a gap, whatever their FCS.
     pub rx_missing_seq: u64,
     /// Frames seen before, whatever their FCS.
     pub rx_duplicate_seq: u64,
-    /// Starts of replays, seen in numbers that do not rise.
+    /// Starts of replays, recognised by numbers that do not rise.
     pub rx_replay: u64,
-    /// The part of `rx_missing_seq` with a good FCS.
+    /// Frames counted in `rx_missing_seq` that had a good FCS.
     pub missing_good: u64,
-    /// The part of `rx_duplicate_seq` with a good FCS.
+    /// Frames counted in `rx_duplicate_seq` that had a good FCS.
     pub duplicate_good: u64,
     /// Frames without a number, or received while the receiver was off.
     pub rx_ineligible: u64,
-    /// Those of them with a bad FCS: lost.
+    /// How many of these had a bad FCS, and are lost.
     pub rx_ineligible_bad: u64,
 }
 
@@ -81,7 +82,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// SAI's counters, `SAI_PORT_STAT_LLR_` and this name, in SAI's order.
+    /// SAI's counters, in SAI's order. Their full names begin with `SAI_PORT_STAT_LLR_`.
     pub const fn sai(&self) -> [(&'static str, u64); 22] {
         let Counters { transmit, receive } = self;
         [
@@ -115,24 +116,24 @@ impl Counters {
         self.sai().into_iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// What SONiC's reviewers asked for: losses that were repaired after a NACK, without waiting.
+    /// Losses that were repaired after a NACK, without waiting (requested by SONiC's reviewers).
     pub const fn recovered(&self) -> u64 {
         self.transmit.nack_replays
     }
 
-    /// What SONiC's reviewers asked for: losses that had to wait for the replay timer.
+    /// Losses that had to wait for the replay timer (requested by SONiC's reviewers).
     pub const fn timeouts(&self) -> u64 {
         self.transmit.timer_replays
     }
 }
 
 impl ReceiveCounters {
-    /// Eligible frames that have arrived while the receiver ran.
+    /// Eligible frames that arrived while the receiver was running.
     pub const fn arrived(&self) -> u64 {
         self.rx_ok + self.rx_poisoned + self.rx_bad
     }
 
-    /// Whether the counters agree with each other: frames by FCS and frames by number are the same ones.
+    /// Whether the counters are consistent: the counts by FCS and the counts by number must add up to the same total.
     pub const fn add_up(&self) -> bool {
         let expected = self.rx_expected_seq_good + self.rx_expected_seq_poisoned + self.rx_expected_seq_bad;
         let is_whole = self.arrived() == expected + self.rx_missing_seq + self.rx_duplicate_seq;
@@ -141,11 +142,11 @@ impl ReceiveCounters {
 }
 
 impl TransmitCounters {
-    /// Whether the counters agree with each other, with so many frames outstanding.
+    /// Whether the counters are consistent if this many frames are outstanding.
     pub const fn add_up(&self, outstanding: u64) -> bool {
         let is_whole = self.accepted == self.acknowledged + self.flushed + outstanding;
         let is_sent = self.tx_ok + self.tx_poisoned == self.accepted + self.replayed_frames;
-        // A replay that a NACK restarts, or that FLUSH ends, is begun and not completed.
+        // A replay that a NACK restarts or that FLUSH ends has begun but is not completed.
         is_whole && is_sent && self.tx_replay <= self.nack_replays + self.timer_replays
     }
 }

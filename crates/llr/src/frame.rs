@@ -1,4 +1,4 @@
-//! What travels: frames with and without a number, and control ordered sets (CtlOS).
+//! What a link carries: frames with and without a number, and control ordered sets (CtlOS).
 
 use crate::sequence::SequenceNumber;
 
@@ -10,10 +10,10 @@ pub struct FrameHandle(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Frame {
     pub handle: FrameHandle,
-    /// Its length with the frame check sequence and without preamble.
+    /// Its length, with the frame check sequence but without the preamble.
     pub bytes: u32,
-    /// Whether it was damaged before it reached this port. It is numbered and repaired like any other, and the receiver
-    /// passes it on.
+    /// Whether it was damaged before it reached this port. It is numbered and recovered like any other, and the
+    /// receiver passes it on.
     pub poisoned: bool,
 }
 
@@ -28,9 +28,9 @@ pub struct NumberedFrame {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Integrity {
     Good,
-    /// Marked as damaged upstream: this link has carried it well.
+    /// Marked as damaged upstream; this link did not damage it.
     Poisoned,
-    /// Neither right nor the poison pattern: this link has damaged it.
+    /// Neither correct nor the poison pattern: this link damaged it.
     Bad,
 }
 
@@ -41,7 +41,7 @@ pub enum Control {
     Ack(SequenceNumber),
     /// All frames up to this number have arrived, and the next one was bad or is missing.
     Nack(SequenceNumber),
-    /// The first number of what follows, and 16 bits that tell this initialisation from earlier ones.
+    /// The first number of the frames that follow, and 16 bits that distinguish this initialisation from earlier ones.
     Init { first: SequenceNumber, data: u16 },
     /// The answer to an INIT, with its values.
     InitEcho { first: SequenceNumber, data: u16 },

@@ -16,7 +16,7 @@ pub struct Port {
 }
 
 impl Port {
-    /// A port that is OFF, on a line of so many bits per second.
+    /// A port in OFF, on a line with this rate in bits per second.
     ///
     /// # Errors
     /// A parameter that is out of its range.
@@ -33,8 +33,9 @@ impl Port {
         };
         let interrupts = self.receiver.handle_init(now, first, data);
         let restarts_both = self.config.choices.init_while_running == InitWhileRunning::RestartBoth;
-        // The INIT of a peer that restarts because of this end's own INIT must not restart this end again: both ends would
-        // do nothing else from then on. It comes within a loop, which is shorter than the interval of INITs.
+        // If this end's own INIT makes the peer restart, the peer's INIT must not restart this end again, or both ends
+        // would keep restarting each other. That INIT arrives within one loop, which is shorter than the interval
+        // between INITs.
         let is_answer = self.transmitter.has_just_initialised(now);
         if interrupts && restarts_both && self.transmitter.state().is_running() && !is_answer {
             self.transmitter.reinitialise(now);
@@ -46,7 +47,7 @@ impl Port {
         self.receiver.poll_control(now).or_else(|| self.transmitter.poll_control(now))
     }
 
-    /// When something is due, in either direction.
+    /// When the next action is due, in either direction.
     pub fn next_timeout(&self) -> Option<Instant> {
         [self.transmitter.next_timeout(), self.receiver.next_timeout()].into_iter().flatten().min()
     }
@@ -56,7 +57,7 @@ impl Port {
         [self.transmitter.control_due(), self.receiver.next_timeout()].into_iter().flatten().min()
     }
 
-    /// The transmitter, to look at.
+    /// The transmitter, read-only.
     pub const fn transmitter(&self) -> &Transmitter {
         &self.transmitter
     }
@@ -66,7 +67,7 @@ impl Port {
         &mut self.transmitter
     }
 
-    /// The receiver, to look at.
+    /// The receiver, read-only.
     pub const fn receiver(&self) -> &Receiver {
         &self.receiver
     }

@@ -4,13 +4,13 @@ use crate::config::{Config, FrameAction, REPLAY_COUNT_UNLIMITED, SAI_DEFAULTS};
 use crate::sequence::SEQUENCE_SPACE;
 use crate::time::Span;
 
-/// A published profile. What its source leaves out is SAI's default.
+/// A published profile. Parameters that its source omits have SAI's defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
     pub name: &'static str,
     /// Who published it, and where.
     pub source: &'static str,
-    /// The line that it is for; `None` if the source names none.
+    /// The line rate that it is meant for; `None` if the source names none.
     pub rate_bps: Option<u64>,
     pub cable_m: Option<u32>,
     pub config: Config,
@@ -19,7 +19,7 @@ pub struct Preset {
 /// Giga, of bits per second.
 const G: u64 = 1_000_000_000;
 
-/// A row of SONiC's table of examples: all have replay count 3.
+/// A row of SONiC's table of examples, all of which have a replay count of 3.
 const fn sonic(
     (name, rate_bps, cable_m): (&'static str, u64, u32),
     (frames, bytes): (u32, u32),
@@ -107,18 +107,18 @@ pub fn preset(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }
 
-/// Bytes beyond the loop that HPE's capacity has: two frames of 9,216 bytes, and 9,000.
+/// What HPE's capacity adds to the bytes in the loop: two frames of 9,216 bytes, plus 9,000 bytes.
 const HPE_EXTRA_BYTES: u64 = 2 * 9_216 + 9_000;
-/// HPE's bounds of the replay timer, in the second generation.
+/// HPE's bounds for the replay timer, in its second generation.
 const HPE_TIMER_NS: (u64, u64) = (1_000, 15_500);
 
-/// The replay timer of HPE's rule, before any clamping: three loops and 500 ns.
+/// The replay timer by HPE's rule, before clamping: three loops plus 500 ns.
 pub fn hpe_replay_timer(loop_time: Span) -> Span {
     Span(loop_time.0.saturating_mul(3)) + Span::from_nanos(500)
 }
 
-/// HPE's rule for Slingshot, the ancestor of LLR (HewlettPackard/shs-cxi-driver): the loop is measured at start and sets
-/// the rest. A good default where no profile is given.
+/// HPE's rule for Slingshot, the ancestor of LLR (HewlettPackard/shs-cxi-driver): the loop is measured at startup, and
+/// everything else is derived from it. This is a good default if no profile is given.
 ///
 /// The replay timer is clamped to 1,000 to 15,500 ns, and the count has no limit.
 pub fn hpe(loop_time: Span, rate_bps: u64) -> Config {

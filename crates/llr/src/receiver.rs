@@ -8,7 +8,7 @@
 //! | SEND_NACK, NACK_SENT | SEND_ACKS | a good or poisoned frame with the expected number, or INIT |
 //! | NACK_SENT | SEND_NACK | only with [`NackRearm::EachReplay`]: the replay has lost the expected frame again |
 //!
-//! In NACK_SENT, neither ACKs nor NACKs are sent. Frames after the gap are dropped until the expected number comes.
+//! In NACK_SENT, neither ACKs nor NACKs are sent. Frames after the gap are dropped until the expected number arrives.
 //!
 //! # Order of calls
 //!
@@ -29,7 +29,7 @@ pub enum ReceiveState {
     SendAcks,
     /// A NACK is due.
     SendNack,
-    /// Waits for the expected number in silence.
+    /// Waits silently for the expected number.
     NackSent,
 }
 
@@ -37,12 +37,12 @@ pub enum ReceiveState {
 pub const RECEIVE_STATES: [ReceiveState; 4] =
     [ReceiveState::Off, ReceiveState::SendAcks, ReceiveState::SendNack, ReceiveState::NackSent];
 
-/// What becomes of a frame that has arrived.
+/// What happens to a frame that has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is passed on, poisoned if it came so.
+    /// It is passed on; a poisoned frame stays poisoned.
     Deliver,
-    /// This link has damaged it.
+    /// This link damaged it.
     DropBad,
     /// It has been delivered before.
     DropDuplicate,
@@ -55,7 +55,7 @@ pub enum Verdict {
 pub struct Receiver {
     config: Config,
     space: SequenceSpace,
-    /// From one ACK or NACK to the next.
+    /// Time from one ACK or NACK to the next.
     spacing: Span,
     state: ReceiveState,
     expected: u64,
@@ -74,7 +74,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that is OFF, on a line of so many bits per second.
+    /// A receiver in OFF, on a line with this rate in bits per second.
     ///
     /// # Errors
     /// A parameter that is out of its range.
@@ -98,13 +98,13 @@ impl Receiver {
         })
     }
 
-    /// Switches off: the peer has to initialise this end again.
+    /// Disables the receiver: the peer has to initialise this end again.
     pub fn disable(&mut self, now: Instant) {
         (self.session, self.echo_due, self.ack_due) = (None, false, false);
         self.enter(now, ReceiveState::Off);
     }
 
-    /// An INIT has arrived. Returns whether it interrupts a session that was running.
+    /// An INIT has arrived. Returns whether it interrupted a running session.
     pub fn handle_init(&mut self, now: Instant, first: SequenceNumber, data: u16) -> bool {
         self.counters.rx_init += 1;
         if !self.config.local {
@@ -133,7 +133,7 @@ impl Receiver {
         Verdict::Deliver
     }
 
-    /// A frame with a number has arrived. In OFF, numbers mean nothing.
+    /// A frame with a number has arrived. In OFF, numbers have no meaning.
     pub fn handle_frame(&mut self, now: Instant, sequence: SequenceNumber, integrity: Integrity) -> Verdict {
         if self.state == ReceiveState::Off {
             return self.handle_ineligible(integrity);
@@ -158,7 +158,7 @@ impl Receiver {
         }
     }
 
-    /// The ACK of a duplicate was lost, or is late: it is sent again.
+    /// The ACK for a duplicate was lost or is late, so it is retransmitted.
     fn handle_duplicate(&mut self, integrity: Integrity) -> Verdict {
         self.counters.rx_duplicate_seq += 1;
         self.ack_due = true;
@@ -168,7 +168,7 @@ impl Receiver {
         Verdict::DropDuplicate
     }
 
-    /// A poisoned frame is accepted: to repair it would only bring the same poisoned frame.
+    /// A poisoned frame is accepted, because a retransmission would be just as poisoned.
     fn handle_expected(&mut self, now: Instant, integrity: Integrity) -> Verdict {
         match integrity {
             Integrity::Good => self.counters.rx_expected_seq_good += 1,
@@ -246,8 +246,8 @@ impl Receiver {
         if self.echo_due { Some(Instant(0)) } else { answers.then_some(self.slot) }
     }
 
-    /// Records what determines the future, relative to the clock and to the numbers of frames, for drivers that skip what
-    /// repeats itself. `None` while something is missing, or an echo is due.
+    /// Records the state that determines the future, relative to the clock and to frame numbers, for drivers that skip
+    /// repetitions. `None` while something is missing or an echo is due.
     pub fn steady_state(&self, now: Instant, state: &mut Vec<u64>) -> Option<()> {
         let is_quiet = matches!(self.state, ReceiveState::Off | ReceiveState::SendAcks) && !self.echo_due;
         if !is_quiet {
@@ -272,7 +272,7 @@ impl Receiver {
         self.state
     }
 
-    /// What it has counted so far.
+    /// Its counters so far.
     pub const fn counters(&self) -> &ReceiveCounters {
         &self.counters
     }
@@ -282,12 +282,12 @@ impl Receiver {
         self.space.wire(self.expected)
     }
 
-    /// How long it was in a state.
+    /// How long it has been in a state.
     pub fn time_in(&self, now: Instant, state: ReceiveState) -> Span {
         self.times.span(now, state as usize)
     }
 
-    /// How often it entered a state.
+    /// How often it has entered a state.
     pub fn entries(&self, state: ReceiveState) -> u64 {
         self.times.entries(state as usize)
     }

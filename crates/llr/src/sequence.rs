@@ -1,16 +1,17 @@
-//! Sequence numbers: a space of 2^20 on the wire, and counts of 64 bits inside that never wrap.
+//! Sequence numbers: 20 bits on the wire, and 64-bit counts internally, which never wrap.
 //!
-//! The state machines count in 64 bits. [`SequenceSpace::expand`] is the only way back: it finds the count nearest to a
-//! reference. At most half of the space may be outstanding, so that a duplicate is told from a new frame.
+//! The state machines count in 64 bits. [`SequenceSpace::expand`] is the only way to convert a number back: it finds
+//! the count nearest to a reference. At most half of the space may be outstanding, so that duplicates can be
+//! distinguished from new frames.
 
 use std::fmt;
 
-/// Numbers of the wire format's 20 bits.
+/// How many numbers the 20 bits of the wire format allow.
 pub const SEQUENCE_SPACE: u32 = 1 << 20;
 /// The smallest space that makes sense: one frame outstanding.
 const SPACE_MIN: u32 = 2;
 
-/// A number as frames and control ordered sets carry it.
+/// A number as carried by frames and control ordered sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct SequenceNumber(pub u32);
 
@@ -23,7 +24,7 @@ impl fmt::Display for SequenceNumber {
 /// How many different numbers there are: a power of two from 2 to 2^20.
 ///
 /// It is a parameter because one published test plan lets numbers wrap after 524,287, and because small spaces can be
-/// explored completely.
+/// tested exhaustively.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SequenceSpace(u32);
 
@@ -40,22 +41,22 @@ impl SequenceSpace {
         if is_in_range && numbers.is_power_of_two() { Some(SequenceSpace(numbers)) } else { None }
     }
 
-    /// How many numbers it has.
+    /// How many numbers it contains.
     pub const fn numbers(self) -> u32 {
         self.0
     }
 
-    /// Most frames that may be outstanding: half of the space.
+    /// Maximum number of outstanding frames: half of the space.
     pub const fn outstanding_max(self) -> u32 {
         self.0 / 2
     }
 
-    /// The number on the wire of a count.
+    /// The number that stands for a count on the wire.
     pub const fn wire(self, count: u64) -> SequenceNumber {
         SequenceNumber((count % self.0 as u64) as u32)
     }
 
-    /// The count that counting begins with when `first` is the first number: one before it is still not negative.
+    /// The first count if `first` is the first number. It is large enough that the count before it is not negative.
     pub const fn first_count(self, first: SequenceNumber) -> u64 {
         self.0 as u64 + (first.0 % self.0) as u64
     }

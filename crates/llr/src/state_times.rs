@@ -1,8 +1,9 @@
-//! How often a state machine entered each of its states, and how long it was in them (as Xena's testers show it).
+//! How often a state machine has entered each of its states, and how long it has been in them (as shown by Xena's
+//! testers).
 
 use crate::time::{Instant, Span};
 
-/// Visits of `N` states.
+/// Visits to `N` states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StateTimes<const N: usize> {
     current: usize,
@@ -12,12 +13,12 @@ pub(crate) struct StateTimes<const N: usize> {
 }
 
 impl<const N: usize> StateTimes<N> {
-    /// In the first state, since the epoch.
+    /// Starts in the first state, at the epoch.
     pub fn new() -> StateTimes<N> {
         StateTimes { current: 0, since: Instant(0), entries: [0; N], spans: [Span::ZERO; N] }
     }
 
-    /// The state machine enters a state; entering the one it is in is not a visit.
+    /// The state machine enters a state. Entering the current state does not count as a visit.
     pub fn enter(&mut self, now: Instant, state: usize) {
         if state == self.current {
             return;
@@ -27,12 +28,12 @@ impl<const N: usize> StateTimes<N> {
         (self.current, self.since) = (state, now);
     }
 
-    /// How often it entered a state.
+    /// How often it has entered a state.
     pub fn entries(&self, state: usize) -> u64 {
         self.entries[state]
     }
 
-    /// How long it was in a state, until now.
+    /// How long it has been in a state so far.
     pub fn span(&self, now: Instant, state: usize) -> Span {
         let running = if state == self.current { now.since(self.since) } else { Span::ZERO };
         self.spans[state] + running

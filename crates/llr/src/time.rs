@@ -4,7 +4,7 @@ use std::ops::{Add, AddAssign};
 
 /// Picoseconds in a nanosecond.
 const PER_NANO: u64 = 1_000;
-/// Picoseconds in a second, by bits in an octet.
+/// Picoseconds per second, times bits per octet.
 const OCTET_PICOSECONDS: u128 = 8 * 1_000_000_000_000;
 
 /// A point in time, in picoseconds since an epoch that the driver chooses.
@@ -16,14 +16,14 @@ pub struct Instant(pub u64);
 pub struct Span(pub u64);
 
 impl Instant {
-    /// Time since `earlier`; zero if `earlier` lies ahead.
+    /// Time since `earlier`; zero if `earlier` is in the future.
     pub const fn since(self, earlier: Instant) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
 }
 
 impl Span {
-    /// No duration at all.
+    /// A duration of zero.
     pub const ZERO: Span = Span(0);
 
     /// This many nanoseconds.
@@ -31,18 +31,18 @@ impl Span {
         Span(nanos.saturating_mul(PER_NANO))
     }
 
-    /// Nanoseconds, with a fraction.
+    /// In nanoseconds, with a fraction.
     pub fn as_nanos_f64(self) -> f64 {
         self.0 as f64 / PER_NANO as f64
     }
 
-    /// How long so many octets last at a rate in bits per second, rounded up. A rate of 0 counts as 1.
+    /// How long this many octets take at a rate in bits per second, rounded up. A rate of 0 counts as 1.
     pub fn of_octets(octets: u64, rate_bps: u64) -> Span {
         let picoseconds = (u128::from(octets) * OCTET_PICOSECONDS).div_ceil(u128::from(rate_bps.max(1)));
         Span(u64::try_from(picoseconds).unwrap_or(u64::MAX))
     }
 
-    /// How many octets a rate in bits per second carries in this time, rounded up.
+    /// How many octets are sent in this time at a rate in bits per second, rounded up.
     pub fn octets(self, rate_bps: u64) -> u64 {
         let octets = (u128::from(self.0) * u128::from(rate_bps)).div_ceil(OCTET_PICOSECONDS);
         u64::try_from(octets).unwrap_or(u64::MAX)

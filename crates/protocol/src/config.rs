@@ -32,7 +32,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// Least size of a Tx or Rx buffer bound: one maximum-size frame must always fit.
+/// Minimum size of a Tx or Rx buffer bound: one maximum-size frame must always fit.
 pub const BUFFER_BYTES_MIN: u64 = 64 * 1024;
 
 /// Parameters of a link end. [`Config::new`] suits a software link end on a link of some Gb/s with scheduling delays of
@@ -43,11 +43,11 @@ pub struct Config {
     /// Header format of frames that are sent. Both ends of a link must use the same; ends with different formats refuse
     /// each other's sessions.
     pub format: Format,
-    /// Largest number of outstanding frames, a power of two, 16 to 32,768; also the size of the receiver's window.
+    /// Maximum number of outstanding frames, a power of two, 16 to 32,768; also the size of the receiver's window.
     pub window_frames: u32,
-    /// Largest number of bytes in the Tx buffer of one lane.
+    /// Maximum number of bytes in the Tx buffer of one lane.
     pub window_bytes: u64,
-    /// Largest number of bytes in the Rx buffer.
+    /// Maximum number of bytes in the Rx buffer.
     pub rx_buffer_bytes: u64,
     /// `pauseThreshold` (Algorithm 2), bytes in the Rx buffer.
     pub pause_bytes: u64,
@@ -56,19 +56,19 @@ pub struct Config {
     /// `ackNoTimeout`: a frame missing for longer is given up, if `max_rounds` is 1, `give_up_by_clock` is set, or the
     /// format is [`Format::Linkguardian`], which cannot express that a frame is withdrawn.
     pub recovery_timeout: Ticks,
-    /// Rounds of retransmission for one loss, 1 to 255. 1 is the paper's protocol. The limit bounds how long a frame
-    /// that can never pass holds up the ordered lane. By Equation 1, N copies in R rounds leave `loss^(N R + 1)`: with
-    /// 32 rounds less than 1e-16 wherever protection is of use, up to a loss of 0.3 and with a single copy.
+    /// Maximum number of retransmission rounds for a loss, 1 to 255; 1 is the paper's protocol. The limit bounds how
+    /// long a frame that can never pass blocks the ordered lane. By Equation 1, N copies in R rounds leave `loss^(N R +
+    /// 1)`: with 32 rounds less than 1e-16 wherever protection is of use, up to a loss of 0.3 and with a single copy.
     pub max_rounds: u8,
-    /// Lets the receiver give up by the clock in spite of further rounds, including frames that arrived and found no
-    /// room in the Rx buffer. Otherwise it waits until the sender withdraws the frame, or the session ends: a machine
-    /// that does not run for a while must not cost a frame.
+    /// Lets the receiver give up by timeout in spite of further rounds, including frames that arrived and did not fit
+    /// into the Rx buffer. Otherwise it waits until the sender withdraws the frame, or the session ends: a machine that
+    /// does not run for a while must not cost a frame.
     #[cfg_attr(feature = "serde", serde(default))]
     pub give_up_by_clock: bool,
     /// Shortest time between explicit ACKs on an idle port; zero sends one whenever there is something to acknowledge.
     pub ack_gap: Ticks,
-    /// Longest time that each lane's ACK waits for an idle port or a frame to ride on; also how often what is missing
-    /// is repeated.
+    /// Maximum time that each lane's ACK waits for an idle port or a frame to be piggybacked on; also how often missing
+    /// frames are reported again.
     pub ack_interval: Ticks,
     /// Time from a lane's latest frame to its first dummy.
     pub dummy_delay: Ticks,
@@ -81,7 +81,7 @@ pub struct Config {
     pub dummy_interval_max: Ticks,
     /// Longest silence of an active session, in either direction.
     pub keepalive: Ticks,
-    /// Silence after which a sender regards its peer as gone, and a receiver no longer waits for what is missing.
+    /// Silence after which a sender considers its peer gone, and a receiver no longer waits for missing frames.
     pub peer_timeout: Ticks,
     /// Silence after which a receiver forgets a session.
     pub session_expiry: Ticks,
@@ -131,7 +131,7 @@ impl Config {
 /// How many times the longest interval between two of its frames a peer may be silent. One lost frame proves nothing.
 const SILENCES: u64 = 3;
 
-// The relations that `Config::validate` checks hold for the defaults.
+// Asserts that the defaults satisfy the relations that `Config::validate` checks.
 const _: () = {
     let config = Config::new(Tick::Nanosecond);
     assert!(config.ack_gap.0 <= config.ack_interval.0);
@@ -264,13 +264,13 @@ impl Config {
         ]
     }
 
-    /// Whether a receiver gives up what has been missing for longer than the recovery timeout.
+    /// Whether a receiver gives up on frames that have been missing for longer than the recovery timeout.
     pub const fn gives_up_by_clock(&self) -> bool {
         self.max_rounds == 1 || self.give_up_by_clock || matches!(self.format, Format::Linkguardian)
     }
 
-    /// Whether only the clock decides, although the sender could withdraw the frame. With further rounds it does so,
-    /// and the recovery timeout is only a bound.
+    /// Whether only the timeout decides, although the sender could withdraw the frame. With further rounds the sender
+    /// does so, and the recovery timeout is only an upper limit.
     pub(crate) const fn gives_up_by_clock_alone(&self) -> bool {
         self.max_rounds == 1 || matches!(self.format, Format::Linkguardian)
     }
@@ -303,7 +303,7 @@ mod tests {
         }
     }
 
-    /// Values that are just allowed, and values that are just not.
+    /// Values just inside and just outside the allowed range.
     #[test]
     fn every_bound_allows_its_last_unit() {
         let base = Config::new(Tick::Nanosecond);

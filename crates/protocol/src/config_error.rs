@@ -1,8 +1,8 @@
-//! Parameters that are out of their range.
+//! Parameters that are out of range.
 
 use core::fmt;
 
-/// A parameter that is out of its range: its name, its value, and the requirement.
+/// A parameter that is out of range: its name, its value, and the requirement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ConfigError {
     /// Name of the field of [`Config`](crate::Config).

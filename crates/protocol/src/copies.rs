@@ -1,6 +1,6 @@
 //! The number of copies to retransmit: Equations 1 and 2 (section 3.4).
 
-/// Largest number of copies of a lost frame. Beyond it, more copies no longer help a link that loses almost everything.
+/// Maximum number of copies of a lost frame. Beyond it, more copies no longer help a link that loses almost everything.
 pub const COPIES_MAX: u8 = 16;
 
 /// How the number of copies is chosen.

@@ -11,9 +11,9 @@ use crate::sequence::WINDOW_MAX;
 use crate::time::Tick;
 use core::time::Duration;
 
-/// Size of a chunk of the frame pool that buffers are reckoned in, bytes.
+/// Size of a chunk of the frame pool, in bytes; the unit in which buffers are sized.
 pub const CHUNK_BYTES: u64 = 2048;
-/// The largest number of chunks that the two ports of a link end lend to the kernel for receiving.
+/// The maximum number of chunks that the two ports of a link end lend to the kernel for receiving.
 pub const LENT_CHUNKS_MAX: u32 = 2 * 4096;
 /// Default size of a frame pool in chunks: 4096 frames each for the Tx buffer, the Rx buffer and the queue, besides
 /// what is lent.
@@ -107,7 +107,7 @@ impl DaemonProfile {
             pause_bytes,
             resume_bytes: overrides.resume_bytes.unwrap_or(pause_bytes / 2),
             recovery_timeout: overrides.recovery_timeout.map_or(base.recovery_timeout, ticks),
-            // A loop that waits for a core must not cost a frame, so the clock counts only if it is configured.
+            // A loop that waits for a core must not cost a frame, so there is a timeout only if it is configured.
             give_up_by_clock: overrides.recovery_timeout.is_some(),
             max_rounds: overrides.max_rounds.unwrap_or(base.max_rounds),
             peer_timeout,
@@ -138,8 +138,8 @@ impl DaemonProfile {
             config.resume_bytes = config.pause_bytes / 2;
         }
         if overrides.peer_timeout.is_none() {
-            // The peer timeout of a short link, which mainly allows for a peer that is stalled, plus the time the answer
-            // takes. The shortest round trip is the link's own; a longer one may include a stall.
+            // The peer timeout of a short link, which mainly allows for a stalled peer, plus the time that the response
+            // takes. The shortest round trip is that of the link itself; a longer one may include a stall.
             config.peer_timeout = Config::new(*tick).peer_timeout + measured.min;
             config.session_expiry = config.peer_timeout * EXPIRY_PEER_TIMEOUTS;
         }

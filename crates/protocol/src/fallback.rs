@@ -118,7 +118,7 @@ impl Fallback {
             .flatten()
     }
 
-    /// The present level.
+    /// The current level.
     pub const fn level(&self) -> Level {
         self.level
     }

@@ -65,7 +65,7 @@ impl PackedRun {
     }
 }
 
-/// Largest number of runs of missing frames in one feedback; the next feedback continues from there.
+/// Maximum number of runs of missing frames in one feedback; the next feedback continues from there.
 pub(crate) const RANGES_MAX: usize = 32;
 /// Longest run in a feedback. A window may contain one frame more, which is then a run of its own.
 pub(crate) const RUN_LENGTH_MAX: u16 = (1 << RUN_LENGTH_BITS) - 1;
@@ -82,7 +82,7 @@ const RUN_LENGTH_BITS: u32 = 15;
 pub struct LaneFeedback {
     /// Everything before this was received or given up. This one long number shows the age of all the others.
     pub cumulative: LongSequenceNumber,
-    /// Where the report begins. It says nothing about what lies between `cumulative` and this.
+    /// Where the report begins. It says nothing about frames between `cumulative` and this.
     pub from: SequenceNumber,
     /// Everything from there to before this was received, given up, or is listed in `missing`.
     pub covered: SequenceNumber,
@@ -90,11 +90,11 @@ pub struct LaneFeedback {
     pub seen: SequenceNumber,
     /// The receiver asks the sender to hold this lane's normal queue (Algorithm 2).
     pub paused: bool,
-    /// The receiver gives up only by its clock, whatever the sender still holds.
+    /// The receiver gives up purely by timeout, whatever the sender still holds.
     pub by_clock: bool,
     missing: [PackedRun; RANGES_MAX],
     missing_count: u8,
-    /// A bit for each run: its frames arrived, and found no room in the Rx buffer.
+    /// A bit for each run: its frames arrived, and did not fit into the Rx buffer.
     overflowed: u32,
 }
 
@@ -104,7 +104,7 @@ const _: () = assert!(RANGES_MAX <= u32::BITS as usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MissingRun {
     pub(crate) range: SequenceRange,
-    /// Its frames arrived, and found no room in the Rx buffer.
+    /// Its frames arrived, and did not fit into the Rx buffer.
     pub(crate) overflowed: bool,
 }
 
@@ -135,7 +135,7 @@ impl LaneFeedback {
         true
     }
 
-    /// Adds a run of frames that have arrived, each at least once, and found no room in the Rx buffer: they are
+    /// Adds a run of frames that have arrived, each at least once, and did not fit into the Rx buffer: they are
     /// missing, but the link did not lose them. `false` as for [`LaneFeedback::push_missing`].
     pub fn push_overflowed(&mut self, range: SequenceRange) -> bool {
         let bit = 1_u32.checked_shl(self.missing_count.into()).unwrap_or(0);
@@ -151,7 +151,7 @@ impl LaneFeedback {
         self.missing[..usize::from(self.missing_count)].iter().map(|run| run.range())
     }
 
-    /// Whether the frames of a run have arrived, and found no room in the Rx buffer.
+    /// Whether the frames of a run have arrived, and did not fit into the Rx buffer.
     pub const fn is_overflowed(&self, run: usize) -> bool {
         run < RANGES_MAX && self.overflowed >> run & 1 != 0
     }
@@ -170,13 +170,13 @@ impl LaneFeedback {
 pub struct Feedback {
     /// The session of the report.
     pub session: SessionNumber,
-    /// Counts feedbacks, so that a late one does not revert the pause state.
+    /// Counts feedback frames, so that a late one does not revert the pause state.
     pub number: u16,
     /// Stamp of the latest dummy seen. It tells the sender what the receiver had seen when it wrote this.
     pub dummy_stamp: u16,
     /// Frames lost before recovery since the session began, both lanes, wrapping.
     pub lost_total: u32,
-    /// Frames that found no room in the Rx buffer since the session began, wrapping.
+    /// Frames that did not fit into the Rx buffer since the session began, wrapping.
     pub rx_overflow_total: u16,
     /// The reports on the two lanes.
     pub lanes: PerMode<LaneFeedback>,

@@ -1,4 +1,4 @@
-//! A histogram with buckets at powers of two: constant size, no allocation, good to a factor of two.
+//! A histogram with buckets at powers of two: constant size, no allocation, accurate to a factor of two.
 
 /// Number of buckets: the last one also holds everything larger.
 const BUCKETS: usize = 40;

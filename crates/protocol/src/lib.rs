@@ -44,16 +44,17 @@
 //! send ([`LinkEnd::admission`]). [`LinkEnd::send`] numbers it and keeps its handle, and [`wire::encapsulate`] returns the
 //! header.
 //!
-//! **Receiving.** [`wire::parse`] reads the header, and [`LinkEnd::handle_data`] takes the number. If the frame is the next one
-//! of its lane, the driver delivers it immediately.
+//! **Receiving.** [`wire::parse`] reads the header, and [`LinkEnd::handle_data`] handles the number. If the frame is
+//! the next one of its lane, the driver delivers it immediately.
 //!
 //! **Acknowledging.** The ACK travels on a frame of the other direction ([`LinkEnd::poll_piggyback`]), or alone on an idle port
-//! ([`LinkEnd::poll_transmit`]). [`LinkEnd::handle_ack`] takes it, and [`LinkEnd::poll_release`] returns the handles.
+//! ([`LinkEnd::poll_transmit`]). [`LinkEnd::handle_ack`] handles it, and [`LinkEnd::poll_release`] returns the handles.
 //!
 //! **A loss.** If a number is missing, [`Receiver::handle_data`](crate::receiver::Receiver::handle_data) keeps the later frame
-//! in the Rx buffer and [reveals](crate::receiver::Receiver::reveal) the hole, and [`LinkEnd::poll_urgent`] returns the report.
-//! [`LinkEnd::handle_control`] takes it at the other end, [`LinkEnd::poll_retransmission`] hands out the copies, and the first
-//! one [fills](crate::receiver::Receiver::fill) the hole. [`LinkEnd::poll_deliver`] hands out what waited behind it, in order.
+//! in the Rx buffer and [reveals](crate::receiver::Receiver::reveal) the hole, and [`LinkEnd::poll_urgent`] returns the
+//! report. [`LinkEnd::handle_control`] handles it at the other end, [`LinkEnd::poll_retransmission`] hands out the
+//! copies, and the first one [fills](crate::receiver::Receiver::fill) the hole. [`LinkEnd::poll_deliver`] hands out the
+//! frames that waited behind it, in order.
 //!
 //! The documentation of [`LinkEnd`] follows the frame inside.
 #![allow(

@@ -43,13 +43,13 @@ use shared::Shared;
 /// [`Sender`](crate::sender::Sender::send) of the lane keeps its handle.
 ///
 /// **Receiving.** [`handle_data`](ReceivingSide::handle_data) takes the number ([`take_data`](ReceivingSide::take_data)). If it is
-/// the next one of its lane, [`accept_next`](crate::receiver::Receiver::accept_next) is all there is to do. Otherwise
-/// [`handle_out_of_order`](ReceivingSide::handle_out_of_order) buffers the frame, and [`loss_found`](ReceivingSide::loss_found)
-/// makes a report urgent.
+/// the next one of its lane, only [`accept_next`](crate::receiver::Receiver::accept_next) is called. Otherwise
+/// [`handle_out_of_order`](ReceivingSide::handle_out_of_order) buffers the frame, and
+/// [`loss_found`](ReceivingSide::loss_found) makes a report urgent.
 ///
 /// **Reporting.** [`poll_urgent_feedback`](ReceivingSide::poll_urgent_feedback) writes the report
-/// ([`compose_new_losses`](ReceivingSide::compose_new_losses)). Without a loss, an ACK rides on a frame
-/// ([`take_piggyback`](ReceivingSide::take_piggyback)) or travels alone ([`poll_ack`](ReceivingSide::poll_ack)).
+/// ([`compose_new_losses`](ReceivingSide::compose_new_losses)). Without a loss, an ACK is piggybacked on a frame
+/// ([`take_piggyback`](ReceivingSide::take_piggyback)) or sent alone ([`poll_ack`](ReceivingSide::poll_ack)).
 ///
 /// **Retransmitting.** [`SendingSide::handle_feedback`] passes the report to the lane
 /// ([`handle_feedback`](crate::sender::Sender::handle_feedback)), whose
@@ -124,30 +124,30 @@ impl LinkEnd {
         self.receiving.leave_to_kernel(&mut self.shared, CloseReason::Stopped);
     }
 
-    /// Sends everything again that is not known to have arrived, once and in order, because it is on another path from now on
-    /// ([`crate::paths`]), and tells the peer at once what has arrived here. Returns the number of frames. The transparent
-    /// format only: the authors' receiver takes no copy that it has not asked for.
+    /// Switches to another path ([`crate::paths`]): retransmits all frames that are not known to have arrived, in order
+    /// and once each, and immediately tells the peer what has arrived here. Returns the number of frames. This works
+    /// only in the transparent format, because the authors' receiver accepts no copies that it has not requested.
     pub fn change_path(&mut self, now: Instant) -> u64 {
         let now = self.advance(now);
         self.receiving.report_at_once();
         self.sending.change_path(&mut self.shared, now)
     }
 
-    /// Notes whether another path would carry frames without much loss ([`crate::paths::Paths::has_clean_other`]). Then the
-    /// fallback gives up neither order nor protection, and frames are resent more often before they are given up, because that
-    /// path is going to be used. Returns whether that is new.
+    /// Records whether another path would carry frames without much loss ([`crate::paths::Paths::has_clean_other`]).
+    /// Then the fallback gives up neither order nor protection, and frames are resent more often before they are given
+    /// up, because that path is going to be used. Returns whether that is new.
     pub fn set_clean_other(&mut self, is_clean: bool) -> bool {
         self.sending.set_clean_other(is_clean)
     }
 
-    /// The loss rate of the path in use before recovery, as far as it was measured: 1 if a frame was lost in all its rounds, which
-    /// means that the path does not take it.
+    /// The loss rate of the path in use before recovery, as far as it was measured; 1 if a frame was lost in all its
+    /// rounds, which means that it cannot pass.
     #[inline]
     pub fn path_loss(&self) -> Option<f64> {
         self.sending.path_loss()
     }
 
-    /// Counters, with the buffers' present levels.
+    /// Counters, with the buffers' current levels.
     pub fn stats(&self) -> Stats {
         let LinkEnd { shared, sending, receiving } = self;
         let mut stats = shared.stats;

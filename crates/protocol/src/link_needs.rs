@@ -37,7 +37,7 @@ pub struct LinkNeeds {
     /// [`Config::rx_buffer_bytes`]: what still arrives after a pause was requested must fit.
     pub rx_buffer_bytes: u64,
     /// [`Config::recovery_timeout`], where the clock counts: the time for a report to arrive, and for the copies of
-    /// everything lost meanwhile to come back.
+    /// everything lost in the meantime to come back.
     pub recovery_timeout: Ticks,
     /// [`Config::peer_timeout`]: the time for the answer to a keepalive, even if one of two is lost.
     pub peer_timeout: Ticks,
@@ -64,7 +64,7 @@ pub enum Consequence {
         /// The share of the rate, at most 1.
         share: f64,
     },
-    /// Frames that find no room must be retransmitted, or are lost with one round of retransmission.
+    /// Frames that do not fit must be retransmitted, or are lost with one round of retransmission.
     Overflow,
     /// Lost frames may be given up before their copies arrive.
     GivenUp,
@@ -158,7 +158,7 @@ mod tests {
     use crate::time::Tick;
     use std::vec::Vec;
 
-    /// A link of so many Gb/s, with the daemon's 24 bytes around a frame.
+    /// A link of this many Gb/s, with the daemon's 24 bytes around a frame.
     fn link(gbps: u64, round_trip: Ticks, frame_bytes: u32, loss: f64) -> LinkConditions {
         LinkConditions {
             round_trip,
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn the_shortfalls_of_a_long_fast_link_are_named() {
         let config = Config::new(Tick::Nanosecond);
-        // 200-byte frames over 2 ms: 11,200 of them are under way.
+        // 200-byte frames over 2 ms: 11,200 of them are in flight.
         let long = link(10, Tick::Nanosecond.millis(2), 200, 0.049);
         assert_eq!(fields(&config, &long), ["window_frames"]);
         let shortfall = config.shortfalls(&long).next().expect("it is short");

@@ -1,4 +1,4 @@
-//! Measures the actual loss rate from the counts in the peer's feedbacks.
+//! Measures the actual loss rate from the counts in the peer's feedback frames.
 
 /// If a window's rate is below the held one by less than this factor, it counts as the same rate, measured again.
 const FALL_FACTOR: f64 = 1.5;
@@ -48,14 +48,14 @@ impl LossWindow {
         }
         let loss = (self.lost as f64 / self.frames.max(1) as f64).min(1.0);
         let measured = Measured { loss, rx_overflows: self.overflows };
-        // Copies follow a rising rate at once and a falling one by half each window.
+        // Copies follow a rising rate immediately and a falling one by half each window.
         self.estimate = Some(loss.max(self.estimate.unwrap_or(0.0) / 2.0));
         self.hold(loss);
         (self.frames, self.lost, self.overflows) = (0, 0, 0);
         Some(measured)
     }
 
-    /// Updates the rate from which copies are chosen. It follows a rising rate at once, because too few copies lose
+    /// Updates the rate from which copies are chosen. It follows a rising rate immediately, because too few copies lose
     /// frames, and a falling one when several windows in a row are clearly lower. Otherwise a rate at the edge between
     /// two numbers of copies (1e-2 is the edge between 3 and 4 for a target of 1e-8) would change the number with the
     /// noise of every window.

@@ -1,8 +1,8 @@
 //! The receiver of one lane: gap detection, de-duplication, Rx buffer, backpressure, recovery timeout.
 //!
 //! It implements Algorithm 1 (de-duplication and in-order recovery), Algorithm 2 (backpressure) and `ackNoTimeout` of
-//! section 3 of the paper. The Tofino looks at a buffered frame when it returns from recirculation; this machine hands
-//! frames out with [`Receiver::poll_deliver`], whenever its driver can take them.
+//! section 3 of the paper. The Tofino inspects a buffered frame when it returns from recirculation; this state machine
+//! hands frames out with [`Receiver::poll_deliver`], whenever its driver can take them.
 
 mod limits;
 mod report;
@@ -29,7 +29,7 @@ pub(crate) enum Verdict {
     Deliver,
     /// It is kept, and will be returned by [`Receiver::poll_deliver`].
     Buffered,
-    /// It was seen before, or given up.
+    /// It was seen before or given up.
     Duplicate,
     /// The Rx buffer has no room: the frame counts as missing.
     Overflow,
@@ -55,7 +55,7 @@ struct Slot {
     frame: FrameHandle,
     bytes: u32,
     state: SlotState,
-    /// It is missing, but has arrived before and found no room.
+    /// It is missing, but has arrived before and did not fit.
     overflowed: bool,
 }
 
@@ -197,7 +197,7 @@ impl Receiver {
     }
 
     /// Learns from a dummy that everything before `next` has been sent, and that the sender no longer holds what is
-    /// missing before `held_from`. `false` if either cannot be of this session, or of the present time.
+    /// missing before `held_from`. `false` if either cannot be of this session, or of the current time.
     pub(crate) fn handle_dummy(
         &mut self,
         now: Instant,
@@ -227,12 +227,13 @@ impl Receiver {
     }
 
     /// Restarts the wait for missing frames after this end did not run for a while, since it has not looked at what
-    /// arrived meanwhile.
+    /// arrived in the meantime.
     pub(crate) fn restart_waits(&mut self, now: Instant) {
         self.wait_from = now;
     }
 
-    /// Gives up what has been missing for longer than the recovery timeout (`ackNoTimeout`), if the clock counts.
+    /// Gives up on frames that have been missing for longer than the recovery timeout (`ackNoTimeout`), if the timeout
+    /// applies.
     pub(crate) fn handle_timeout(&mut self, now: Instant, stats: &mut Stats) {
         while let Some(due_at) = self.next_timeout() {
             if now < due_at {
@@ -243,7 +244,7 @@ impl Receiver {
         }
     }
 
-    /// Gives up everything missing, because nobody can send it any more. Returns the number of frames.
+    /// Gives up on everything missing, because nobody can send it any more. Returns the number of frames.
     pub(crate) fn give_up_missing(&mut self) -> u64 {
         let missing = self.missing;
         while self.cumulative < self.highest {
@@ -252,7 +253,7 @@ impl Receiver {
         missing
     }
 
-    /// Gives up the first missing frame.
+    /// Gives up on the first missing frame.
     fn give_up(&mut self) {
         let slot = &mut self.slots[(self.cumulative & self.mask) as usize];
         debug_assert_eq!(slot.state, SlotState::Missing, "cumulative stands at a missing frame");
@@ -377,13 +378,13 @@ impl Receiver {
         self.slots[(sequence & self.mask) as usize].state == SlotState::Missing
     }
 
-    /// Whether a missing frame has arrived, and found no room.
+    /// Whether a missing frame has arrived, and did not fit.
     fn is_overflowed(&self, sequence: u64) -> bool {
         self.slots[(sequence & self.mask) as usize].overflowed
     }
 
-    /// Whether to wait for a missing frame whatever the clock says: the link did not lose it, and its sender resends it
-    /// until there is room.
+    /// Whether to wait for a missing frame regardless of the timeout: the link did not lose it, and its sender resends
+    /// it until there is room.
     fn waits_for_room(&self, sequence: u64) -> bool {
         self.limits.clock_yields && self.is_overflowed(sequence)
     }

@@ -98,7 +98,7 @@ pub(crate) struct Sender {
     /// Whether frames are resent more often than that, because there is another path, and whether one has been.
     is_patient: bool,
     pub(crate) is_stuck: bool,
-    /// Whether the peer's receiver gives up by its clock, according to its newest feedback.
+    /// Whether the peer's receiver gives up by timeout, according to its newest feedback.
     pub(crate) by_clock: bool,
     /// First number not acknowledged cumulatively.
     first: u64,
@@ -303,7 +303,7 @@ impl Sender {
             let index = (sequence & mask) as usize;
             let slot = &mut slots[index];
             if sequence < self.first || slot.state != SlotState::Queued {
-                // It was acknowledged meanwhile.
+                // It was acknowledged in the meantime.
                 self.retransmit_queue.pop_front();
                 continue;
             }

@@ -1,22 +1,22 @@
 //! Sequence numbers: 16 bits plus the era bit (section 3.5), and their translation to and from absolute numbers.
 //!
-//! On the wire a frame carries 16 bits and the era, which toggles at each wrap-around. Inside, the state machines count
-//! in 64 bits that never wrap. [`SequenceNumber::expand`] is the only bridge: it finds the absolute number nearest to a
-//! reference. That is the paper's era correction (subtract N/2 from both when the eras differ, then compare), stated
-//! once and for both directions; the tests compare it with the paper's wording.
+//! On the wire a frame carries 16 bits and the era, which toggles at each wrap-around. Internally, the state machines
+//! count in 64 bits, which never wrap. [`SequenceNumber::expand`] is the only conversion: it finds the absolute number
+//! nearest to a reference. That is the paper's era correction (subtract N/2 from both when the eras differ, then
+//! compare), stated once and for both directions; the tests compare it with the paper's wording.
 
 use core::fmt;
 
 /// Number of values of the 16 bits.
 pub const SEQUENCE_SPACE: u64 = 1 << 16;
 
-/// Most frames that may be outstanding: two numbers further apart than this cannot be compared (section 3.5).
+/// Maximum number of outstanding frames: two numbers further apart than this cannot be compared (section 3.5).
 pub const WINDOW_MAX: u32 = (SEQUENCE_SPACE / 2) as u32;
 
 /// Values of number and era together.
 const ERA_SPACE: u64 = 2 * SEQUENCE_SPACE;
 
-/// Absolute numbers start here, so that one slightly before the first is still not negative.
+/// Absolute numbers start here, so that a number slightly before the first one is still not negative.
 pub(crate) const FIRST_ABSOLUTE: u64 = ERA_SPACE;
 
 const _: () = assert!(WINDOW_MAX as u64 * 2 == SEQUENCE_SPACE);
@@ -85,8 +85,8 @@ impl SequenceNumber {
     }
 }
 
-/// A sequence number as dummies and feedbacks carry it: 32 bits of the absolute number. Either may be late by whole
-/// eras, which 17 bits cannot tell; 32 bits repeat after four billion frames, half a minute at 100G.
+/// A sequence number as dummies and feedback frames carry it: 32 bits of the absolute number. Either may be late by
+/// whole eras, which 17 bits cannot tell; 32 bits repeat after four billion frames, half a minute at 100G.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct LongSequenceNumber(pub u32);

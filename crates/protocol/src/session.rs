@@ -17,14 +17,14 @@
 //!   Dormant (frames pass unprotected again)
 //! ```
 //!
-//! A receiver that is going to stop asks for this end with a Fin of its own, see `link_end::leaving`.
+//! A receiver that is about to stop requests the end with its own Fin; see `link_end::leaving`.
 //!
-//! A receiver that knows nothing of a session of which it gets a dummy says so with a FinEcho: after a restart or a
-//! stall, the sender begins anew at once.
+//! A receiver that gets a dummy of a session that it does not know says so with a FinEcho: after a restart or a stall,
+//! the sender begins anew immediately.
 //!
-//! Why four frames: any of them may come late or twice. A stale Init only makes the receiver offer a nonce; a stale
-//! Start carries an old nonce. So nothing that is delayed can reset a session that is in use. Until the first feedback,
-//! frames pass unprotected; the link is a queue, so the first protected one arrives behind the Start.
+//! Four frames are needed because any of them may arrive late or twice. A stale Init only makes the receiver offer a
+//! nonce, and a stale Start carries an old nonce, so no delayed frame can reset a session that is in use. Until the
+//! first feedback, frames pass unprotected; the link is a queue, so the first protected frame arrives after the Start.
 //!
 //! Both sides derive the first sequence numbers from the session number, so they need not be sent, and differ from one
 //! session to the next.
@@ -60,7 +60,7 @@ impl SessionNumber {
 pub enum TransmitState {
     /// No protection; frames pass as they are.
     Dormant,
-    /// Handshake under way, or no peer answers; frames pass as they are.
+    /// Handshake in progress, or no peer answers; frames pass as they are.
     Opening,
     /// Frames are protected.
     Active,
@@ -168,7 +168,7 @@ impl TransmitSession {
         (self.given_up, self.farewell_heard, self.farewell_due) = (Some(self.session), false, true);
     }
 
-    /// The session of which to take leave now: at once, and with each attempt to begin another.
+    /// The session of which to take leave now: immediately, and with each attempt to begin another.
     pub(crate) fn poll_farewell(&mut self) -> Option<SessionNumber> {
         core::mem::take(&mut self.farewell_due).then_some(self.given_up)?
     }
@@ -332,7 +332,7 @@ impl ReceiveSession {
         true
     }
 
-    /// Handles the peer's wish to end a session; one that is not in use is confirmed at once.
+    /// Handles the peer's wish to end a session; one that is not in use is confirmed immediately.
     pub(crate) fn handle_fin(&mut self, session: SessionNumber) {
         if self.active == Some(session) {
             self.ending = true;

@@ -37,7 +37,7 @@ impl BufferStats {
         self.min = self.min.min(self.now);
     }
 
-    /// Resets the extremes to the present level.
+    /// Resets the extremes to the current level.
     pub fn reset_extremes(&mut self) {
         (self.min, self.max) = (self.now, self.now);
     }
@@ -63,8 +63,8 @@ pub struct Stats {
     pub retransmitted_copies: u64,
     /// Bytes of those copies.
     pub retransmitted_bytes: u64,
-    /// Frames that a change of path let go out again ([`LinkEnd::change_path`](crate::LinkEnd::change_path)); they are among
-    /// `retransmitted_copies` once they have left.
+    /// Frames retransmitted because of a change of path ([`LinkEnd::change_path`](crate::LinkEnd::change_path)); they
+    /// are included in `retransmitted_copies` once they have been sent.
     pub resent_frames: u64,
     /// Frames given up because the copies of their last round were lost.
     pub exhausted_frames: u64,
@@ -87,11 +87,11 @@ pub struct Stats {
     pub delivered_bytes: u64,
     /// Frames found missing (actual loss).
     pub lost_frames: u64,
-    /// Missing frames that came after all.
+    /// Missing frames that arrived after all.
     pub recovered_frames: u64,
-    /// Missing frames given up by the clock: after the recovery timeout, or earlier in non-blocking mode if their
-    /// sender has withdrawn them, or in the authors' protocol if their place in the window is needed; or after a silence
-    /// as long as the peer timeout.
+    /// Missing frames given up after a timeout: after the recovery timeout, or earlier in non-blocking mode if their
+    /// sender has withdrawn them, or in the authors' protocol if their place in the window is needed; or after a
+    /// silence as long as the peer timeout.
     pub recovery_timeouts: u64,
     /// Missing frames given up because their sender no longer holds them.
     pub withdrawn_frames: u64,
@@ -101,9 +101,9 @@ pub struct Stats {
     pub missing_frames: u64,
     /// Copies dropped because the frame had arrived already, or had been given up.
     pub duplicates_dropped: u64,
-    /// Originals that found no room in the Rx buffer, and so became missing.
+    /// Originals that did not fit into the Rx buffer, and so became missing.
     pub rx_buffer_overflows: u64,
-    /// Copies of missing frames that found no room in the Rx buffer either.
+    /// Copies of missing frames that did not fit into the Rx buffer either.
     pub overflowed_copies: u64,
     /// Frames dropped because their number lies outside the window (another session's, or forged).
     pub out_of_window_frames: u64,
@@ -138,7 +138,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Frames that came again, or with the number of another time.
+    /// Frames that arrived again, or with a number from another time.
     pub(crate) const fn strays(&self) -> u64 {
         self.duplicates_dropped + self.out_of_window_frames
     }

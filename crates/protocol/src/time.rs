@@ -5,7 +5,7 @@ use core::time::Duration;
 
 /// How long a tick of the driver's clock lasts. The state machines only compare times and add durations from their
 /// configuration, so any tick works as long as it is always the same: a daemon counts nanoseconds, the simulator
-/// picoseconds. Durations are made from a tick, so that one clock's cannot be taken for another's by mistake.
+/// picoseconds. Durations are made from a tick, so that one clock's cannot be mistaken for another's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tick {
     Nanosecond,
@@ -23,7 +23,7 @@ pub struct Instant(pub u64);
 pub struct Ticks(pub u64);
 
 impl Instant {
-    /// Time since `earlier`; zero if `earlier` lies ahead.
+    /// Time since `earlier`; zero if `earlier` is in the future.
     pub const fn since(self, earlier: Instant) -> Ticks {
         Ticks(self.0.saturating_sub(earlier.0))
     }

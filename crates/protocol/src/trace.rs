@@ -5,7 +5,7 @@
 //! driver's calls go to a [`StepSink`]; the state machines know nothing about it. A record can be used in two ways:
 //!
 //! - [`Step::repeat`] makes the call again, on a fresh link end of the same configuration and seed, and returns the
-//!   present answer: any difference is a difference between the state machines.
+//!   current answer: any difference is a difference between the state machines.
 //! - [`Tracer`] describes it in protocol terms, as [`TraceEvent`]s: frames, copies, notifications, deliveries. These
 //!   can be compared between a real link and a simulated one, whose times differ.
 //!

@@ -7,8 +7,8 @@
 //! - [`time`]: instants and spans in nanoseconds of the driver's clock.
 //! - [`timer_wheel`]: when a timer of the Linux kernel expires, for drivers that simulate one.
 //!
-//! A driver calls `handle_*` with the instant and what happened, then `poll_*` until it returns `None`, and again at
-//! `next_timeout` at the latest. The state machines count bytes and never see them. They allocate only when a window becomes
+//! A driver calls `handle_*` with the time and what happened, then `poll_*` until it returns `None`, and again no later
+//! than `next_timeout`. The state machines count bytes but never see them. They allocate only when a window becomes
 //! larger than ever before, not for each segment.
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,6 @@
 //! Instants and durations, in nanoseconds: two types, so that they cannot be mixed up.
 //!
-//! They are types of this crate, so a simulator's picoseconds or a protocol's ticks cannot be taken for them.
+//! They are types of this crate, so a simulator's picoseconds or a protocol's ticks cannot be mistaken for them.
 
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 
@@ -13,16 +13,16 @@ pub struct Instant(pub u64);
 pub struct Nanos(pub u64);
 
 impl Instant {
-    /// Time since `earlier`; zero if `earlier` lies ahead.
+    /// Time since `earlier`; zero if `earlier` is in the future.
     pub const fn since(self, earlier: Instant) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }
 }
 
 impl Nanos {
-    /// No duration.
+    /// A duration of zero.
     pub const ZERO: Nanos = Nanos(0);
-    /// Longer than everything.
+    /// The longest possible duration.
     pub const MAX: Nanos = Nanos(u64::MAX);
 
     /// This many microseconds, limited to what 64 bits of nanoseconds hold (585 years).

@@ -7,8 +7,8 @@ const LEVEL_SHIFT: u32 = 3;
 /// Levels of a kernel that ticks more than 100 times a second. The last one takes all timers that are longer.
 const LEVELS: u32 = 9;
 
-/// When a timer expires that is set at `now` for `at`, in nanoseconds since a tick whose number is a multiple of 64, with a
-/// tick every `tick` nanoseconds.
+/// When a timer that is set at `now` for `at` expires, in nanoseconds since a tick whose number is a multiple of 64,
+/// with a tick every `tick` nanoseconds.
 ///
 /// Its length is rounded up to ticks. A timer never expires early, so it always waits for the next boundary of its level: with
 /// the tick after its last one if it is shorter than 63 ticks, at a multiple of 8 ticks if it is shorter than 504, and so on. One

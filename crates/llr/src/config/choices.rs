@@ -1,4 +1,4 @@
-//! What public sources leave open: a named choice for each question, with a default and the reason for it.
+//! Questions that public sources leave open: a named choice for each, with a default and the reason for it.
 
 use super::ConfigError;
 
@@ -7,70 +7,70 @@ const INIT_INTERVAL_NS: (u64, u64) = (1, 4_290_000_000);
 /// Bounds of both distances of control ordered sets inside a frame: the largest frame is below 64 KiB.
 const INSERTION_OCTETS: (u64, u64) = (8, 65_535);
 
-/// When a receiver that has sent a NACK sends another one for the same expected number.
+/// When a receiver sends another NACK for the same expected number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum NackRearm {
-    /// Never: only the replay timer covers a NACK, or a replayed frame, that is lost. The default, because SAI's design
-    /// has one NACK for each gap, and NACK_SENT sends neither ACKs nor NACKs.
+    /// Never: if a NACK or a replayed frame is lost, only the replay timer recovers from it. This is the default,
+    /// because SAI's design has one NACK for each gap, and NACK_SENT sends neither ACKs nor NACKs.
     #[default]
     Never,
-    /// When a replay has begun, which shows in a number that does not rise, and its frame with the expected number is
-    /// bad or missing again. This is faster, and safe: a NACK only states the last good number.
+    /// When a replay has begun (recognised by a number that does not rise) and the frame with the expected number is
+    /// bad or missing again. This is faster, and it is safe, because a NACK only states the last good number.
     EachReplay,
 }
 
-/// What a transmitter does with a NACK that arrives while it replays.
+/// How a transmitter reacts to a NACK that arrives during a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum NackInReplay {
-    /// The replay begins again behind the number of the NACK. The default: a frame of the replay that is lost is then
-    /// repaired without the timer.
+    /// The replay restarts after the number in the NACK. This is the default, because a frame lost during the replay is
+    /// then recovered without the timer.
     #[default]
     Restart,
-    /// It only acknowledges. If a frame of the replay was lost, the timer repairs it.
+    /// It only acknowledges. If a replayed frame was lost, the timer recovers it.
     AcknowledgeOnly,
 }
 
-/// From when the replay timer counts.
+/// What starts the replay timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum ReplayTimerStart {
-    /// From the last ACK that made progress, the end of the last replay, or the frame that found nothing outstanding.
-    /// The default, by SAI's words: it expires "if no further ACKs are received".
+    /// The last ACK that made progress, the end of the last replay, or a frame sent while nothing was outstanding. This
+    /// is the default, because SAI says that the timer expires "if no further ACKs are received".
     #[default]
     LastProgress,
-    /// From when the oldest outstanding frame was last sent.
+    /// The last transmission of the oldest outstanding frame.
     OldestFrame,
 }
 
 /// Which replays without progress the replay counter counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum CountedReplays {
-    /// All of them. The default, because the registers of SAI and FBOSS name replays and no cause. The published tests
-    /// (LLR-05, 07, 09) only have timer replays.
+    /// All of them. This is the default, because the register descriptions of SAI and FBOSS do not distinguish causes.
+    /// The published tests (LLR-05, 07, 09) contain only replays triggered by the timer.
     #[default]
     All,
-    /// Those of the timer.
+    /// Only those triggered by the timer.
     Timer,
 }
 
 /// Whether a frame without a number may be sent during a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum IneligibleInReplay {
-    /// It waits. The default, because ADVANCE is the only state that accepts new frames (FBOSS).
+    /// It waits. This is the default, because ADVANCE is the only state that accepts new frames (FBOSS).
     #[default]
     Waits,
-    /// It goes first: it has no number, so it cannot break the order of those that have one.
+    /// It goes first: it has no number, so it cannot disturb the order of frames that have one.
     Overtakes,
 }
 
-/// Where a control ordered set may go when a frame is being sent.
+/// Where a control ordered set may be inserted while a frame is being sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum ControlInsertion {
-    /// Behind the frame. The default, because Meta's budget subtracts the time of a full frame in each direction, so it
-    /// does not rely on pre-emption.
+    /// After the frame. This is the default, because Meta's budget subtracts the time of a full frame in each
+    /// direction, and therefore does not rely on pre-emption.
     #[default]
     BetweenFrames,
-    /// Inside the frame (pre-emption), not before `first_after_octets` of it and not closer than `apart_octets`. A
-    /// published taxonomy of messages has 256 and 2,048 octets.
+    /// Inside the frame (pre-emption), after its first `first_after_octets` and at least `apart_octets` apart. A
+    /// published taxonomy of messages gives 256 and 2,048 octets.
     InsideFrames { first_after_octets: u32, apart_octets: u32 },
 }
 
@@ -83,30 +83,30 @@ impl ControlInsertion {
 /// Which frame check sequence marks a frame as poisoned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum PoisonPattern {
-    /// The right one with all bits inverted. The default, because Ethernet switches invert it when they find out, while
-    /// they forward a frame cut-through, that it is damaged.
+    /// The correct one with all bits inverted. This is the default, because a cut-through switch inverts it when it
+    /// discovers that a frame it is already forwarding is damaged.
     #[default]
     Inverted,
-    /// The right one, XOR this.
+    /// The correct one XOR this value.
     Xor(u32),
 }
 
-/// What happens when an INIT arrives in a direction that already runs.
+/// What happens when an INIT arrives in a direction that is already running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum InitWhileRunning {
-    /// The receiver starts again with its number, and the other direction goes on. The default, because each direction
-    /// has switches of its own, and a peer that re-initialises after FLUSH (LLR-09) needs it.
+    /// The receiver restarts with the INIT's number, and the other direction continues. This is the default, because
+    /// each direction is enabled separately, and a peer that re-initialises after FLUSH (LLR-09) needs it.
     #[default]
     RestartReceiver,
-    /// The own transmitter discards what is outstanding and re-initialises, too: the peer may have restarted and know
-    /// nothing of either direction. Not if it began to initialise less than `init_interval_ns` ago, because the INIT is then
-    /// the peer's answer to that.
+    /// This end's transmitter also discards all outstanding frames and re-initialises, because the peer may have
+    /// restarted and lost its state for both directions. It does not do so if it began to initialise less than
+    /// `init_interval_ns` ago, because the INIT is then the peer's response.
     RestartBoth,
-    /// The INIT is not answered. A peer can then re-initialise only after this end has been switched off and on.
+    /// The INIT is not answered. A peer can then re-initialise only after this end has been disabled and enabled again.
     Ignore,
 }
 
-/// The choices together.
+/// The answers to all questions that public sources leave open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Choices {
     pub nack_rearm: NackRearm,
@@ -117,8 +117,8 @@ pub struct Choices {
     pub control_insertion: ControlInsertion,
     pub poison_pattern: PoisonPattern,
     pub init_while_running: InitWhileRunning,
-    /// Time between INITs that are not echoed, 1 to 4.29e9 ns; no source gives it. The default of 10,000 ns is longer than
-    /// any loop that LLR can protect, so that the time of the echo measures the loop.
+    /// Interval at which an INIT is repeated until it is echoed, 1 to 4.29e9 ns; no source gives it. The default of
+    /// 10,000 ns is longer than any loop that LLR can protect, so that the delay of the echo measures the loop.
     pub init_interval_ns: u64,
 }
 

@@ -17,7 +17,7 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// Refuses a value outside of `range`, whose ends are included.
+    /// Rejects a value outside `range`, which includes both ends.
     pub(crate) fn demand(parameter: &'static str, value: u64, range: (u64, u64)) -> Result<(), ConfigError> {
         let (min, max) = range;
         if (min..=max).contains(&value) { Ok(()) } else { Err(ConfigError { parameter, value, min, max }) }

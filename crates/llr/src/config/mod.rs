@@ -20,7 +20,7 @@ pub const REPLAY_COUNT_UNLIMITED: u8 = 255;
 const REPLAY_TIMER_NS_MAX: u64 = 65_535;
 /// The longest PCS-lost and data age timers (FBOSS).
 const LONG_TIMER_NS_MAX: u64 = 4_290_000_000;
-/// The target distance of control ordered sets (FBOSS).
+/// The target spacing of control ordered sets (FBOSS).
 const SPACING_BYTES: (u64, u64) = (400, 16_384);
 
 /// What happens to new eligible frames while the transmitter is in INIT or FLUSH.
@@ -28,25 +28,25 @@ const SPACING_BYTES: (u64, u64) = (400, 16_384);
 pub enum FrameAction {
     /// They are dropped, and counted as `TX_DISCARD`.
     Discard,
-    /// They wait, which makes back pressure: nothing is lost.
+    /// They wait. This exerts backpressure, so nothing is lost.
     Block,
     /// They are sent without a number, unprotected.
     #[default]
     BestEffort,
 }
 
-/// The registers of one port, with SAI's defaults. Names are the specification's, with units.
+/// The registers of one port, with SAI's defaults. The names are those of the specification, with units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Config {
     /// Whether the peer may initialise this end's receiver.
     pub local: bool,
     /// Whether this end's transmitter may initialise the peer's receiver.
     pub remote: bool,
-    /// Most frames outstanding (`outstanding_seq_max`), 1 to half of the sequence space. SAI has no default and does not
-    /// let it change while a port runs.
+    /// Maximum number of outstanding frames (`outstanding_seq_max`), 1 to half of the sequence space. SAI gives no
+    /// default, and does not allow a change while the port is running.
     pub outstanding_frames_max: u32,
-    /// Most bytes of frames outstanding (`outstanding_data_max`), 1 to 2^32 - 1. It should be the link's bandwidth-delay
-    /// product. A frame that is larger is never sent. As SAI, without a default.
+    /// Maximum number of outstanding bytes (`outstanding_data_max`), 1 to 2^32 - 1. It should be the link's
+    /// bandwidth-delay product. A frame larger than this is never sent. SAI gives no default here either.
     pub outstanding_bytes_max: u32,
     /// `replay_timer_max`, up to 65,535 ns; at 0, the timer is off.
     pub replay_timer_ns: u32,
@@ -60,9 +60,9 @@ pub struct Config {
     pub init_action: FrameAction,
     /// `llr_flush_behavior`.
     pub flush_action: FrameAction,
-    /// `re_init_on_discard`: FLUSH is left for INIT without management.
+    /// `re_init_on_discard`: the transmitter goes from FLUSH to INIT by itself, without management.
     pub re_init_on_discard: bool,
-    /// `ctlos_target_spacing`: distance from one ACK or NACK to the next, 400 to 16,384 bytes of the line.
+    /// `ctlos_target_spacing`: distance from one ACK or NACK to the next, 400 to 16,384 bytes on the line.
     pub ctlos_spacing_bytes: u32,
     /// Sequence numbers of the wire format: a power of two up to 2^20.
     pub sequence_space: u32,
@@ -91,14 +91,14 @@ pub(crate) const SAI_DEFAULTS: Config = Config {
 };
 
 impl Default for Config {
-    /// SAI's defaults; the limits without one are those that the wire format allows.
+    /// SAI's defaults. Limits for which SAI gives none are the maxima that the wire format allows.
     fn default() -> Config {
         SAI_DEFAULTS
     }
 }
 
 impl Config {
-    /// Refuses what is out of its range, naming the parameter.
+    /// Rejects parameters that are out of range, and names the first of them.
     ///
     /// # Errors
     /// The first parameter that is out of its range.
@@ -223,7 +223,7 @@ mod tests {
         );
     }
 
-    /// A question without a field would be none that can be chosen.
+    /// A question without a field could not be answered.
     #[test]
     fn every_open_question_names_a_field() {
         let text = format!("{:?}", Choices::default());

@@ -1,4 +1,4 @@
-//! Registers and choices by name, as command lines and files write them.
+//! Registers and choices by name, as spelled on command lines and in files.
 
 use super::{
     Config, CountedReplays, FrameAction, IneligibleInReplay, InitWhileRunning, NackInReplay, NackRearm,
@@ -53,7 +53,7 @@ impl Config {
     /// Sets a register, or the answer to an open question, by the name of its field. Ranges are those of [`Config::check`].
     ///
     /// # Errors
-    /// An unknown name, or what the value must be.
+    /// An unknown name, or the values that are allowed.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), ParameterError> {
         let Some(name) = NAMES.into_iter().find(|known| *known == name) else {
             let requirement = format!("must name one of {}", NAMES.join(", "));

@@ -1,4 +1,4 @@
-//! The test bench: two ports at 400 Gb/s, A sends and B receives, and the numbers begin with 1 as in the plans.
+//! The test bench: two ports at 400 Gb/s. A sends, B receives, and numbers start at 1, as in the plans.
 
 use crate::config::{Config, FrameAction};
 use crate::counters::Counters;
@@ -8,12 +8,12 @@ use crate::time::Span;
 
 /// Bits per second of the line.
 pub(super) const RATE_BPS: u64 = 400_000_000_000;
-/// The frames of the plans: the smallest, and the largest that switches carry.
+/// The frame sizes of the plans: the smallest, and the largest that switches carry.
 pub(super) const SIZES: [(&str, u32); 2] = [("64 B", 64), ("9,216 B", 9_216)];
 /// 50 m of cable.
 pub(super) const DELAY: Span = Span::from_nanos(250);
 
-/// A port whose timer is long enough that only missing ACKs let it run out.
+/// A port whose timer is long enough to expire only if ACKs are missing.
 pub(super) fn config() -> Config {
     Config {
         replay_timer_ns: 60_000,
@@ -24,7 +24,7 @@ pub(super) fn config() -> Config {
     }
 }
 
-/// A link whose ports are in ADVANCE and SEND_ACKS, in both directions. It keeps a trace.
+/// A link whose ports are in ADVANCE and SEND_ACKS in both directions. It records a trace.
 pub(super) fn running(config: Config, delay: Span) -> Link {
     let parameters = LinkConfig { rate_bps: RATE_BPS, delay, ports: [config, config], seed: 1 };
     let mut link = Link::new(parameters).unwrap_or_else(|error| unreachable!("{error}"));

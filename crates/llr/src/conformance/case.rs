@@ -3,29 +3,29 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-/// One value that a case demands.
+/// One value that a case checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// The counter, state or measurement, after the variant of the case.
+    /// The variant of the case, followed by the counter, state or measurement.
     pub what: String,
     pub expected: String,
     pub found: String,
     pub pass: bool,
 }
 
-/// What came out of a case.
+/// The result of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaseResult {
     pub id: &'static str,
     /// What was done to the link.
     pub stimulus: &'static str,
     pub checks: Vec<Check>,
-    /// What the plan says otherwise, or what it leaves out; empty if nothing.
+    /// Where the plan says something different, or what it leaves out; empty if neither applies.
     pub note: &'static str,
 }
 
 impl CaseResult {
-    /// A case without checks yet.
+    /// A case that has no checks yet.
     pub(super) fn new(id: &'static str, stimulus: &'static str) -> CaseResult {
         CaseResult { id, stimulus, checks: Vec::new(), note: "" }
     }
@@ -44,7 +44,7 @@ impl CaseResult {
         self.checks.push(Check { what, expected, found: found.to_string(), pass });
     }
 
-    /// The value has to be exactly this.
+    /// The value must be exactly this.
     pub(super) fn exactly<T: Display + PartialEq>(
         &mut self,
         variant: &str,
@@ -56,12 +56,12 @@ impl CaseResult {
         self.check(label(variant, what), expected.to_string(), found, pass);
     }
 
-    /// The number has to be above this.
+    /// The number must be above this.
     pub(super) fn above(&mut self, variant: &str, what: &str, limit: u64, found: u64) {
         self.check(label(variant, what), format!("> {limit}"), found, found > limit);
     }
 
-    /// The measurement has to lie in this range.
+    /// The measurement must be in this range.
     pub(super) fn within(
         &mut self,
         variant: &str,
@@ -76,7 +76,7 @@ impl CaseResult {
     }
 }
 
-/// At most three decimals, and none that are zero.
+/// At most three decimals, without trailing zeros.
 fn number(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -7,13 +7,13 @@ pub struct Erratum {
     pub source: &'static str,
     pub says: &'static str,
     pub instead: &'static str,
-    /// How we know.
+    /// What shows that the statement is wrong.
     pub evidence: &'static str,
-    /// The case that shows it; empty if none does.
+    /// The case that demonstrates it; empty if none does.
     pub shown_by: &'static str,
 }
 
-/// All errors that were found.
+/// All errors found so far.
 pub const ERRATA: [Erratum; 10] = [
     Erratum {
         source: "LLR & CBFC Test Plan, LLR-03",

@@ -1,4 +1,4 @@
-//! LLR-05, 07 and 09: ACKs that do not come, and FLUSH.
+//! LLR-05, 07 and 09: missing ACKs, and FLUSH.
 
 use super::bench::{DELAY, config, counters, delivers_in_order, finish, running, states};
 use super::case::CaseResult;
@@ -7,7 +7,7 @@ use crate::link::{A, B, Feedback};
 use crate::sequence::SequenceNumber;
 use crate::transmitter::TransmitState;
 
-/// A thousand larger frames take longer than the longest replay timer.
+/// A thousand larger frames would take longer than the longest replay timer.
 const SIZES: [(&str, u32); 2] = [("64 B", 64), ("1,518 B", 1_518)];
 
 pub(super) fn no_acks() -> CaseResult {

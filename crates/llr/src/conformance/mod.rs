@@ -1,8 +1,8 @@
 //! The conformance plan, executable: published test cases, run on a virtual link, with exact counts.
 //!
-//! The cases are those of two public plans: the "LLR & CBFC Test Plan" (LLR-01 to 11) and the "LLR_Testplan" for a FBOSS
-//! switch. [`run`] returns for each what was done, what has to come out, and what came out. [`ERRATA`] lists what the plans
-//! and other public texts have wrong, with the case that shows it.
+//! The cases are those of two public plans: the "LLR & CBFC Test Plan" (LLR-01 to 11) and the "LLR_Testplan" for a
+//! FBOSS switch. For each case, [`run`] returns what was done, the expected result, and the actual result. [`ERRATA`]
+//! lists errors in the plans and in other public texts, with the case that demonstrates each of them.
 
 mod bench;
 mod case;
@@ -17,7 +17,7 @@ mod throughput;
 pub use case::{CaseResult, Check};
 pub use errata::{ERRATA, Erratum};
 
-/// A test case: its name, and what runs it.
+/// A test case: its name, and the function that runs it.
 type Case = (&'static str, fn() -> CaseResult);
 
 /// All cases, in the order of the plans.
@@ -52,7 +52,7 @@ pub fn run() -> Vec<CaseResult> {
     CASES.iter().map(|(_, case)| case()).collect()
 }
 
-/// Runs one case by its name; `None` if there is none with it.
+/// Runs the case with this name; `None` if there is none.
 pub fn run_one(name: &str) -> Option<CaseResult> {
     CASES.iter().find(|(known, _)| *known == name).map(|(_, case)| case())
 }

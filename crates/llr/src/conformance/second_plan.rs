@@ -35,7 +35,7 @@ fn numbers(link: &Link) -> impl Iterator<Item = u32> {
     })
 }
 
-/// The longest time without a delivery when these frames are lost, and the frames seen after the gap.
+/// The longest time without a delivery if these frames are lost, and the number of frames seen after the gap.
 fn gap(first: u64, frames: u64) -> (Span, u64) {
     let mut link = running(config(), DELAY);
     link.faults_mut(A).lose.extend(first..first + frames);
@@ -65,7 +65,7 @@ pub(super) fn initialisation() -> CaseResult {
     let link = running(config(), DELAY);
     result.exactly("enabled", "states", "Advance, SendAcks".to_owned(), states(&link));
     let round_trip = link.port(A).testers(link.now()).round_trip.unwrap_or(Span::ZERO);
-    // Two times the delay, and three of eight octets: INIT, the peer's INIT and the echo.
+    // Twice the delay, and the time of three eight-octet sets: INIT, the peer's INIT and the echo.
     result.within("enabled", "INIT to echo", 500.0..=501.0, " ns", round_trip.as_nanos_f64());
     let mut link = link;
     link.faults_mut(B).wrong_echoes = true;
@@ -78,7 +78,7 @@ pub(super) fn initialisation() -> CaseResult {
     result.note("the plan allows 10 s for all ports of a switch")
 }
 
-/// From sending a frame to its first replay, without ACKs.
+/// Time from sending a frame to its first replay, without ACKs.
 fn measured_timer(replay_timer_ns: u32) -> f64 {
     let mut link = running(Config { replay_timer_ns, ..config() }, DELAY);
     link.faults_mut(B).feedback = Feedback::Suppressed;

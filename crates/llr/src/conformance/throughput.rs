@@ -1,4 +1,4 @@
-//! TP2's demand on throughput: at least 95 % with 2 % of the frames lost. Go-back-N cannot meet it on most links.
+//! TP2's throughput requirement: at least 95 % with 2 % of the frames lost. Go-back-N cannot meet it on most links.
 
 use super::bench::{RATE_BPS, config, delivers_in_order};
 use super::case::CaseResult;
@@ -11,10 +11,11 @@ const FRAMES: u64 = 50_000;
 const BYTES: u32 = 1_518;
 const LOSS: f64 = 0.02;
 
-/// The share of the line rate over a link whose loop lasts as long as `window` frames.
+/// The share of the line rate that is achieved over a link whose loop lasts as long as `window` frames.
 ///
-/// A loss is seen in the frame behind it, and the replay waits for what is being sent, half a frame on average. The rest of
-/// the loop is cable. A replay that is lost again is NACKed again, as the formula assumes.
+/// A loss is detected when the next frame arrives, and the replay waits until the frame being sent has ended, half a
+/// frame on average. The rest of the loop is cable. A replay that is lost again is NACKed again, as the formula
+/// assumes.
 fn measured(window: f64) -> Option<f64> {
     let frame = Span::of_octets(u64::from(BYTES) + 20, RATE_BPS);
     let delay = Span(((window - 1.5) * frame.0 as f64 / 2.0) as u64);

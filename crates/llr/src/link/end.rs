@@ -10,7 +10,7 @@ use crate::transmitter::{Admission, Fate};
 use crate::wire::BLOCK_OCTETS;
 use std::collections::VecDeque;
 
-/// Preamble and gap of a frame on the line, in octets.
+/// Preamble and inter-frame gap, in octets.
 const FRAME_OVERHEAD_OCTETS: u64 = 20;
 
 /// A frame that was delivered.
@@ -21,7 +21,7 @@ pub struct Delivered {
     pub is_poisoned: bool,
 }
 
-/// Something on its way out of a port.
+/// Something that is leaving a port.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sending {
     pub what: OnWire,
@@ -76,7 +76,7 @@ impl End {
         Span::of_octets(BLOCK_OCTETS as u64, self.rate_bps)
     }
 
-    /// When a control ordered set that is due can leave; `None` if it has to wait for the end of what is being sent.
+    /// When a due control ordered set can leave; `None` if it has to wait until the current transmission ends.
     pub fn control_wake(&self) -> Option<Instant> {
         let due = self.port.control_due().filter(|_| self.is_up)?;
         let Some(sending) = self.sending else { return Some(due) };
@@ -94,7 +94,8 @@ impl End {
         (wake < sending.end).then_some(wake)
     }
 
-    /// Puts a control ordered set into the frame that is being sent. Returns what arrives, without the delay.
+    /// Inserts a control ordered set into the frame that is being sent. Returns when it is sent completely, and what it
+    /// is.
     pub fn pre_empt(&mut self, now: Instant) -> Option<(Instant, OnWire)> {
         if self.sending.is_none() || self.control_wake()? > now {
             return None;
@@ -107,7 +108,7 @@ impl End {
         Some((now + time, OnWire::Control(control)))
     }
 
-    /// Begins to send what goes next, if the wire is free. Returns when it ends.
+    /// If the wire is free, starts the next transmission and returns when it ends.
     pub fn begin(&mut self, now: Instant) -> Option<Instant> {
         if self.sending.is_some() || !self.is_up {
             return None;

@@ -1,4 +1,4 @@
-//! What one direction of a virtual link does to what travels on it.
+//! What one direction of a virtual link does to the traffic it carries.
 
 use super::OnWire;
 use crate::frame::{Control, Integrity};
@@ -6,7 +6,7 @@ use crate::sequence::SequenceNumber;
 use linkmend_random::Random;
 use std::collections::BTreeSet;
 
-/// What becomes of ACKs and NACKs.
+/// What happens to ACKs and NACKs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Feedback {
     #[default]
@@ -17,7 +17,7 @@ pub enum Feedback {
     FrozenAt(SequenceNumber),
 }
 
-/// The faults of one direction. Ordinals count from 1 what the direction carries.
+/// The faults of one direction. What the direction carries is numbered from 1.
 #[derive(Debug, Clone)]
 pub struct Faults {
     /// Numbered frames, replays included, that are lost.
@@ -33,7 +33,7 @@ pub struct Faults {
     /// Share of control ordered sets that are lost, at random.
     pub control_loss_share: f64,
     pub feedback: Feedback,
-    /// Whether INIT_ECHO carries other data than the INIT did.
+    /// Whether INIT_ECHO carries data that differ from those of the INIT.
     pub wrong_echoes: bool,
     numbered: u64,
     controls: u64,
@@ -41,7 +41,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// A direction without faults; `seed` draws those at random.
+    /// A direction without faults; `seed` determines random ones.
     pub fn new(seed: u64, direction: usize) -> Faults {
         let stream = if direction == 0 { "llr forwards" } else { "llr backwards" };
         Faults {
@@ -73,7 +73,7 @@ impl Faults {
         share > 0.0 && self.random.uniform() < share
     }
 
-    /// What arrives of something that was sent; `None` if nothing.
+    /// What arrives at the other end, or `None` if it is lost.
     pub(super) fn pass(&mut self, what: OnWire) -> Option<OnWire> {
         match what {
             OnWire::Control(control) => self.pass_control(control).map(OnWire::Control),

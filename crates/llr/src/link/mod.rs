@@ -1,8 +1,8 @@
-//! A virtual link: two ports, a wire with rate, delay and faults in each direction, and a clock of its own.
+//! A virtual link: two ports, a wire with a rate, a delay and faults in each direction, and its own clock.
 //!
-//! The conformance plan and the tests run on it. Control ordered sets go first, then replays, then new frames. What is sent
-//! arrives after its time on the line and the delay. Events at the same instant happen in the order in which they were
-//! scheduled, so a run depends on nothing but its inputs.
+//! The conformance plan and the tests run on it. Control ordered sets go first, then replays, then new frames. What is
+//! sent arrives after its serialisation time plus the delay. Events at the same instant happen in the order in which
+//! they were scheduled, so a run depends only on its inputs.
 
 mod end;
 mod faults;
@@ -41,7 +41,7 @@ struct Direction {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// What this end sends may have left its port.
+    /// This end may have finished a transmission.
     Sent(usize),
     Arrives(usize, OnWire),
 }
@@ -61,11 +61,11 @@ pub struct LinkConfig {
     /// One way, for each direction.
     pub delay: Span,
     pub ports: [Config; 2],
-    /// Of the faults at random.
+    /// Seed for random faults.
     pub seed: u64,
 }
 
-/// Two ports and what is between them.
+/// Two ports and the wires between them.
 #[derive(Debug)]
 pub struct Link {
     now: Instant,
@@ -97,7 +97,7 @@ impl Link {
         }
     }
 
-    /// Keeps what is sent from now on.
+    /// Records everything that is sent from now on.
     pub fn keep_trace(&mut self) {
         self.trace = Some(Vec::new());
     }
@@ -127,12 +127,12 @@ impl Link {
         &mut self.ends[from].direction.faults
     }
 
-    /// A frame waits at an end.
+    /// Queues a frame at an end.
     pub fn offer(&mut self, end: usize, frame: Frame, is_eligible: bool) {
         self.ends[end].offer(frame, is_eligible);
     }
 
-    /// Good eligible frames wait at A, with handles counted from `first`.
+    /// Queues good eligible frames at A, with handles numbered from `first`.
     pub fn offer_many(&mut self, first: u64, frames: u64, bytes: u32) {
         for handle in (first..first + frames).map(FrameHandle) {
             self.offer(A, Frame { handle, bytes, poisoned: false }, true);
@@ -164,7 +164,7 @@ impl Link {
         self.ends[end].eligible.len() + self.ends[end].ineligible.len()
     }
 
-    /// The PCS of an end is lost or up again. What arrives there in the meantime is lost.
+    /// The PCS of an end is lost or up again. Anything that arrives there in the meantime is lost.
     pub fn set_pcs(&mut self, end: usize, is_up: bool) {
         self.ends[end].is_up = is_up;
         self.ends[end].port.transmitter_mut().handle_pcs(self.now, is_up);

@@ -1,7 +1,7 @@
 //! Plans the parameters of a port: each step of the arithmetic is data, so that a command can print it.
 //!
-//! Two questions are answered. [`budget`] starts from a replay buffer, as Meta did, and finds how much of the round trip
-//! is left for cable. [`plan`] starts from a cable and finds what the port has to be able to keep.
+//! There are two questions. [`budget`] starts from a replay buffer, as Meta did, and computes how much of the round
+//! trip is left for the cable. [`plan`] starts from a cable and computes how much the port must be able to hold.
 
 mod budget;
 mod link;
@@ -20,17 +20,17 @@ pub struct Step {
     pub value: f64,
     /// `ns`, `B`, `frames`, `m`, `replays`, `years`, or empty for a share.
     pub unit: &'static str,
-    /// Who says so.
+    /// The source of the rule.
     pub source: &'static str,
 }
 
-/// Light in fibre, and signals in copper, take about 5 ns for a metre.
+/// Light in fibre and signals in copper take about 5 ns per metre.
 pub(crate) const NS_PER_METRE: u64 = 5;
-/// The smallest Ethernet frame, which decides how many frames make up a number of bytes.
+/// The smallest Ethernet frame, which determines how many frames fit into a number of bytes.
 pub(crate) const FRAME_BYTES_MIN: u64 = 64;
-/// Meta's budget of a control ordered set, from being due to being read.
+/// Meta's budget for a control ordered set, from the time it is due until it has been read.
 const CONTROL: Span = Span(8_000);
-/// Meta's budget of a header and of an alignment marker, at 400 Gb/s.
+/// Meta's budget for a header, and for an alignment marker, at 400 Gb/s.
 const HEADER: Span = Span(5_100);
 const MARKER: Span = Span(5_100);
 

@@ -1,19 +1,20 @@
-//! Broadcom's reading, as FBOSS shows it for Tomahawk Ultra 1: other meanings, other counters, and fewer of them.
+//! Broadcom's counters, as FBOSS shows them for Tomahawk Ultra 1. There are fewer of them, and some have different
+//! meanings.
 
 use crate::counters::Counters;
 use crate::receiver::ReceiveState;
 use crate::transmitter::TransmitState;
 
-/// What a Tomahawk Ultra 1 shows of a port.
+/// What a Tomahawk Ultra 1 shows for a port.
 ///
 /// It has no counters for `RX_BAD`, `TX_DISCARD`, `TX_POISONED` and `RX_POISONED`, so a monitor must do without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BroadcomCounters {
     /// Here, `TX_REPLAY` counts replayed frames.
     pub tx_replay: u64,
-    /// Replays that a NACK began.
+    /// Replays triggered by a NACK.
     pub nack_replay_episodes: u64,
-    /// Replays that the timer began: the step before FLUSH.
+    /// Replays triggered by the timer, the last stage before FLUSH.
     pub timer_replay_episodes: u64,
     pub tx_eligible: u64,
     pub tx_ineligible: u64,
@@ -24,20 +25,20 @@ pub struct BroadcomCounters {
 }
 
 impl BroadcomCounters {
-    /// Whether frames were sent without protection since an earlier reading. On a port with a profile, LLR then does not
-    /// protect it.
+    /// Whether frames were sent without protection since an earlier reading. If the port has a profile, LLR does not
+    /// protect it at present.
     pub const fn is_unprotected_since(&self, earlier: &BroadcomCounters) -> bool {
         self.tx_ineligible > earlier.tx_ineligible
     }
 
-    /// Whether the timer began replays since an earlier reading.
+    /// Whether the timer triggered replays since an earlier reading.
     pub const fn is_near_flush_since(&self, earlier: &BroadcomCounters) -> bool {
         self.timer_replay_episodes > earlier.timer_replay_episodes
     }
 }
 
 impl Counters {
-    /// The same counts in Broadcom's meanings.
+    /// The same counts, as Broadcom defines them.
     pub const fn broadcom(&self) -> BroadcomCounters {
         let Counters { transmit, receive } = self;
         BroadcomCounters {
@@ -68,8 +69,8 @@ pub enum BroadcomReceiveState {
 }
 
 impl TransmitState {
-    /// The state that a Tomahawk Ultra 1 shows. It shows two; which others are among ADVANCE is an assumption: those in
-    /// which frames are protected.
+    /// The state that a Tomahawk Ultra 1 shows. It distinguishes only two; we assume that ADVANCE stands for all states
+    /// in which frames are protected.
     pub const fn broadcom(self) -> BroadcomTransmitState {
         match self {
             TransmitState::Advance | TransmitState::Replay => BroadcomTransmitState::Advance,

@@ -1,4 +1,4 @@
-//! How others read the same counts: Broadcom's switches, as FBOSS shows them, and testers.
+//! The same counts as others define them: Broadcom's switches, as FBOSS shows them, and testers.
 
 mod broadcom;
 mod testers;

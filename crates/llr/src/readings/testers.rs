@@ -5,7 +5,7 @@ use crate::time::{Instant, Span};
 use crate::transmitter::{TRANSMIT_STATES, TransmitState};
 use crate::{Port, SequenceNumber};
 
-/// A tester's counters of one port. Not modelled: errors of CtlOS spacing and the mean time between errors of the PHY.
+/// A tester's counters for one port. CtlOS spacing errors and the PHY's mean time between errors are not modelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TesterCounters {
     pub replayed_frames: u64,
@@ -17,7 +17,7 @@ pub struct TesterCounters {
     /// The number that the receiver expects.
     pub rx_next_seq: SequenceNumber,
     pub init_echo_mismatches: u64,
-    /// From INIT to its echo; `None` if more than one INIT was needed.
+    /// Time from INIT to its echo; `None` if more than one INIT was needed.
     pub round_trip: Option<Span>,
     /// Time in each state, in the order of [`TRANSMIT_STATES`].
     pub transmit_times: [(TransmitState, Span); 5],

@@ -1,4 +1,4 @@
-//! The replay buffer: frames that were sent and not acknowledged, oldest first.
+//! The replay buffer: frames that were sent but not acknowledged, oldest first.
 
 use crate::frame::{Frame, FrameHandle};
 use crate::time::{Instant, Span};
@@ -40,7 +40,7 @@ impl ReplayBuffer {
         Some(entry.frame.handle)
     }
 
-    /// The frame with this count, which is being sent again.
+    /// The frame with this count, which is being retransmitted.
     pub fn send_again(&mut self, now: Instant, count: u64) -> Option<Frame> {
         let index = usize::try_from(count.checked_sub(self.oldest())?).ok()?;
         let entry = self.entries.get_mut(index)?;
@@ -61,7 +61,7 @@ impl ReplayBuffer {
         self.next
     }
 
-    /// The count of the oldest frame; that of the next new one if there is none.
+    /// The count of the oldest frame, or that of the next new frame if the buffer is empty.
     pub fn oldest(&self) -> u64 {
         self.next - self.frames()
     }
@@ -72,7 +72,7 @@ impl ReplayBuffer {
         state.extend(self.entries.iter().flat_map(ages));
     }
 
-    /// Moves on by `frames` frames, which took this long.
+    /// Advances by `frames` frames, which took this long.
     pub fn fast_forward(&mut self, elapsed: Span, frames: u64) {
         self.next += frames;
         for entry in &mut self.entries {

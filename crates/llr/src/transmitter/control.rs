@@ -1,4 +1,4 @@
-//! What the transmitter makes of control ordered sets: ACK, NACK and INIT_ECHO; and the INITs that it sends.
+//! How the transmitter handles control ordered sets (ACK, NACK and INIT_ECHO), and the INITs that it sends.
 
 use super::{ReplayCause, TransmitState, Transmitter};
 use crate::config::NackInReplay;
@@ -11,7 +11,7 @@ use crate::transmitter::Fate;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Initialisation {
     first: SequenceNumber,
-    /// Changes with each initialisation, so that an echo of an earlier one does not match.
+    /// Changes with each initialisation, so that the echo of an earlier INIT does not match.
     data: u16,
     /// INITs sent in this initialisation.
     sent: u64,
@@ -22,7 +22,8 @@ pub(super) struct Initialisation {
 }
 
 impl Transmitter {
-    /// Starts an initialisation. Numbers go on where they were, so that old frames are not taken for new ones.
+    /// Starts an initialisation. Numbering continues where it stopped, so that old frames are not mistaken for new
+    /// ones.
     pub(super) fn enter_init(&mut self, now: Instant) {
         self.initialisation.first = self.space.wire(self.buffer.next());
         self.initialisation.data = self.initialisation.data.wrapping_add(1);
@@ -55,7 +56,7 @@ impl Transmitter {
         Some(Control::Init { first: initialisation.first, data: initialisation.data })
     }
 
-    /// An ACK, a NACK or an INIT_ECHO has arrived. An INIT is the receiver's.
+    /// An ACK, a NACK or an INIT_ECHO has arrived. An INIT is handled by the receiver.
     pub fn handle_control(&mut self, now: Instant, control: Control) {
         match control {
             Control::Ack(sequence) => {
@@ -73,8 +74,8 @@ impl Transmitter {
         }
     }
 
-    /// Releases the frames up to a number. Returns whether the number lies in the window of a running
-    /// transmitter; if not, nothing changes.
+    /// Releases the frames up to a number. Returns whether the number is in the window of a running transmitter; if
+    /// not, nothing changes.
     fn acknowledge(&mut self, now: Instant, sequence: SequenceNumber) -> bool {
         let last_acknowledged = self.buffer.oldest() - 1;
         let frames = self.space.ahead(last_acknowledged, sequence);
@@ -122,7 +123,7 @@ impl Transmitter {
         self.enter(now, TransmitState::Advance);
     }
 
-    /// From INIT to its echo, in the last initialisation; `None` if it needed more than one INIT.
+    /// Time from INIT to its echo in the last initialisation; `None` if more than one INIT was needed.
     pub fn round_trip(&self) -> Option<Span> {
         self.initialisation.round_trip
     }

@@ -5,7 +5,7 @@
 //! | OFF | INIT | [`enable`](Transmitter::enable), if `remote` is set |
 //! | INIT | ADVANCE | the echo has the number and the data of the INIT |
 //! | ADVANCE | REPLAY | NACK with frames behind its number, or replay timer |
-//! | REPLAY | ADVANCE | the last outstanding frame was sent again, or everything is acknowledged |
+//! | REPLAY | ADVANCE | the last outstanding frame was retransmitted, or everything is acknowledged |
 //! | ADVANCE, REPLAY | FLUSH | replay count, PCS-lost timer, data age timer |
 //! | FLUSH | INIT | `re_init_on_discard`, once the PCS is up; or [`reinitialise`](Transmitter::reinitialise) |
 //! | any | OFF | [`disable`](Transmitter::disable) |
@@ -50,15 +50,15 @@ pub struct Transmitter {
     config: Config,
     space: SequenceSpace,
     state: TransmitState,
-    /// Outstanding frames. Those before `cursor` were sent again in the current replay.
+    /// Outstanding frames. Those before `cursor` have been retransmitted in the current replay.
     buffer: ReplayBuffer,
     cursor: u64,
     initialisation: Initialisation,
-    /// Replays without progress, of those that count.
+    /// Counted replays without progress.
     replays: u8,
-    /// When the replay timer last began ([`ReplayTimerStart::LastProgress`]).
+    /// When the replay timer last started ([`ReplayTimerStart::LastProgress`]).
     timer_began: Instant,
-    /// Since when the PCS is lost.
+    /// Since when the PCS has been lost.
     pcs_lost: Option<Instant>,
     paused: bool,
     last_flush: Option<FlushCause>,
@@ -68,7 +68,7 @@ pub struct Transmitter {
 }
 
 impl Transmitter {
-    /// A transmitter that is OFF, with its PCS up.
+    /// A transmitter in OFF, with its PCS up.
     ///
     /// # Errors
     /// A parameter that is out of its range.
@@ -92,20 +92,21 @@ impl Transmitter {
         })
     }
 
-    /// Begins to initialise the peer's receiver. Does nothing if the switch `remote` is off or LLR runs already.
+    /// Begins to initialise the peer's receiver. Does nothing if `remote` is not set or LLR is already running.
     pub fn enable(&mut self, now: Instant) {
         if self.config.remote && self.state == TransmitState::Off {
             self.enter_init(now);
         }
     }
 
-    /// Switches off: discards what is outstanding, and sends frames without numbers from now on.
+    /// Disables LLR: discards all outstanding frames, and sends frames without numbers from now on.
     pub fn disable(&mut self, now: Instant) {
         self.discard_outstanding();
         self.enter(now, TransmitState::Off);
     }
 
-    /// Management, or a peer that has restarted: discards what is outstanding and initialises again. Does nothing if OFF.
+    /// Discards all outstanding frames and initialises again, on request of management or because the peer has
+    /// restarted. Does nothing in OFF.
     pub fn reinitialise(&mut self, now: Instant) {
         if self.state != TransmitState::Off {
             self.discard_outstanding();
@@ -133,7 +134,7 @@ impl Transmitter {
         self.paused = paused;
     }
 
-    /// What would become of a new eligible frame of this length, offered now.
+    /// What would happen to a new eligible frame of this length if it were offered now.
     pub fn admits(&self, bytes: u32) -> Admits {
         let action = match self.state {
             TransmitState::Off => FrameAction::BestEffort,
@@ -241,7 +242,7 @@ impl Transmitter {
         Some(NumberedFrame { sequence, frame })
     }
 
-    /// Returns to ADVANCE if nothing is left to replay.
+    /// Returns to ADVANCE if there is nothing left to replay.
     fn end_replay(&mut self, now: Instant) {
         if self.state == TransmitState::Replay && self.cursor >= self.buffer.next() {
             self.counters.tx_replay += 1;
@@ -250,7 +251,7 @@ impl Transmitter {
         }
     }
 
-    /// Go-back-N: everything that is outstanding is sent again, unless the replay count is exhausted.
+    /// Go-back-N: retransmits everything that is outstanding, unless the replay count is exhausted.
     fn begin_replay(&mut self, now: Instant, cause: ReplayCause) {
         let counts =
             cause == ReplayCause::Timer || self.config.choices.counted_replays == CountedReplays::All;
@@ -270,7 +271,7 @@ impl Transmitter {
         self.enter(now, TransmitState::Replay);
     }
 
-    /// Gives up what is outstanding. In OFF, INIT and FLUSH, there is nothing to give up.
+    /// Gives up on all outstanding frames. In OFF, INIT and FLUSH, there are none.
     fn flush(&mut self, now: Instant, cause: FlushCause) {
         if !self.state.is_running() {
             return;
@@ -296,7 +297,7 @@ impl Transmitter {
         self.times.enter(now, state as usize);
     }
 
-    /// Acts on timers that have run out.
+    /// Acts on expired timers.
     pub fn handle_timeout(&mut self, now: Instant) {
         let has_passed = |deadline: Option<Instant>| deadline.is_some_and(|deadline| deadline <= now);
         if has_passed(self.pcs_deadline()) {
@@ -308,12 +309,12 @@ impl Transmitter {
         }
     }
 
-    /// When the next timer runs out, or the next INIT is due.
+    /// When the next timer expires or the next INIT is due.
     pub fn next_timeout(&self) -> Option<Instant> {
         [self.deadline(), self.control_due()].into_iter().flatten().min()
     }
 
-    /// When the next timer runs out.
+    /// When the next timer expires.
     pub fn deadline(&self) -> Option<Instant> {
         [self.pcs_deadline(), self.age_deadline(), self.replay_deadline()].into_iter().flatten().min()
     }
@@ -329,7 +330,7 @@ impl Transmitter {
         (timeout > Span::ZERO).then(|| first_sent + timeout)
     }
 
-    /// The replay timer runs in ADVANCE: in REPLAY, everything is being sent again anyway.
+    /// The replay timer runs only in ADVANCE: in REPLAY, everything is being retransmitted anyway.
     fn replay_deadline(&self) -> Option<Instant> {
         let timeout = Span::from_nanos(self.config.replay_timer_ns.into());
         if self.state != TransmitState::Advance || timeout == Span::ZERO {
@@ -343,7 +344,7 @@ impl Transmitter {
         Some(began + timeout)
     }
 
-    /// A frame that the driver need not keep any longer, and why.
+    /// A frame that the driver no longer needs to keep, and why.
     pub fn poll_release(&mut self) -> Option<(FrameHandle, Fate)> {
         self.released.pop_front()
     }
@@ -353,12 +354,12 @@ impl Transmitter {
         self.state
     }
 
-    /// Why it was last in FLUSH.
+    /// Why it last entered FLUSH.
     pub const fn last_flush(&self) -> Option<FlushCause> {
         self.last_flush
     }
 
-    /// What it has counted so far.
+    /// Its counters so far.
     pub const fn counters(&self) -> &TransmitCounters {
         &self.counters
     }
@@ -378,12 +379,12 @@ impl Transmitter {
         self.space.wire(self.buffer.next())
     }
 
-    /// How long it was in a state.
+    /// How long it has been in a state.
     pub fn time_in(&self, now: Instant, state: TransmitState) -> Span {
         self.times.span(now, state as usize)
     }
 
-    /// How often it entered a state.
+    /// How often it has entered a state.
     pub fn entries(&self, state: TransmitState) -> u64 {
         self.times.entries(state as usize)
     }

@@ -8,11 +8,11 @@ pub enum TransmitState {
     Off,
     /// Sends INIT until it is echoed.
     Init,
-    /// Numbers new frames: the only state that accepts them.
+    /// Accepts and numbers new frames, which no other state does.
     Advance,
-    /// Sends everything outstanding again.
+    /// Retransmits everything outstanding.
     Replay,
-    /// Has given up what was outstanding.
+    /// Has given up on everything that was outstanding.
     Flush,
 }
 
@@ -32,27 +32,27 @@ pub const TRANSMIT_STATES: [TransmitState; 5] = [
     TransmitState::Flush,
 ];
 
-/// What would become of a frame that is offered.
+/// What would happen to an offered frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admits {
-    /// It gets a number.
+    /// It is given a number.
     Numbered,
     /// It is sent without a number.
     Ineligible,
-    /// It has to wait.
+    /// It must wait.
     Blocked(BlockedBy),
     /// It is dropped.
     Discarded,
 }
 
-/// What becomes of a frame that is offered.
+/// What happens to an offered frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
     /// Send it with this number, and keep it until it is released.
     Numbered(SequenceNumber),
     /// Send it without a number.
     Ineligible,
-    /// It has to wait. Offer it again later.
+    /// It must wait. Offer it again later.
     Blocked(BlockedBy),
     /// It is dropped.
     Discarded,
@@ -65,9 +65,9 @@ pub enum BlockedBy {
     Frames,
     /// Too many bytes would be outstanding.
     Bytes,
-    /// A replay goes first.
+    /// A replay has priority.
     Replay,
-    /// The frame action is *block*, in INIT or FLUSH.
+    /// The transmitter is in INIT or FLUSH, and the frame action is *block*.
     Action,
     /// The peer pauses the link.
     Pause,
@@ -83,7 +83,7 @@ pub enum Fate {
     Flushed,
 }
 
-/// What has led to FLUSH.
+/// What caused FLUSH.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FlushCause {
     ReplayCount,

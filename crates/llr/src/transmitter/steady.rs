@@ -1,12 +1,12 @@
-//! The steady state of the transmitter, for drivers that skip what repeats itself.
+//! The steady state of the transmitter, for drivers that skip repetitions.
 
 use super::{TransmitState, Transmitter};
 use crate::config::ReplayTimerStart;
 use crate::time::{Instant, Span};
 
 impl Transmitter {
-    /// Records what determines the future, relative to the clock and to the numbers of frames. `None` unless it is in ADVANCE
-    /// with nothing to repeat, or OFF.
+    /// Records the state that determines the future, relative to the clock and to frame numbers. `None` unless it is in
+    /// ADVANCE with nothing to repeat, or OFF.
     pub fn steady_state(&self, now: Instant, state: &mut Vec<u64>) -> Option<()> {
         let is_quiet = matches!(self.state, TransmitState::Off | TransmitState::Advance)
             && self.replays == 0
@@ -24,7 +24,7 @@ impl Transmitter {
         Some(())
     }
 
-    /// Whether it matters when each outstanding frame was sent.
+    /// Whether the transmission time of each outstanding frame matters.
     fn remembers_when_frames_were_sent(&self) -> bool {
         self.config.data_age_timeout_ns > 0
             || self.config.choices.replay_timer_start == ReplayTimerStart::OldestFrame

@@ -1,9 +1,9 @@
-//! The frame check sequence of a poisoned frame, and what a received one says.
+//! The frame check sequence of a poisoned frame, and what a received one indicates.
 
 use crate::config::PoisonPattern;
 use crate::frame::Integrity;
 
-/// The frame check sequence that marks a frame as poisoned; `right` is the one of its octets.
+/// The frame check sequence that marks a frame as poisoned; `right` is the correct one for its octets.
 pub const fn poisoned(right: u32, pattern: PoisonPattern) -> u32 {
     match pattern {
         PoisonPattern::Inverted => !right,
@@ -11,7 +11,7 @@ pub const fn poisoned(right: u32, pattern: PoisonPattern) -> u32 {
     }
 }
 
-/// What a received frame check sequence says; `right` is the one of the octets that have arrived.
+/// What a received frame check sequence indicates; `right` is the correct one for the octets that arrived.
 pub const fn integrity(right: u32, received: u32, pattern: PoisonPattern) -> Integrity {
     if received == right {
         Integrity::Good

@@ -1,4 +1,4 @@
-//! Control ordered sets (CtlOS): eight octets between frames, or inside of one.
+//! Control ordered sets (CtlOS): eight octets between frames, or inside one.
 //!
 //! ```text
 //!                 0       1     2            3           4                    5          6         7
@@ -6,9 +6,10 @@
 //! xMII            5C      type  number 19-12 number 11-4 number 3-0, 0        data 15-8  data 7-0  0
 //! ```
 //!
-//! The article puts the number into D2, D3 and D4\[7:4\]. In the block of type 0x4B, the O-code is the low half of the same
-//! octet (IEEE 802.3, Figure 49-7), which fits. That the octets of number and data are in network order follows from the
-//! order in the preamble, and no source says so. Bits without a meaning are written as 0 and ignored when read.
+//! The article puts the number into D2, D3 and D4\[7:4\]. In the block of type 0x4B, the O-code is the low half of the
+//! same octet (IEEE 802.3, Figure 49-7), which fits. No source says that the octets of the number and the data are in
+//! network order; this follows from the order in the preamble. Bits without a meaning are written as 0 and ignored when
+//! read.
 
 use crate::frame::Control;
 use crate::sequence::SequenceNumber;
@@ -17,7 +18,7 @@ use std::fmt;
 
 /// Length of a control ordered set.
 pub const BLOCK_OCTETS: usize = 8;
-/// The type of a 64B/66B block with an ordered set first.
+/// The type of a 64B/66B block that starts with an ordered set.
 const BLOCK_TYPE: u8 = 0x4B;
 /// The O-code of CtlOS in a block.
 const O_CODE: u8 = 0x6;
@@ -37,7 +38,7 @@ pub enum Message {
     CfUpdate([u8; 6]),
 }
 
-/// Octets that are no control ordered set of Ultra Ethernet.
+/// Octets that are not a control ordered set of Ultra Ethernet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ControlError {
     /// The first octet.

@@ -1,6 +1,6 @@
 //! Bytes on the wire: the preamble with a number, control ordered sets, and the frame check sequence of poisoned frames.
 //!
-//! The layouts are those of the only public descriptions, an article on the wire format (12 August 2026) and a taxonomy of
+//! The layouts come from the only public descriptions: an article on the wire format (12 August 2026) and a taxonomy of
 //! Ultra Ethernet messages. Where the two contradict each other, the documentation of the format says so.
 
 mod check_sequence;

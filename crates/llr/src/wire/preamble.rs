@@ -22,7 +22,7 @@ const DELIMITER: u8 = 0xD5;
 /// The four bits before the number.
 const ELIGIBLE: u8 = 0x70;
 
-/// A preamble, read or to be written.
+/// A preamble, to be read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Preamble {
     /// Of a frame with this number, below 2^20.
@@ -31,10 +31,10 @@ pub enum Preamble {
     Ineligible,
 }
 
-/// Octets that are no preamble.
+/// Octets that are not a preamble.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PreambleError {
-    /// The octet that is wrong, counted from 0.
+    /// Index of the wrong octet, counted from 0.
     pub octet: usize,
     pub value: u8,
     pub expected: u8,
@@ -50,7 +50,7 @@ impl fmt::Display for PreambleError {
 impl Error for PreambleError {}
 
 impl Preamble {
-    /// The eight octets. Of a number, only the low 20 bits are written.
+    /// The eight octets. Only the low 20 bits of a number are written.
     pub const fn encode(self) -> [u8; PREAMBLE_OCTETS] {
         match self {
             Preamble::Eligible(SequenceNumber(number)) => {
@@ -64,7 +64,7 @@ impl Preamble {
     /// Reads eight octets.
     ///
     /// # Errors
-    /// The first octet that belongs to neither kind of preamble.
+    /// The first octet that fits neither kind of preamble.
     pub fn decode(octets: [u8; PREAMBLE_OCTETS]) -> Result<Preamble, PreambleError> {
         let demand = |octet: usize, expected: u8| {
             let value = octets[octet];

@@ -21,7 +21,7 @@ pub(super) struct LaneForm {
     by_clock: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     missing: Vec<SequenceRange>,
-    /// Indices into `missing` of runs whose frames arrived, and found no room.
+    /// Indices into `missing` of runs whose frames arrived, and did not fit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     overflowed: Vec<usize>,
 }

@@ -1,18 +1,18 @@
 //! How the ends of a link get to know each other.
 //!
-//! An end is the peer once it has proved that it hears this one: its hello repeats the nonce of this end, or it takes part in
-//! a session whose number, or whose nonce, only those know who hear this end. Anybody can write a frame that merely says
-//! that it speaks Linkmend.
+//! An end is accepted as the peer once it has proved that it can hear this one: its hello repeats this end's nonce, or
+//! it takes part in a session whose number and nonce are known only to those who can hear this end. Anybody can send a
+//! frame that merely claims to come from Linkmend.
 
 use super::Control;
 use crate::time::{Instant, Ticks};
 
-/// Answers to hellos in one hello interval, so that a flood of them causes none of answers.
+/// Maximum number of answers to hellos per hello interval, so that a flood of hellos does not cause a flood of answers.
 const ANSWERS_MAX: u8 = 4;
 /// Keeps the nonce of a start apart from what else follows from its seed.
 const NONCE: u64 = 0x6c69_6e6b_6d65_6e64;
 
-/// What an end knows of its peer, and has told it.
+/// What an end knows about its peer, and what it has told it.
 #[derive(Debug)]
 pub(super) struct Acquaintance {
     pub(super) nonce: u64,

@@ -5,7 +5,7 @@ use crate::mode::Mode;
 use crate::time::{Instant, Ticks};
 
 impl LinkEnd {
-    /// Notes the time.
+    /// Records the time.
     #[inline]
     pub(super) fn advance(&mut self, now: Instant) -> Instant {
         let now = now + self.shared.clock_lead;
@@ -16,7 +16,7 @@ impl LinkEnd {
         now
     }
 
-    /// How far the clock may advance at once without being checked: an active end has something to do in every
+    /// How far the clock may advance in one step without being checked: an active end has something to do in every
     /// keepalive.
     #[inline]
     fn clock_tolerance(&self) -> Ticks {

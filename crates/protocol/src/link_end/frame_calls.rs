@@ -1,4 +1,4 @@
-//! The calls that a driver makes for each frame. One of the two sides answers them, or both in turn.
+//! The calls that a driver makes for each frame. One of the two sides handles them, or both.
 
 use super::{Admission, Control, LinkEnd, Reception, RoundTrips, Transmit};
 use crate::frame::{DataHeader, FrameHandle, PiggybackAck};
@@ -182,12 +182,12 @@ impl LinkEnd {
         self.receiving.missing()
     }
 
-    /// When the receiver gives up what is missing (`ackNoTimeout`).
+    /// When the receiver gives up on missing frames (`ackNoTimeout`).
     pub fn next_recovery_timeout(&self) -> Option<Instant> {
         self.receiving.next_recovery_timeout()
     }
 
-    /// Whether something waits that [`LinkEnd::poll_urgent`] returns at once.
+    /// Whether something waits that [`LinkEnd::poll_urgent`] returns immediately.
     #[inline]
     pub fn is_urgent(&self) -> bool {
         self.receiving.is_urgent()

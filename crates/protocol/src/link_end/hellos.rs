@@ -27,7 +27,7 @@ impl Shared {
         }
     }
 
-    /// Notes that the peer has proved that it hears this end.
+    /// Records that the peer has proved that it hears this end.
     pub(super) fn note_proof(&mut self, now: Instant) {
         self.peer.proofs += 1;
         if self.peer.proved_at.replace(now).is_none() {
@@ -49,7 +49,7 @@ impl Shared {
         }
     }
 
-    /// Notes that another control frame was sent, which tells the peer as much as a hello would, except for an Init.
+    /// Records that another control frame was sent, which tells the peer as much as a hello would, except for an Init.
     #[inline]
     pub(super) fn postpone_hello(&mut self, now: Instant, sent: &Control) {
         let from = if matches!(sent, Control::Init { .. }) { self.peer.sent_at } else { now };
@@ -100,7 +100,8 @@ impl LinkEnd {
         matches!(control, Control::Hello { nonce, .. } if *nonce == self.shared.peer.nonce)
     }
 
-    /// A hello to another end than the peer, in answer to a control frame of it: an end that hears it can prove so.
+    /// A hello to an end other than the peer, in answer to one of its control frames: an end that hears this hello can
+    /// prove it.
     pub const fn hello_to(&self, other: &Control) -> Control {
         let echo = if let Control::Hello { nonce, .. } = other { *nonce } else { 0 };
         Control::Hello { nonce: self.shared.peer.nonce, echo }

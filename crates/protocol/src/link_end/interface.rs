@@ -116,7 +116,7 @@ pub enum Control {
     Dummy {
         /// The session of the frame.
         session: SessionNumber,
-        /// Counts dummies, so that feedbacks can refer to them.
+        /// Counts dummies, so that feedback frames can refer to them.
         stamp: u16,
         /// The next number of each lane.
         next: PerMode<LongSequenceNumber>,

@@ -1,5 +1,5 @@
-//! How an end leaves a link that goes on without it: it ends its own session, asks the peer to end the other, and begins
-//! none.
+//! How an end leaves a link that continues without it: it ends its own session, asks the peer to end the other one, and
+//! begins no new one.
 //!
 //! The request is a Fin of the peer's session. The peer ends that session as if it had been switched off: it holds its
 //! frames until all is acknowledged, and sends the next ones unprotected. A peer of version 0.1 answers with a FinEcho
@@ -13,7 +13,7 @@ use crate::time::Instant;
 
 impl LinkEnd {
     /// Begins to leave the link, because the driver is going to stop: ends both sessions without losing, duplicating or
-    /// reordering a frame, and begins no other. The driver goes on as before until [`LinkEnd::has_left`], or for as
+    /// reordering a frame, and begins no other. The driver continues as before until [`LinkEnd::has_left`], or for as
     /// long as it can.
     pub fn leave(&mut self, now: Instant) {
         let now = self.advance(now);

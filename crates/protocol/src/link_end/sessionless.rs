@@ -7,8 +7,8 @@
 //!   that revealed the hole as its leading ACK, is sent once, and asks for at most five frames, because the authors'
 //!   sender has that many registers. A longer hole takes several notifications, whose leading ACK is the end of each
 //!   piece.
-//! - A requested frame comes back once, in N copies, and is then forgotten: there are no further rounds. Numbers continue
-//!   meanwhile, so the receiver's window slides over what is still missing.
+//! - A requested frame comes back once, in N copies, and is then forgotten: there are no further rounds. Numbers
+//!   continue in the meantime, so the receiver's window slides over what is still missing.
 //! - Pause and resume are priority flow control frames of class 1 (IEEE 802.1Qbb).
 //!
 //! The authors' receiver answers only frames, so an end that wants to send *probes* it: a dummy that announces one

@@ -1,4 +1,4 @@
-//! When a link end has something to do by itself: all its timers in one table, and what is done when they are due.
+//! When a link end acts on its own initiative: all its timers in one table, and the actions when they are due.
 
 use super::LinkEnd;
 use crate::time::Instant;

@@ -2,10 +2,10 @@
 
 /// Probes over which losses are counted.
 const HISTORY: u32 = u128::BITS;
-/// So many missing in a row are an interruption of the path, which is known otherwise, and no losses. Chance makes as many of a path
-/// that loses 70 % in one of 90,000 cases.
+/// This many missing in a row count as an interruption of the path, which is detected in other ways, and not as losses.
+/// On a path that loses 70 %, this happens by chance in one of 90,000 cases.
 const INTERRUPTION: u32 = 32;
-/// Probes of which the fastest counts.
+/// Number of probes of which the fastest counts.
 const STRETCH: u8 = 32;
 
 /// The latest probes of the peer on one path.
@@ -13,49 +13,51 @@ const STRETCH: u8 = 32;
 pub(super) struct Arrivals {
     /// The number of the latest.
     number: Option<u32>,
-    /// A bit for each of the latest that say something about losses, the latest lowest; set if it is lost.
+    /// A bit for each of the latest probes that say something about losses, the latest in the lowest bit; set if it was
+    /// lost.
     lost: u128,
-    /// Whether those that are missing before the next say nothing about the path.
+    /// Whether probes missing before the next one say nothing about the path.
     excused: bool,
-    /// The least time from a probe's stamp to its arrival, in us between two clocks, in the present stretch and the one before.
+    /// The minimum time from a probe's stamp to its arrival, in us between two clocks, in the current stretch and the
+    /// previous one.
     way_us: [Option<u32>; 2],
     in_stretch: u8,
 }
 
 impl Arrivals {
-    /// Begins to measure the way afresh, and excuses what is missing before the next: the path was interrupted.
+    /// Starts measuring the delay again, and excuses probes missing before the next one: the path was interrupted.
     pub(super) fn interrupted(&mut self) {
         *self = Arrivals { number: self.number, lost: self.lost, excused: true, ..Arrivals::default() };
     }
 
-    /// Excuses what is missing before the next: this end did not listen.
+    /// Excuses probes missing before the next one: this end was not listening.
     pub(super) fn excuse(&mut self) {
         self.excused = true;
     }
 
-    /// Whether so many are missing before this one that the path was interrupted.
+    /// Whether so many probes are missing before this one that the path must have been interrupted.
     pub(super) fn is_interruption(&self, number: u32) -> bool {
         self.ahead(number) > INTERRUPTION
     }
 
-    /// How far a number is ahead of the latest; 0 if it is not.
+    /// How far a number is ahead of the latest one; 0 if it is not ahead.
     fn ahead(&self, number: u32) -> u32 {
         let ahead = self.number.map_or(1, |last| number.wrapping_sub(last) as i32);
         u32::try_from(ahead).unwrap_or(0)
     }
 
-    /// Notes a probe and the time it took; returns how many before it are missing.
+    /// Records a probe and the time it took; returns how many before it are missing.
     pub(super) fn note(&mut self, number: u32, way_us: u32) -> u32 {
         let Some(missing) = self.ahead(number).checked_sub(1) else { return 0 };
         self.number = Some(number);
-        // What is excused is no arrival either, which would dilute the losses.
+        // What is excused is not an arrival either, which would dilute the losses.
         let counted = if core::mem::take(&mut self.excused) { 0 } else { missing.min(HISTORY - 1) };
         self.lost = self.lost.checked_shl(counted + 1).unwrap_or(0) | ((1_u128 << counted) - 1) << 1;
         self.note_way(way_us);
         missing
     }
 
-    /// How many of the latest 128 are lost.
+    /// How many of the latest 128 probes were lost.
     pub(super) fn lost(&self) -> u8 {
         self.lost.count_ones() as u8
     }
@@ -76,7 +78,7 @@ impl Arrivals {
     }
 }
 
-/// The clocks differ by an unknown number, so that only differences mean something.
+/// The clocks differ by an unknown offset, so only differences are meaningful.
 fn shorter(one: u32, other: u32) -> u32 {
     if (one.wrapping_sub(other) as i32) < 0 { one } else { other }
 }

@@ -1,31 +1,32 @@
 //! The rules by which an end chooses the path on which it sends.
 //!
-//! - A path without a carrier is left at once, and one on which the peer hears nothing when it says so.
-//! - One that carries frames is left for a better one: by what full-size frames do, by loss, by delay.
+//! - A path without a carrier is left immediately. A path on which the peer hears nothing is left when the peer reports
+//!   this.
+//! - A path that carries frames is left for a better one, judged by full-size frames, loss and delay.
 //! - The preferred path is used again when it has been as good as the other one for long enough.
 //!
-//! A decision stands for a detection time, unless the carrier goes, because so long it takes to see what it has brought. One that
-//! was made for quality stands longer, and the longer the less the one before has brought: what is lost may be lost on either
-//! path because there is too much of it.
+//! A decision stands for a detection time, unless the carrier is lost, because it takes that long to see its effect. A
+//! decision about quality stands longer, and longer still if the previous one did not help: frames may be lost on
+//! either path because there is too much traffic.
 
 use super::change::{ChangeReason, Failover, PathChange};
 use super::{Decision, Path, PathReport, Paths, Preference};
 use crate::time::Instant;
 
-/// Of 128 frames: a path that loses as many is left for one that loses at most a third of them. It is a little less than the loss
-/// at which the fallback gives up order.
+/// Out of 128 frames: a path that loses this many is left for one that loses at most a third as many. This is slightly
+/// below the loss at which the fallback gives up ordering.
 const LOSSY: u8 = 6;
-/// A path that loses at most as many is one to go to, and one to go back to.
+/// A path that loses at most this many is clean enough to switch to or to return to.
 const CLEAN: u8 = LOSSY / 3;
 const FIT: u8 = LOSSY / 2;
-/// A path on which frames take so much longer is left.
+/// A path on which frames take this much longer is left.
 const LATE_US: u32 = 100_000;
 /// The hold after a change for quality doubles, up to this factor, if the next one follows within as many holds.
 const HOLD_FACTOR_MAX: u64 = 64;
 const HOLDS_THAT_PROVE: u64 = 16;
 
 impl PathReport {
-    /// Why this path would be left for another that carries frames as well.
+    /// Why this path would be left for another one that also carries frames.
     pub(super) fn is_worse_than(&self, other: &PathReport) -> Option<ChangeReason> {
         if self.loses_full != other.loses_full {
             self.loses_full.then_some(ChangeReason::FullSize)
@@ -43,7 +44,7 @@ impl PathReport {
 }
 
 impl Paths {
-    /// What is known of a path on which this end might send: by its peer's word, and by what it has measured.
+    /// What is known about a path on which this end might send: what its peer reports, and what it has measured itself.
     pub fn sees(&self, path: Path) -> PathReport {
         let mut report =
             self.peer.as_ref().map_or_else(PathReport::default, |peer| peer.reports[path as usize]);
@@ -54,8 +55,8 @@ impl Paths {
         report
     }
 
-    /// Whether the path that is not in use would carry full-size frames without much loss: then there is no reason yet to give
-    /// up order or protection on the one in use.
+    /// Whether the path that is not in use would carry full-size frames without much loss: in that case there is no
+    /// reason yet to give up ordering or protection on the one in use.
     pub fn has_clean_other(&self) -> bool {
         let other = self.sees(self.decision.active.other());
         self.peer_watches()
@@ -66,7 +67,8 @@ impl Paths {
             && other.later_us < LATE_US
     }
 
-    /// Uses a path from now on while both are up, at both ends, and at once if it can be used. `false` if it cannot.
+    /// Uses a path from now on while both are up, at both ends, and immediately if it can be used. `false` if it
+    /// cannot.
     pub fn prefer(&mut self, now: Instant, path: Path) -> bool {
         self.advance(now);
         let usable = self.is_fit(path);
@@ -86,7 +88,7 @@ impl Paths {
         }
     }
 
-    /// Tells the peer what it must know, and changes the path if it is time to.
+    /// Tells the peer what it must know, and changes the path if it is time to do so.
     pub(super) fn decide(&mut self, now: Instant) {
         self.tell(now);
         for path in Path::ALL {
@@ -124,7 +126,7 @@ impl Paths {
         Some(((fit_from + self.config.return_after).max(self.hold_until), to, ChangeReason::Return))
     }
 
-    /// Whether this end would send on a path if that is the preferred one.
+    /// Whether this end would send on a path if it were the preferred one.
     fn is_fit(&self, path: Path) -> bool {
         let [it, other] = [path, path.other()].map(|path| self.sees(path));
         let is_heard = !self.peer_watches() || it.silent_us < u32::MAX;
@@ -149,12 +151,14 @@ impl Paths {
         } += 1;
         self.changed_at = now;
         self.last_failover = Some(Failover { at: now, to, reason, passed_at, resent_frames: 0, gap: None });
-        // There and back before anybody asked is no change, but what was sent meanwhile may be lost all the same.
+        // Switching there and back before anybody asked is not a change, but frames sent in the meantime may still be
+        // lost.
         self.change = Some(PathChange { to, reason, silence: now.since(passed_at) });
         self.announce(now);
     }
 
-    /// The last sign that a path which is left passed frames. One that fails one way still brings those of the peer.
+    /// The last sign that a path that is being left passed frames. A path that fails in one direction may still carry
+    /// frames from the peer.
     fn passed_at(&self, path: Path, reason: ChangeReason) -> Instant {
         let heard_at = self.watches[path as usize].heard_at.unwrap_or(self.now);
         let Some(peer) = &self.peer else { return heard_at };

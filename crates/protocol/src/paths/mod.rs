@@ -1,20 +1,21 @@
 //! Two links between the same two ends: which of them is in use, and when that changes.
 //!
-//! A session does not know paths. What a failed one has lost is what was not acknowledged, and goes out again on the other one,
-//! in order ([`LinkEnd::change_path`](crate::LinkEnd::change_path)); the receiver knows by its number what it has already. All
-//! numbered frames of an end are on one path, and each path is a queue. So the protocol's premise that what was sent later
-//! arrives later still holds, if frames of the path that was left are not taken any more: an end changes the path of which it
-//! takes numbered and control frames when a newer decision of its peer arrives *on the path that it names*, ahead of the
-//! frames that follow it there.
+//! A session is independent of paths. Frames that a failed path has lost are unacknowledged, and are retransmitted on
+//! the other path, in order ([`LinkEnd::change_path`](crate::LinkEnd::change_path)); the receiver recognises duplicates
+//! by their number. All numbered frames of an end are on one path, and each path is a queue. The protocol relies on the
+//! fact that frames sent later arrive later. This still holds if an end accepts no more frames from the path that its
+//! peer has left: it changes the path from which it accepts numbered and control frames when a newer decision of its
+//! peer arrives *on the path that the decision names*, ahead of the frames that follow it there.
 //!
-//! Both ends send [`Probe`]s on both paths. Each end decides for its own direction ([`Decision`]), by what its peer reports of
-//! the two paths ([`PathReport`]): `choice` has the rules. An end whose peer is not heard on either path (there is no daemon, or
-//! none that knows of two paths) follows the carriers alone.
+//! Both ends send [`Probe`]s on both paths. Each end decides for its own direction ([`Decision`]), based on what its
+//! peer reports about the two paths ([`PathReport`]); `choice` contains the rules. An end that does not hear its peer
+//! on either path (there is no daemon, or none that supports two paths) follows only the carriers.
 //!
-//! Paths may hold frames for any time, also those of an end that has restarted since, or to one. So an end believes probes only
-//! of a writer that has repeated its latest challenge, and takes numbered frames only by the word of such a writer (`peer`).
+//! Paths may delay frames for any time, including frames from or to an end that has restarted since. An end therefore
+//! believes probes only from a writer that has repeated its latest challenge, and accepts numbered frames only
+//! according to such a writer's decisions (`peer`).
 //!
-//! A driver reports what it hears and its carriers, and asks for probes and changes:
+//! A driver reports what it hears and the state of its carriers, and polls for probes and changes:
 //! [`Paths::handle_timeout`] when [`Paths::next_timeout`] has passed, then [`Paths::poll_change`] and, for each path,
 //! [`Paths::poll_probe`] until `None`, before it sends anything else.
 
@@ -38,7 +39,7 @@ use config::quick_interval;
 use peer::Peer;
 use watch::Watch;
 
-/// Probes that announce a change at once, so that the loss of one costs nothing.
+/// Number of probes that immediately announce a change, so that the loss of one does no harm.
 const ANNOUNCEMENTS: u8 = 3;
 
 /// Both paths of a link end; see the module documentation.
@@ -49,7 +50,7 @@ pub struct Paths {
     now: Instant,
     /// Identifies this end to its peer.
     own: u32,
-    /// What an end must repeat to be taken for the peer, and what to repeat to it.
+    /// What an end must repeat to be accepted as the peer, and what to repeat to it.
     challenge: u32,
     echo: u32,
     decision: Decision,
@@ -62,7 +63,7 @@ pub struct Paths {
     peer: Option<Peer>,
     /// What the peer was told last: whether each path fails, and whether it loses full-size frames.
     told: [(bool, bool); 2],
-    /// When the first frame after the latest probe was heard.
+    /// When the first frame after the latest probe arrived.
     unprobed_from: Option<Instant>,
     /// Of 128 numbered frames, how many the path in use loses.
     measured_lost: u8,
@@ -72,8 +73,8 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// Two paths of which nothing is known, with carriers and without a session. `own` must be random: it tells the ends apart,
-    /// and an end from the one before its restart.
+    /// Two paths with carriers, of which nothing else is known, and no session. `own` must be random: it distinguishes
+    /// the ends, and an end from the same end before a restart.
     ///
     /// # Errors
     /// The first parameter that is out of its bounds.
@@ -103,7 +104,7 @@ impl Paths {
         })
     }
 
-    /// The path on which everything goes out.
+    /// The path on which everything is sent.
     #[inline]
     pub const fn active(&self) -> Path {
         self.decision.active
@@ -129,12 +130,12 @@ impl Paths {
         self.watches[path as usize].is_crossed
     }
 
-    /// Whether the peer has said that it watches both paths, and is heard on at least one.
+    /// Whether the peer has said that it monitors both paths, and is heard on at least one.
     pub fn peer_watches(&self) -> bool {
         self.peer.is_some() && Path::ALL.iter().any(|&path| self.is_heard(path))
     }
 
-    /// Why the path in use is what it is, and what the last change of it cost.
+    /// Why the current path is in use, and what the last change cost.
     pub const fn last_failover(&self) -> Option<&Failover> {
         self.last_failover.as_ref()
     }
@@ -144,12 +145,12 @@ impl Paths {
         &self.stats
     }
 
-    /// The times and the preference that this end began with.
+    /// The times and the preference with which this end started.
     pub const fn config(&self) -> &PathsConfig {
         &self.config
     }
 
-    /// Notes whether anything is protected, in either direction. Without, paths are watched at leisure.
+    /// Records whether anything is protected, in either direction. If nothing is, paths are probed less often.
     pub fn set_dormant(&mut self, now: Instant, dormant: bool) {
         self.advance(now);
         let detection = self.config.silence(dormant);
@@ -161,7 +162,7 @@ impl Paths {
         }
     }
 
-    /// Whether numbered and control frames that arrive on a path are to be taken. Others are late, and are counted here.
+    /// Whether to accept numbered and control frames that arrive on a path. Others are late, and are counted here.
     #[inline]
     pub fn takes(&mut self, path: Path) -> bool {
         let takes = self.taken() == Some(path) || (self.is_unprobed() && !self.is_foreign(path));
@@ -169,7 +170,7 @@ impl Paths {
         takes
     }
 
-    /// Notes that something was heard on a path, which is the peer's unless the path leads to another end.
+    /// Records that something was heard on a path, which is the peer's unless the path leads to another end.
     #[inline]
     pub fn heard(&mut self, now: Instant, path: Path) {
         self.advance(now);
@@ -182,13 +183,14 @@ impl Paths {
         }
     }
 
-    /// Notes whether the port of a path has a carrier.
+    /// Records whether the port of a path has a carrier.
     pub fn handle_carrier(&mut self, now: Instant, path: Path, has_carrier: bool) {
         self.advance(now);
         let watch = &mut self.watches[path as usize];
         if watch.has_carrier != has_carrier {
             watch.has_carrier = has_carrier;
-            // Whatever was heard before says nothing about the path as it is now, and it was no silence without a carrier.
+            // What was heard before says nothing about the current state of the path, and a time without a carrier does
+            // not count as silence.
             (watch.heard_from, watch.fit_from) = (now, None);
             watch.probe_at = now;
             if has_carrier {
@@ -202,7 +204,8 @@ impl Paths {
         }
     }
 
-    /// Notes the loss rate of what this end has sent on the path in use ([`LinkEnd::path_loss`](crate::LinkEnd::path_loss)).
+    /// Records the loss rate of what this end has sent on the path in use
+    /// ([`LinkEnd::path_loss`](crate::LinkEnd::path_loss)).
     pub fn set_measured_loss(&mut self, now: Instant, loss: Option<f64>) {
         let lost = (loss.unwrap_or(0.0) * 128.0) as u8;
         if core::mem::replace(&mut self.measured_lost, lost) != lost {
@@ -230,7 +233,7 @@ impl Paths {
         self.change.take()
     }
 
-    /// Notes how many frames go out again because of the change that was carried out.
+    /// Records how many frames are retransmitted because of the change that was carried out.
     pub fn note_resent(&mut self, frames: u64) {
         self.stats.resent_frames += frames;
         if let Some(failover) = &mut self.last_failover {
@@ -238,7 +241,7 @@ impl Paths {
         }
     }
 
-    /// A probe to send now on a path, ahead of all else, and padded if it says so.
+    /// A probe to send now on a path, ahead of everything else, and padded if it says so.
     pub fn poll_probe(&mut self, now: Instant, path: Path) -> Option<Probe> {
         self.advance(now);
         let watch = &self.watches[path as usize];
@@ -272,19 +275,19 @@ impl Paths {
         })
     }
 
-    /// Notes that a probe could not be sent, because its port was full.
+    /// Records that a probe could not be sent, because its port was full.
     pub fn probe_dropped(&mut self, probe: &Probe) {
         self.watches[probe.path as usize].probe_dropped(probe.number, probe.is_full);
         self.stats.probes_sent -= 1;
     }
 
-    /// From one probe to the next.
+    /// Interval between probes.
     fn interval(&self) -> Ticks {
         self.config.interval(self.detection, self.peer.as_ref().map_or(self.detection, |peer| peer.needs))
     }
 
-    /// Moves the time. If this end did not listen for a while, only half a detection time of that may have been the peer's
-    /// silence.
+    /// Advances the time. If this end was not listening for a while, at most half a detection time of that counts as
+    /// silence of the peer.
     #[inline]
     fn advance(&mut self, now: Instant) {
         let gap = now.since(self.now);
@@ -308,7 +311,7 @@ impl Paths {
         }
     }
 
-    /// What this end knows of a path as a receiver.
+    /// What this end knows about a path as a receiver.
     fn report(&self, path: Path) -> PathReport {
         let [watch, other] = [path, path.other()].map(|path| &self.watches[path as usize]);
         let silent_us = watch.heard_at.map_or(u32::MAX, |at| {
@@ -332,7 +335,7 @@ impl Paths {
         may_fail.then(|| watch.fails_at(other, self.detection).max(self.now))
     }
 
-    /// Tells the peer at once what it must know to choose its path.
+    /// Tells the peer immediately what it must know to choose its path.
     fn tell(&mut self, now: Instant) {
         let flags = Path::ALL.map(|path| {
             let PathReport { fails, loses_full, .. } = self.report(path);

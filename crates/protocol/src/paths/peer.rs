@@ -1,19 +1,19 @@
 //! Who the peer is, and what it says.
 //!
-//! A path may hold probes for any time, and deliver those of an end that has restarted since. A writer is therefore believed
-//! only once it has repeated this end's challenge. That is drawn at the start and changes whenever a writer is believed, so that
-//! nobody who was replaced can ever have heard the present one.
+//! A path may delay probes for any time, including those of an end that has restarted since. A writer is therefore
+//! believed only once it has repeated this end's challenge. The challenge is chosen at startup and changes whenever a
+//! writer is accepted, so a writer that has been replaced cannot have heard the current one.
 
 use super::config::quick_interval;
 use super::watch::Watch;
 use super::{Decision, Path, PathReport, Paths, Probe};
 use crate::time::{Instant, Ticks};
 
-/// What is known of the peer.
+/// What is known about the peer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peer {
     writer: u32,
-    /// What it must be told to believe this end.
+    /// What it must be told so that it believes this end.
     pub(super) challenge: u32,
     /// The decision by which it sends, once that has arrived on the path that it names.
     pub(super) sends_by: Option<Decision>,
@@ -22,7 +22,7 @@ pub(super) struct Peer {
     pub(super) reported_at: Instant,
     /// When it sent a probe last, on either path.
     pub(super) heard_at: Instant,
-    /// The decision of this end by which it takes frames, its detection time, and its reports.
+    /// The decision of this end that it follows when accepting frames, its detection time, and its reports.
     pub(super) takes: u32,
     pub(super) needs: Ticks,
     pub(super) reports: [PathReport; 2],
@@ -58,7 +58,7 @@ impl Paths {
             self.decide(now);
         } else {
             self.stats.probes_unproven += 1;
-            // The answer lets it prove itself. There may be many old ones to answer.
+            // The answer allows it to prove itself. There may be many old probes to answer.
             for watch in &mut self.watches {
                 let soon = (watch.probed_at + quick_interval(self.config.detection)).max(now);
                 watch.probe_at = watch.probe_at.min(soon);
@@ -72,14 +72,14 @@ impl Paths {
         self.peer.as_ref().is_some_and(|peer| peer.writer == probe.writer)
     }
 
-    /// Whether the writer of a probe is another than the peer, which was heard lately. It may be a real end with a peer of its own,
-    /// to which one of the paths leads, so that nothing that it says or hears counts.
+    /// Whether the writer of a probe is not the peer, although the peer was heard recently. It may be a real end with
+    /// its own peer, to which one of the paths leads, so nothing that it says or hears counts.
     pub fn is_stranger(&self, now: Instant, probe: &Probe) -> bool {
         let lately = |peer: &Peer| now < peer.heard_at + self.config.replaced_after(self.detection);
         self.peer.as_ref().is_some_and(|peer| peer.writer != probe.writer && lately(peer))
     }
 
-    /// Whether a path leads to another end, or to a third one besides, while the peer alone is heard on the other path.
+    /// Whether a path leads to another end, or also to a third end, while only the peer is heard on the other path.
     pub fn is_foreign(&self, path: Path) -> bool {
         let [it, other] = [path, path.other()];
         let is_strangers = self.is_foreign_lately(it) && !self.is_heard(it);
@@ -92,7 +92,7 @@ impl Paths {
         self.watches[path as usize].is_shared
     }
 
-    /// Notes whether there is a third end on a path.
+    /// Records whether there is a third end on a path.
     pub fn set_shared(&mut self, now: Instant, path: Path, is_shared: bool) {
         if core::mem::replace(&mut self.watches[path as usize].is_shared, is_shared) != is_shared {
             self.advance(now);
@@ -148,7 +148,7 @@ impl Paths {
         {
             peer.sends_by = Some(probe.decision);
         }
-        // The longer path brings its news late.
+        // News arrives late on the longer path.
         if (probe.stamp_us.wrapping_sub(peer.stamp_us) as i32) < 0 {
             return;
         }
@@ -164,7 +164,7 @@ impl Paths {
         }
     }
 
-    /// Notes that the peer takes frames by a decision of this end.
+    /// Records that the peer follows a decision of this end when accepting frames.
     fn note_confirmation(&mut self, now: Instant, takes: u32) {
         if let Some(failover) = &mut self.last_failover
             && failover.gap.is_none()
@@ -174,14 +174,14 @@ impl Paths {
         }
     }
 
-    /// The path of which frames are taken: that on which the peer sends, by its own word.
+    /// The path from which frames are accepted: the one on which the peer says it sends.
     #[inline]
     pub(super) fn taken(&self) -> Option<Path> {
         Some(self.peer.as_ref()?.sends_by?.active)
     }
 
-    /// Whether frames arrive for so long without a probe among them that their writer knows of one path only. What a path has
-    /// held arrives together with the probes behind it.
+    /// Whether frames have been arriving without a probe for so long that their writer must have only one path. Frames
+    /// that a path has delayed arrive together with the probes behind them.
     pub(super) fn is_unprobed(&self) -> bool {
         self.unprobed_from.is_some_and(|from| self.now >= from + self.config.silence(true) * 2)
     }

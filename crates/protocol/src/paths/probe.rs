@@ -9,7 +9,7 @@ pub enum Path {
     /// The link that is used unless there is a reason for the other.
     #[default]
     Primary,
-    /// The link that stands by.
+    /// The standby link.
     Backup,
 }
 
@@ -54,14 +54,15 @@ impl Decision {
     }
 }
 
-/// The path to use while both are up. Either end may be asked for one; of two preferences, the one with the higher number holds,
-/// and of two with the same number that of the end whose own number is higher. So both ends come to the same.
+/// The path to use while both are up. A preference can be requested at either end. Of two preferences, the one with the
+/// higher number wins; if the numbers are equal, the one from the end whose own number is higher wins. Both ends
+/// therefore agree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Preference {
     /// Counts preferences, modulo 2^32.
     pub number: u32,
-    /// The end that was asked; 0 for the one that both begin with.
+    /// The end at which it was requested; 0 for the initial preference.
     pub by: u32,
     pub path: Path,
 }
@@ -83,7 +84,7 @@ fn is_ahead(number: u32, other: u32) -> bool {
 pub struct PathReport {
     /// Nothing arrived on it for the detection time, though the peer was heard on the other one; or its port has no carrier.
     pub fails: bool,
-    /// Frames arrive on it, but no probes of full size.
+    /// Frames arrive on it, but no full-size probes.
     pub loses_full: bool,
     /// How long nothing has arrived on it, in us; `u32::MAX` if nothing ever has.
     pub silent_us: u32,
@@ -97,9 +98,9 @@ pub struct PathReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Probe {
-    /// The number that its writer drew when it began.
+    /// The random number that its writer chose at startup.
     pub writer: u32,
-    /// What a peer must repeat that its writer does not know yet. It has not been told to anybody who was replaced.
+    /// What a peer that the writer does not know yet must repeat. No end that was replaced has ever been told it.
     pub challenge: u32,
     /// The challenge that its writer heard last; 0 for none.
     pub echo: u32,
@@ -111,15 +112,15 @@ pub struct Probe {
     pub number: u32,
     /// When it was written, in us of its writer's clock, modulo 2^32.
     pub stamp_us: u32,
-    /// The newest decision of its writer, whose frames go out on the path of this one.
+    /// The newest decision of its writer, which names the path on which the writer sends.
     pub decision: Decision,
-    /// The number of the peer's decision by which it takes numbered frames; 0 for none.
+    /// The number of the peer's decision that it follows when accepting numbered frames; 0 for none.
     pub takes: u32,
     /// The newest preference that its writer knows.
     pub preference: Preference,
     /// The detection time of its writer, in ns: the peer must send four probes in it.
     pub needs_ns: u32,
-    /// How long it may be until the next probe on this path, in ns.
+    /// Maximum time until the next probe on this path, in ns.
     pub interval_ns: u32,
     /// What its writer knows of each path.
     pub reports: [PathReport; 2],

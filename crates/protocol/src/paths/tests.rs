@@ -263,7 +263,7 @@ fn a_peer_or_an_end_that_stands_still_is_no_failure() {
     assert!(ends.changes.iter().all(Vec::is_empty), "{:?}", ends.changes);
 }
 
-/// It finds what arrived meanwhile on one path first, and has not looked at the other one yet.
+/// It finds what arrived in the meantime on one path first, and has not looked at the other one yet.
 #[test]
 fn a_standstill_shorter_than_a_detection_time_is_no_failure_either() {
     let mut ends = Ends::new();

@@ -1,16 +1,17 @@
-//! What an end knows of one path as a receiver, and when it sends its own probes there.
+//! What an end knows about one path as a receiver, and when it sends its own probes there.
 
 use super::arrivals::Arrivals;
 use super::config::PROBES;
 use crate::time::{Instant, Ticks};
 
-/// In each turn there is a probe of full size. When shorter ones have arrived in as many turns since the last, as many are lost.
+/// Each turn contains a full-size probe. If shorter probes have arrived in this many turns since the last full-size
+/// one, that many full-size probes were lost.
 const TURNS_WITHOUT_FULL: u8 = 6;
-/// A path that loses probes of any size loses as many in a row by chance: of as many losses in its history, each takes a turn more.
-/// With any loss rate, chance then needs days to be taken for a size.
+/// A path that loses probes of any size may lose that many in a row by chance, so one more turn is required for every
+/// this many losses in its history. At any loss rate, it then takes days until chance is mistaken for a size limit.
 const LOSSES_PER_TURN: u8 = 4;
 
-/// What an end knows of one path.
+/// What an end knows about one path.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Watch {
     pub(super) has_carrier: bool,
@@ -31,7 +32,7 @@ pub(super) struct Watch {
     pub(super) is_shared: bool,
     /// Since when this end could send on it, if it is to return.
     pub(super) fit_from: Option<Instant>,
-    /// When the latest probe went out, when the next one is due, and how many are to follow that at once.
+    /// When the latest probe went out, when the next one is due, and how many are to follow that immediately.
     pub(super) probed_at: Instant,
     pub(super) probe_at: Instant,
     pub(super) repeats: u8,
@@ -62,8 +63,8 @@ impl Watch {
         }
     }
 
-    /// How long the peer may be silent. One that sends fewer probes than this end needs, because it does not know yet, is
-    /// given the time for four.
+    /// How long the peer may be silent. A peer that sends fewer probes than this end needs, because it does not know
+    /// this yet, is given the time of four of its own intervals.
     fn patience(&self, detection: Ticks) -> Ticks {
         detection.max(self.interval * PROBES)
     }
@@ -76,18 +77,18 @@ impl Watch {
         self.heard_at = Some(now);
     }
 
-    /// Forgets how the probes of a writer arrived, because there is another.
+    /// Forgets how the probes of a writer arrived, because there is a new writer.
     pub(super) fn forget(&mut self) {
         (self.shorts, self.arrivals) = (0, Arrivals::default());
     }
 
-    /// The path was interrupted, and may be another now.
+    /// The path was interrupted, and may have changed.
     pub(super) fn interrupted(&mut self) {
         self.shorts = 0;
         self.arrivals.interrupted();
     }
 
-    /// Notes a probe of the peer, and the time it took; returns how many before it are missing.
+    /// Records a probe of the peer, and the time it took; returns how many before it are missing.
     pub(super) fn note_arrival(&mut self, number: u32, way_us: u32) -> u32 {
         if self.arrivals.is_interruption(number) {
             self.interrupted();
@@ -95,7 +96,7 @@ impl Watch {
         self.arrivals.note(number, way_us)
     }
 
-    /// Notes what a probe of the peer says about itself. `turn`: how often one of full size is to be expected.
+    /// Records what a probe of the peer says about itself. `turn`: how often one of full size is to be expected.
     pub(super) fn note_probe(&mut self, now: Instant, interval: Ticks, turn: Ticks, is_full: bool) {
         if is_full {
             self.shorts = 0;
@@ -105,14 +106,14 @@ impl Watch {
         self.interval = interval;
     }
 
-    /// Whether the peer was heard lately.
+    /// Whether the peer was heard recently.
     #[inline]
     pub(super) fn is_heard(&self, now: Instant, detection: Ticks) -> bool {
         self.has_carrier && self.heard_at.is_some_and(|at| now < at + self.patience(detection))
     }
 
-    /// When it has failed, if the peer is heard on `other` until then and not on this one. A peer that stands still is silent
-    /// on both, and the one that it is heard on first says nothing of the other.
+    /// When the path has failed, if the peer is heard on `other` until then but not on this one. A stalled peer is
+    /// silent on both, and the path on which it is heard first says nothing about the other one.
     pub(super) fn fails_at(&self, other: &Watch, detection: Ticks) -> Instant {
         self.heard_at.unwrap_or_default().max(self.heard_from).max(other.heard_from)
             + self.patience(detection)
@@ -123,21 +124,21 @@ impl Watch {
         !self.has_carrier || (other.is_heard(now, detection) && now >= self.fails_at(other, detection))
     }
 
-    /// Whether frames arrive, and none of full size.
+    /// Whether frames arrive, but no full-size ones.
     pub(super) fn loses_full(&self) -> bool {
         let others_lost = self.arrivals.lost().saturating_sub(self.shorts);
         self.shorts >= TURNS_WITHOUT_FULL + others_lost / LOSSES_PER_TURN
     }
 
-    /// Takes back the silence of a time in which this end did not listen.
+    /// Discounts the silence of a time in which this end was not listening.
     pub(super) fn skip(&mut self, silence: Ticks) {
         if let Some(at) = &mut self.heard_at {
             *at = *at + silence;
         }
     }
 
-    /// Notes a probe of this end, when the next one follows, and how often it is one of full size; returns its number, and whether
-    /// it is one. An announcement is short, because frames wait behind it.
+    /// Records a probe of this end, when the next one follows, and how often it is one of full size; returns its
+    /// number, and whether it is one. An announcement is short, because frames wait behind it.
     pub(super) fn probed(&mut self, now: Instant, wait: Ticks, turn: Ticks) -> (u32, bool) {
         let number = self.probe_number;
         self.probed_at = now;
@@ -154,7 +155,7 @@ impl Watch {
         (number, is_full)
     }
 
-    /// Takes back the latest probe, which was not sent. If it was to be of full size, so is the next one.
+    /// Undoes the latest probe, which was not sent. If it was to have full size, so has the next one.
     pub(super) fn probe_dropped(&mut self, number: u32, is_full: bool) {
         self.probe_number = number;
         if is_full {
@@ -169,7 +170,7 @@ impl Watch {
     }
 }
 
-/// Not a whole turn: the probe that is due then may come a little early.
+/// Slightly less than a turn: the probe that is due then may arrive a little early.
 fn most_of(turn: Ticks) -> Ticks {
     Ticks(turn.0 / 4 * 3)
 }

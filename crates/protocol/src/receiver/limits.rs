@@ -19,11 +19,11 @@ pub(crate) struct ReceiverLimits {
     pub(crate) plausible_ahead: u64,
     /// Whether the sender's numbers continue whatever is missing, and the window with them.
     pub(crate) slides: bool,
-    /// Whether the sender resends a frame that found no room until there is some, so that its recovery timeout restarts
+    /// Whether the sender resends a frame that did not fit until there is room, so that its recovery timeout restarts
     /// with each arrival.
     pub(crate) resends: bool,
-    /// Whether the recovery timeout, which was not requested explicitly, yields to what is known about the sender: that
-    /// it resends a frame until there is room, and which frames it has withdrawn.
+    /// Whether the recovery timeout, which was not requested explicitly, is overridden by what is known about the
+    /// sender: that it resends a frame until there is room, and which frames it has withdrawn.
     pub(crate) clock_yields: bool,
 }
 

@@ -1,8 +1,8 @@
 //! What a receiver reports about a lane: the missing frames, in stretches, each in a feedback of its own.
 //!
-//! On a fast or long link, more frames may be missing at a time than one feedback can list. New losses are reported at
-//! once, in as many feedbacks as they need. Besides, everything is repeated, stretch by stretch, as often as the link
-//! end chooses, so that a lost report is made up for.
+//! On a fast or long link, more frames may be missing at a time than one feedback can list. New losses are reported
+//! immediately, in as many feedback frames as they need. In addition, everything is repeated, stretch by stretch, as
+//! often as the link end chooses, which compensates for lost reports.
 
 use super::{Receiver, SlotState};
 use crate::frame::{LaneFeedback, RANGES_MAX, RUN_LENGTH_MAX, SequenceRange};
@@ -34,7 +34,7 @@ impl Receiver {
         self.report(now, if all_fits { self.cumulative } else { self.reported.until.max(self.cumulative) })
     }
 
-    /// Begins to repeat everything, unless a repetition is under way.
+    /// Begins to repeat everything, unless a repetition is in progress.
     pub(crate) fn begin_repetition(&mut self) {
         if !self.has_more_repetition() {
             self.reported.again = self.cumulative..self.highest;
@@ -61,7 +61,7 @@ impl Receiver {
         (length > 0).then(|| SequenceRange { first: SequenceNumber::from_absolute(self.cumulative), length })
     }
 
-    /// Notes that a hole was reported by itself, in order, as the published program does.
+    /// Records that a hole was reported by itself, in order, as the published program does.
     pub(crate) fn report_hole(&mut self, now: Instant, hole: SequenceRange) {
         let Some(first) = hole.first.expand(self.highest) else { return };
         let end = first + u64::from(hole.length);
@@ -107,7 +107,7 @@ impl Receiver {
         feedback
     }
 
-    /// Notes when frames were first reported: from now on the sender can resend them.
+    /// Records when frames were first reported: from now on the sender can resend them.
     fn listed(&mut self, now: Instant, new: Range<u64>) {
         for sequence in new {
             let slot = &mut self.slots[(sequence & self.mask) as usize];

@@ -272,7 +272,7 @@ fn the_first_hole_ends_at_the_next_arrival_and_is_gone_when_it_is_filled() {
     assert_eq!(receiver.first_hole(), None);
 }
 
-/// What is found missing meanwhile does not keep the cycle from beginning anew.
+/// What is found missing in the meantime does not keep the cycle from beginning anew.
 #[test]
 fn a_repetition_reports_everything_missing_from_the_beginning() {
     let (mut receiver, mut stats) = with_holes(100);
@@ -300,7 +300,8 @@ fn the_recovery_timeout_counts_from_the_first_report() {
     assert_eq!(receiver.next_timeout(), None);
 }
 
-/// What the sender no longer holds is counted as given up by the clock only while the window had room to wait for it.
+/// What the sender no longer holds is counted as given up after a timeout only while the window had room to wait for
+/// it.
 #[test]
 fn a_withdrawal_in_an_emptier_window_counts_as_the_clocks() {
     for (highest, by_clock) in [(7, true), (8, false)] {

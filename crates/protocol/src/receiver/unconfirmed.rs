@@ -1,10 +1,11 @@
 //! Which numbers are not believed from a single frame.
 //!
-//! A number far ahead of all others means that as many frames were lost in a row. It may be wrong: sent by a broken
-//! device or an attacker, with a correct check sequence. If it were believed, it would take the places of frames that
-//! are still to be sent. So such a frame is dropped until the next one confirms it, or a dummy, which names the
-//! session. If the number was right, the frame is missing like those before it, and is resent with them. This costs a
-//! frame for each run of at least as many lost frames. With independent losses there are none: `loss^64`.
+//! A number far ahead of all others means that all the frames in between were lost. But the number may be wrong: a
+//! broken device or an attacker may send it with a correct check sequence. If it were believed, it would take the
+//! places of frames that are still to be sent. Such a frame is therefore dropped until the next one confirms it, or a
+//! dummy, which names the session. If the number was right, the frame is missing like those before it, and is resent
+//! with them. This costs a frame for each run of at least as many lost frames. With independent losses there are none:
+//! `loss^64`.
 
 use super::Receiver;
 
@@ -17,7 +18,7 @@ const PLAUSIBLE_MIN: u64 = 64;
 /// The share of the window within which any frame is believed.
 const PLAUSIBLE_SHARE: u64 = 16;
 
-/// How far ahead of the highest number seen a frame is believed at once, with a window of this many frames.
+/// How far ahead of the highest number seen a frame is believed immediately, with a window of this many frames.
 pub(super) fn plausible_ahead(window_frames: u32) -> u64 {
     (u64::from(window_frames) / PLAUSIBLE_SHARE).max(PLAUSIBLE_MIN)
 }

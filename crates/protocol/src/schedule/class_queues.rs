@@ -8,11 +8,11 @@ use alloc::collections::VecDeque;
 /// Bounds of the normal queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueLimits {
-    /// Largest number of bytes of one class. A frame that would exceed it is dropped, unless it is the only one.
+    /// Maximum number of bytes of one class. A frame that would exceed it is dropped, unless it is the only one.
     pub class_bytes: u64,
-    /// Largest number of frames of one class.
+    /// Maximum number of frames of one class.
     pub class_frames: usize,
-    /// Largest number of frames of both classes.
+    /// Maximum number of frames of both classes.
     pub frames: usize,
     /// A frame that finds more bytes than this in its class is marked (ECN, RFC 3168), as in DCTCP: not the frames that
     /// already wait, and not by an average. `u64::MAX` marks none.
@@ -62,7 +62,7 @@ pub enum Arrival {
     Queue,
     /// Add it to its queue, and mark it if it is ECN-capable.
     Mark,
-    /// Drop it, because it finds no room.
+    /// Drop it, because it does not fit.
     Drop,
 }
 
@@ -150,7 +150,7 @@ impl<F> ClassQueues<F> {
         self.classes[mode].frames.len()
     }
 
-    /// Largest number of bytes that a class held.
+    /// Maximum number of bytes that a class held.
     pub fn bytes_max(&self, mode: Mode) -> u64 {
         self.classes[mode].bytes_max
     }

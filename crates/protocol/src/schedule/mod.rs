@@ -25,8 +25,8 @@ use crate::mode::Mode;
 use crate::time::Instant;
 use crate::trace::{StepSink, TracedLinkEnd};
 
-/// Knows what is urgent, which normal frames may leave, and what fills an idle port: a link end, or a driver between it
-/// and the port whose copies are not always available.
+/// Decides what is urgent, which normal frames may be sent, and what fills an idle port. It is a link end, or a driver
+/// between the link end and the port whose copies are not always available.
 pub trait Transmitter {
     /// What is sent before and after normal frames.
     type Transmit;
@@ -62,11 +62,11 @@ pub trait NormalFrames {
     fn pop(&mut self, mode: Mode) -> Option<Waiting<Self::Frame>>;
 }
 
-/// How many frames of the lane in use still go ahead of one that waits for its lane. A change of lanes takes a round
-/// trip, so frames of two alternating classes should not cause one each.
+/// How many more frames of the lane in use are sent before one that waits for its lane. A change of lanes takes a round
+/// trip, so alternating classes should not cause one for each frame.
 const LANE_FRAMES: u32 = 32;
 
-/// A link end by itself, or one whose driver's calls are written down.
+/// A link end, or a recorder around one.
 pub trait Schedulable {
     /// The link end.
     fn link_end(&self) -> &LinkEnd;

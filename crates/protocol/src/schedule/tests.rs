@@ -170,7 +170,7 @@ fn a_rarely_used_class_does_not_wait_behind_the_backlog_of_the_other() {
     }
 }
 
-/// While a class is held, the other one uses the port alone. Afterwards they share it again at once.
+/// While a class is held, the other one uses the port alone. Afterwards they share it again immediately.
 #[test]
 fn a_class_that_was_held_may_catch_up_by_one_frame_at_most() {
     for (held, holds) in [(Mode::Ordered, ORDERED_HELD), (Mode::NonBlocking, PerMode([false, true]))] {

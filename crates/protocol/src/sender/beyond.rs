@@ -28,7 +28,7 @@ impl Sender {
     /// frames that were sent counts, and the lane's frames use the numbers. But numbers that the receiver no longer
     /// waits for are skipped however far they reach, because a frame with such a number would be dropped; and so is
     /// everything while nothing is outstanding, because there may be no further frames. Frames wait until the receiver
-    /// has taken note, which takes a round trip; only one that gives up by its clock alone would let them wait longer.
+    /// has taken note, which takes a round trip; only one that gives up purely by timeout would let them wait longer.
     fn fit(&mut self, feedback: &LaneFeedback, released: &mut VecDeque<FrameHandle>) -> Option<LaneFeedback> {
         let seen = feedback.seen.expand(self.first).filter(|&seen| seen > self.next)?;
         let cumulative = feedback.cumulative.expand(self.first).filter(|&cumulative| cumulative <= seen)?;

@@ -1,10 +1,10 @@
-//! Sends again what a path that was left may have lost.
+//! Retransmits what an abandoned path may have lost.
 
 use super::{Sender, SlotState, Waiting};
 
 impl Sender {
-    /// Notes whether a frame that was lost in all its rounds may still go out on another path, so that it is worth to try it
-    /// up to 255 times. One round remains one, because its receiver gives up by the clock.
+    /// Records whether a frame that was lost in all its rounds may still go out on another path, so that up to 255
+    /// rounds are worth trying. With a single round nothing changes, because the receiver then gives up by timeout.
     pub(crate) fn set_patience(&mut self, has_clean_other: bool) {
         self.is_patient = has_clean_other && self.max_rounds > 1;
         self.is_stuck &= self.is_patient;

@@ -94,7 +94,7 @@ impl Sender {
     }
 
     /// Handles a frame that is still missing: if its copies are known to be lost it is resent, or given up after the
-    /// last round. `false` in the latter case. The link did not lose a frame that found no room, so its rounds do not
+    /// last round. `false` in the latter case. The link did not lose a frame that did not fit, so its rounds do not
     /// count.
     fn try_again(
         &mut self,
@@ -135,7 +135,7 @@ impl Sender {
 enum Missing {
     /// It has not arrived.
     Lost,
-    /// It arrived, and found no room in the Rx buffer.
+    /// It arrived, and did not fit into the Rx buffer.
     Overflowed,
 }
 

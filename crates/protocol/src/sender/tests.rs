@@ -287,7 +287,7 @@ fn a_round_on_a_path_that_was_left_does_not_count() {
     }
 }
 
-/// A receiver that gives up by its clock needs no word about a frame that was given up, until the frame keeps the
+/// A receiver that gives up by timeout needs no word about a frame that was given up, until the frame keeps the
 /// non-blocking lane from using more than half of its window.
 #[test]
 fn a_receiver_with_a_clock_is_told_only_when_the_non_blocking_lane_is_about_to_stall() {
@@ -351,7 +351,7 @@ fn an_acknowledged_frame_is_not_retransmitted() {
 }
 
 /// A driver that reaches frames only when their circulation brings them back may never ask for the copies of frames
-/// that are acknowledged first. If these were kept, each search for a copy would take longer than the one before.
+/// that are acknowledged first. If these were kept, each search for a copy would take longer than the previous one.
 #[test]
 fn frames_acknowledged_before_their_copies_were_sent_are_not_kept() {
     let config = Config {

@@ -1,4 +1,4 @@
-//! What a sender tells its receiver about frames that it no longer holds, and that the receiver waits for in vain.
+//! How a sender tells its receiver about frames that it no longer holds, and for which the receiver waits in vain.
 
 use super::{Mark, Sender, SlotState};
 use crate::mode::Mode;
@@ -14,7 +14,7 @@ impl Sender {
         self.held_from
     }
 
-    /// Notes that [`Sender::held_from`] is announced in a dummy.
+    /// Records that [`Sender::held_from`] is announced in a dummy.
     pub(crate) fn announce_held(&mut self) -> LongSequenceNumber {
         self.announced = self.held_from();
         self.announced_at = self.next;
@@ -30,9 +30,9 @@ impl Sender {
         }
     }
 
-    /// Whether the receiver must be told at once that it waits in vain. One that gives up by its clock need not be,
-    /// unless the non-blocking lane is about to stall: there, a frame that was given up occupies the window like
-    /// any other.
+    /// Whether the receiver must be told immediately that it waits in vain. One that gives up by timeout need not be,
+    /// unless the non-blocking lane is about to stall: there, a frame that was given up occupies the window like any
+    /// other.
     pub(crate) fn has_withdrawal(&mut self) -> bool {
         let reported = self.announced.max(self.first);
         let pressing = self.mode == Mode::NonBlocking && self.next - self.first > self.window_frames / 2;

@@ -77,7 +77,7 @@ pub enum TraceEvent {
         hole: SequenceRange,
     },
     /// A cumulative acknowledgement, explicit or on another frame; one event for each lane on which it says more than
-    /// the one before.
+    /// the previous one.
     Ack {
         /// Whether it was sent or received.
         direction: Direction,
@@ -114,7 +114,7 @@ pub enum TraceEvent {
         /// The number of the frame.
         sequence: SequenceNumber,
     },
-    /// A protected frame was dropped: it had been delivered or given up, or found no room.
+    /// A protected frame was dropped: it had been delivered or given up, or did not fit.
     Discarded {
         /// The lane of the frame.
         mode: Mode,

@@ -50,7 +50,7 @@ pub enum Step {
     Stop,
     /// [`LinkEnd::change_path`].
     ChangePath {
-        /// Number of frames that go out again.
+        /// Number of frames that are retransmitted.
         resent: u64,
     },
     /// [`LinkEnd::set_clean_other`], if it changes something.
@@ -169,7 +169,7 @@ impl From<&LinkFrame> for CorruptedFrame {
 }
 
 impl Step {
-    /// Makes the same call with the same arguments, and returns the step with the present answer; `None` if there was
+    /// Makes the same call with the same arguments, and returns the step with the current answer; `None` if there was
     /// none (nothing to release, no event, parameters refused). A step that is not a call is returned unchanged.
     pub fn repeat(&self, end: &mut LinkEnd, at: Instant) -> Option<Step> {
         let mut step = self.clone();

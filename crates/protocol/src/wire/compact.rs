@@ -52,7 +52,7 @@ pub(super) fn encapsulate_ack(ack: PiggybackAck) -> Encapsulation {
     with_ethertype(&ack_bytes(TYPE_ACK | PIGGYBACKED, ack.next))
 }
 
-/// The body of a compact control frame behind its EtherType, and its length; `None` for other control frames.
+/// The body of a compact control frame after its EtherType, and its length; `None` for other control frames.
 pub(super) fn control_body(control: &Control) -> Option<([u8; 6], usize)> {
     let mut body = [0; 6];
     match *control {
@@ -69,7 +69,7 @@ pub(super) fn control_body(control: &Control) -> Option<([u8; 6], usize)> {
     Some((body, 3))
 }
 
-/// `rest` starts behind the EtherType.
+/// `rest` starts after the EtherType.
 pub(super) fn parse(rest: &[u8]) -> LinkFrame {
     parse_fields(rest).unwrap_or(LinkFrame::Malformed)
 }

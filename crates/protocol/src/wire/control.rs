@@ -33,7 +33,7 @@ const INIT: u8 = 1;
 const INIT_ECHO: u8 = 2;
 const START: u8 = 3;
 /// The type names the layout of a body; the magic names what does not change with it: the handshake, and that the frame
-/// is Linkmend's. 4 and 8 were feedbacks with 17 bits of each number, up to version 0.1.
+/// is Linkmend's. 4 and 8 were feedback frames with 17 bits of each number, up to version 0.1.
 const FEEDBACK: u8 = 10;
 /// 5 was a dummy with 17 bits of each number, up to version 0.1.
 const DUMMY: u8 = 9;
@@ -49,7 +49,7 @@ const LANE_PAUSED: u8 = 1 << 2;
 const LANE_FROM_ERA: u8 = 1 << 3;
 const LANE_SEEN_ERA: u8 = 1 << 4;
 const LANE_FLAGS: u8 = LANE_BY_CLOCK | LANE_COVERED_ERA | LANE_PAUSED | LANE_FROM_ERA | LANE_SEEN_ERA;
-/// A bit in the length of a run: its frames arrived, and found no room.
+/// A bit in the length of a run: its frames arrived, and did not fit.
 const RUN_OVERFLOWED: u16 = 1 << 15;
 
 const _: () = assert!(RUN_LENGTH_MAX == RUN_OVERFLOWED - 1);
@@ -187,7 +187,7 @@ fn emit_feedback(feedback: &Feedback, writer: &mut Writer) {
     }
 }
 
-/// `body` starts behind the magic.
+/// `body` starts after the magic.
 pub(super) fn parse(kind: u8, body: &[u8]) -> Option<Control> {
     parse_to_end(kind, body).map(|(control, _)| control)
 }

@@ -36,7 +36,7 @@ use ethertype::{SERVICE_VLAN, VLAN};
 pub const ADDRESSES_BYTES: usize = 12;
 /// Bytes of the addresses and the EtherType.
 pub const ETHERNET_HEADER_BYTES: usize = ADDRESSES_BYTES + 2;
-/// Largest number of VLAN tags that are skipped; frames with more are left alone.
+/// Maximum number of VLAN tags that are skipped; frames with more are left alone.
 pub const VLAN_TAGS_MAX: usize = 2;
 /// Bytes of a VLAN tag.
 pub const VLAN_TAG_BYTES: usize = 4;
@@ -50,9 +50,9 @@ pub const FRAME_BYTES_MIN_IN_MEMORY: usize = FRAME_BYTES_MIN - FCS_BYTES;
 pub const FULL_FRAME_BYTES_IN_MEMORY: usize = ETHERNET_HEADER_BYTES + 1_500;
 /// Bytes of preamble and start-of-frame delimiter, in front of a frame.
 pub const PREAMBLE_BYTES: usize = 8;
-/// Least gap behind a frame, in byte times.
+/// Minimum gap behind a frame, in byte times.
 pub const INTERPACKET_GAP_BYTES: usize = 12;
-/// What a frame takes on the wire beyond its own bytes, of which the check sequence is a part.
+/// What a frame takes on the wire in addition to its own bytes, which include the check sequence.
 pub const WIRE_OVERHEAD_BYTES: usize = PREAMBLE_BYTES + INTERPACKET_GAP_BYTES;
 
 /// How long a frame of `bytes` in memory occupies the wire, in byte times: padded to the shortest frame, with check
@@ -64,7 +64,7 @@ pub const fn wire_bytes(bytes: u64) -> u64 {
     padded + (FCS_BYTES + WIRE_OVERHEAD_BYTES) as u64
 }
 
-/// What a frame carries behind its VLAN tags.
+/// What a frame carries after its VLAN tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Untagged<'a> {
     /// Tag control information of each tag, the outer one first: priority in bits 15 to 13, VLAN identifier in 11 to 0.

@@ -1,9 +1,9 @@
-//! Wire formats: what a driver writes behind the MAC addresses, and what it finds there.
+//! Wire formats: what a driver writes after the MAC addresses, and what it finds there.
 //!
-//! Sending: [`encapsulate`] returns the bytes to put behind the MAC addresses of a protected frame; [`depart`] says how
-//! an unprotected one leaves;
-//! [`mark_retransmitted`] changes them in place for a copy; [`emit_control`] writes a whole control frame. Receiving:
-//! [`parse`] recognises a frame from the link, which can also be printed. Nothing here copies a payload.
+//! Sending: [`encapsulate`] returns the bytes to put after the MAC addresses of a protected frame; [`depart`] says how
+//! an unprotected one leaves; [`mark_retransmitted`] changes them in place for a copy; [`emit_control`] writes a whole
+//! control frame. Receiving: [`parse`] recognises a frame from the link, which can also be printed. Nothing here copies
+//! a payload.
 
 mod compact;
 mod control;
@@ -41,15 +41,15 @@ use crate::link_end::Control;
 pub const MAGIC: [u8; 3] = *b"LM1";
 /// Destination of control frames: a locally administered group address that bridges and radios forward.
 pub const CONTROL_ADDRESS: [u8; 6] = [0x03, b'L', b'i', b'n', b'k', b'm'];
-/// Largest number of bytes that a header adds to a frame, without the tag of a link with a key.
+/// Maximum number of bytes that a header adds to a frame, without the tag of a link with a key.
 pub const HEADER_GROWTH_MAX: usize = 8;
-/// Largest number of bytes that a header with a tag adds to a frame.
+/// Maximum number of bytes that a header with a tag adds to a frame.
 pub const SEALED_GROWTH_MAX: usize = HEADER_GROWTH_MAX + TAG_BYTES;
 
 /// The bit in the first byte of a data header that marks a copy, the same in both formats.
 const RETRANSMITTED: u8 = 1 << 3;
 
-/// How to turn a frame into a protected or escaped one: behind the MAC addresses, replace `removes` bytes by `bytes`.
+/// How to turn a frame into a protected or escaped one: after the MAC addresses, replace `removes` bytes by `bytes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Encapsulation {
     buffer: [u8; 10 + TAG_BYTES],
@@ -80,7 +80,7 @@ impl Encapsulation {
     }
 }
 
-/// How to restore the original frame: behind the MAC addresses, remove `removes` bytes and insert `ethertype`, if there
+/// How to restore the original frame: after the MAC addresses, remove `removes` bytes and insert `ethertype`, if there
 /// is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decapsulation {
@@ -164,7 +164,7 @@ pub fn escape(frame: &[u8]) -> Option<Encapsulation> {
 
 /// Sets the retransmitted flag of an encapsulated frame in place.
 pub fn mark_retransmitted(frame: &mut [u8]) {
-    // Both formats keep the flag in the same bit of the byte behind the EtherType.
+    // Both formats keep the flag in the same bit of the byte after the EtherType.
     if let Some(first) = frame.get_mut(ETHERNET_HEADER_BYTES) {
         *first |= RETRANSMITTED;
     }

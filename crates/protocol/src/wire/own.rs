@@ -1,5 +1,5 @@
-//! What happens to a host's unprotected frame whose EtherType is one of Linkmend's, so that the other end never takes it
-//! for a frame of this end.
+//! What happens to a host's unprotected frame whose EtherType is one of Linkmend's, so that the other end never
+//! mistakes it for a frame of this end.
 
 use super::{ETHERNET_HEADER_BYTES, Encapsulation, MAGIC, escape};
 
@@ -8,10 +8,10 @@ use super::{ETHERNET_HEADER_BYTES, Encapsulation, MAGIC, escape};
 pub enum OtherEnd {
     /// It removes escapes.
     Unescapes,
-    /// It may take a host's frame for one of ours, and does not remove escapes: an end that may know this one already or
-    /// still, or the authors' program.
+    /// It may mistake a host's frame for one of ours, and does not remove escapes: an end that may know this one
+    /// already or still, or the authors' program.
     MayBelieve,
-    /// It is no link end, as far as can be told. Only frames with our magic could begin something there.
+    /// It is not a link end, as far as can be told. Only frames with our magic could begin something there.
     Indifferent,
 }
 
@@ -22,7 +22,7 @@ pub enum Departure {
     AsItIs,
     /// Behind an escape, which the other end removes.
     Escaped(Encapsulation),
-    /// Not at all: it would be taken for a frame of this end.
+    /// Not at all: it would be mistaken for a frame of this end.
     Never,
 }
 
@@ -30,7 +30,7 @@ pub enum Departure {
 /// the frame suffice.
 ///
 /// Whatever leaves is read by [`parse`](super::parse) as escaped or as foreign, or goes to an end that is
-/// [`OtherEnd::Indifferent`], and is no control frame with our magic then.
+/// [`OtherEnd::Indifferent`], and is not a control frame with our magic then.
 pub fn depart(frame: &[u8], bytes: usize, room: usize, other: OtherEnd) -> Departure {
     let Some(escape) = escape(frame) else { return Departure::AsItIs };
     let has_magic = frame.get(ETHERNET_HEADER_BYTES + 1..).is_some_and(|rest| rest.starts_with(&MAGIC));

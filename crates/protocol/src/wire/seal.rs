@@ -55,7 +55,7 @@ impl fmt::Debug for LinkKey {
     }
 }
 
-/// Why a text is no key.
+/// Why a text is not a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BadKey {
     /// It does not have this many hexadecimal digits.
@@ -238,8 +238,8 @@ impl Seal {
         Genuineness::Genuine
     }
 
-    /// Notes that the last genuine hello is the peer's. From the first one that repeats this end's nonce, frames of the peer's
-    /// new start are genuine, and those of the one before no longer.
+    /// Records that the last genuine hello is the peer's. From the first one that repeats this end's nonce, frames of
+    /// the peer's new start are genuine, and those of the previous one no longer.
     pub fn meet(&mut self, nonce: u64, echo: u64) {
         let is_known = self.peer.as_ref().is_some_and(|peer| peer.nonce == nonce);
         if echo != self.own || nonce == self.own || is_known {

@@ -84,7 +84,7 @@ pub(super) fn escape() -> Encapsulation {
     out
 }
 
-/// `rest` starts behind the EtherType.
+/// `rest` starts after the EtherType.
 pub(super) fn parse(rest: &[u8]) -> LinkFrame {
     let Some((&first, body)) = rest.split_first() else { return LinkFrame::Foreign };
     match first & KIND {

@@ -1,11 +1,11 @@
-//! Where control frames are, from the moment a scheme makes them until they have arrived.
+//! Storage for control frames, from the moment a scheme creates them until they have arrived.
 
-/// The place of a control frame among those that wait or are in flight.
+/// The place of a control frame that is waiting or in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ControlPlace(u32);
 
-/// Control frames that wait or are in flight. They are too large to be copied from queue to queue, so each is written
-/// once, by the scheme that sends it, and stays in its place until it has arrived.
+/// Control frames that are waiting or in flight. They are too large to be copied from queue to queue, so the scheme
+/// that sends one writes it once, and it stays in its place until it has arrived.
 #[derive(Debug)]
 pub(crate) struct ControlStore<C> {
     controls: Vec<C>,
@@ -31,7 +31,7 @@ impl<C> ControlStore<C> {
         &self.controls[place.0 as usize]
     }
 
-    /// The same without a panic, for calls that cost nothing if nobody uses their answer.
+    /// The same without a panic, so that the compiler can remove calls whose result is not used.
     #[inline]
     pub(crate) fn get(&self, place: ControlPlace) -> Option<&C> {
         self.controls.get(place.0 as usize)

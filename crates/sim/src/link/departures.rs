@@ -1,9 +1,9 @@
-//! When the frames that wait at a port will leave it.
+//! When the frames that are waiting at a port will leave it.
 //!
-//! A port whose link recovers nothing sends its frames in the order in which they came, one right after the other. So the time
-//! at which a frame leaves, and whether the link corrupts it, are known as soon as the frame has come, and its arrival at
-//! the other end can be planned without an event of its own for its departure. What a departure changes at the port is
-//! made up for when somebody looks: the port is [*settled*](Departures::settle).
+//! A port whose link does not recover losses sends frames in the order in which they arrived, one right after the
+//! other. As soon as a frame has arrived, it is therefore known when it will leave and whether the link will corrupt
+//! it. Its arrival at the other end can be planned, without an event for its departure. What departures change at the
+//! port is updated before anything reads the port: the port is [*settled*](Departures::settle).
 
 use super::frame::{Frame, WIRE_OVERHEAD_BYTES};
 use super::id::PortId;
@@ -17,37 +17,37 @@ pub(crate) struct Departure {
     /// When the port begins to send it; [`Time::NEVER`] while the port is paused.
     pub(crate) at: Time,
     pub(crate) frame: Frame,
-    /// Where it came in.
+    /// Where it arrived.
     pub(crate) ingress: PortId,
     /// Whether the link will corrupt it.
     pub(crate) corrupted: bool,
 }
 
-/// The frames that a port has and has not begun to send, as far as the port is settled.
+/// The frames that a port holds and has not begun to send, up to the time at which it was settled.
 #[derive(Debug)]
 pub(crate) struct Departures {
     planned: VecDeque<Departure>,
     limits: QueueLimits,
     rate: Rate,
-    /// Length of all frames.
+    /// Total length of all frames.
     bytes: u64,
     bytes_max: u64,
     /// When the port will have sent all of them.
     ends_at: Time,
     /// How many of them will be corrupted.
     corrupted: u32,
-    /// The event in which the last one came, and how many came in it: they leave afterwards at the earliest.
+    /// The event in which the last frame arrived, and how many arrived in it. They cannot leave before that event.
     event: u64,
     fresh: usize,
     /// Whether the switch of the port runs ahead of the rest of the network.
     pub(crate) runs_ahead: bool,
 }
 
-/// Where a run is.
+/// How far a run has advanced.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Present {
     pub(crate) now: Time,
-    /// The number of the event, and its source.
+    /// The number of the current event, and its source.
     pub(crate) event: u64,
     pub(crate) acts: usize,
 }
@@ -68,14 +68,15 @@ impl Departures {
         }
     }
 
-    /// What to do with a frame of `bytes` that comes now, to a settled port.
+    /// What to do with a frame of `bytes` that arrives now at a settled port.
     #[inline]
     pub(crate) fn arrival(&self, bytes: u16) -> Arrival {
         let frames = self.planned.len();
         self.limits.arrival(u32::from(bytes), frames, self.bytes, frames)
     }
 
-    /// Plans a frame behind the others; returns when the port will have sent it, which is never while it is paused.
+    /// Plans a frame after the others. Returns when the port will have sent it, which is never while the port is
+    /// paused.
     #[inline]
     pub(crate) fn push(&mut self, present: Present, coming: Departure, is_paused: bool) -> Time {
         let at = if is_paused { Time::NEVER } else { self.ends_at.max(present.now) };
@@ -105,27 +106,28 @@ impl Departures {
         Some(departure)
     }
 
-    /// Whether the service of the port that is due at this time came before the present event.
+    /// Whether the port's service that is due at this time came before the current event.
     fn has_begun(&self, present: Present, service: usize) -> bool {
         let is_fresh = self.event == present.event && self.planned.len() <= self.fresh;
         service <= present.acts && !is_fresh
     }
 
-    /// How long the port sends a frame.
+    /// How long the port takes to send a frame.
     #[inline]
     pub(crate) fn lasts(&self, frame: Frame) -> Time {
         self.rate.time_of(u64::from(frame.bytes) + WIRE_OVERHEAD_BYTES)
     }
 
-    /// Forgets when the frames will leave the settled port, which is paused and ends its present one at `free_at`. Returns how
-    /// many of them were to arrive.
+    /// Cancels the planned departures of a settled port that has been paused and finishes its current frame at
+    /// `free_at`. Returns how many of the frames would have arrived.
     pub(crate) fn hold(&mut self, free_at: Time) -> usize {
         self.planned.iter_mut().for_each(|departure| departure.at = Time::NEVER);
         self.ends_at = free_at;
         self.planned.len() - self.corrupted as usize
     }
 
-    /// Plans them anew, one after the other from `now` on, and says of each that is to arrive when the port will have sent it.
+    /// Plans the departures again, one after the other from `now` on. For each frame that will arrive, it reports when
+    /// the port will have sent it.
     pub(crate) fn go_on(&mut self, now: Time, mut arrives: impl FnMut(Frame, Time)) {
         let mut at = self.ends_at.max(now);
         for departure in &mut self.planned {
@@ -138,7 +140,7 @@ impl Departures {
         self.ends_at = at;
     }
 
-    /// When the first frame leaves, or the first that the link corrupts.
+    /// When the first frame leaves, or the first that the link will corrupt.
     #[inline]
     pub(crate) fn next(&self, only_corrupted: bool) -> Time {
         if only_corrupted && self.corrupted == 0 {
@@ -153,7 +155,7 @@ impl Departures {
         self.planned.front().is_some_and(|departure| departure.corrupted)
     }
 
-    /// Bytes that wait at `now`.
+    /// Number of bytes waiting at `now`.
     pub(crate) fn bytes_at(&self, now: Time) -> u64 {
         let waiting = self.planned.iter().filter(|departure| departure.at > now);
         waiting.map(|departure| u64::from(departure.frame.bytes)).sum()
@@ -167,7 +169,7 @@ impl Departures {
         self.planned.iter().filter(later).count() as u64
     }
 
-    /// Largest number of bytes that have waited.
+    /// Maximum number of bytes that have been waiting.
     pub(crate) fn bytes_max(&self) -> u64 {
         self.bytes_max
     }
@@ -180,7 +182,7 @@ mod tests {
     use linkmend_protocol::Mode;
 
     const PORT: PortId = PortId::new(LinkId(0), Side::A);
-    /// 980 bytes and what is around them last this long at 100G.
+    /// 980 bytes plus preamble and gap last this long at 100G.
     const LASTS: Time = Time(80_000);
     const SERVICE: usize = 10;
 

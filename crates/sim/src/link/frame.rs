@@ -2,7 +2,7 @@
 
 use linkmend_protocol::{Mode, wire};
 
-/// Preamble, start-of-frame delimiter and least inter-frame gap (IEEE 802.3), in byte times.
+/// Preamble, start-of-frame delimiter and minimum inter-frame gap (IEEE 802.3), in byte times.
 pub const WIRE_OVERHEAD_BYTES: u64 = wire::WIRE_OVERHEAD_BYTES as u64;
 /// Shortest Ethernet frame, with its frame check sequence.
 pub const FRAME_BYTES_MIN: u32 = wire::FRAME_BYTES_MIN as u32;
@@ -13,7 +13,7 @@ pub const COMPACT_HEADER_BYTES: u32 = wire::COMPACT_HEADER_BYTES as u32;
 /// Frame check sequence.
 pub(crate) const FCS_BYTES: u32 = wire::FCS_BYTES as u32;
 
-// The loss process behind error correction lays codewords over frames as they follow each other on the wire.
+// The model of losses after error correction maps codewords onto frames as they follow each other on the wire.
 const _: () = assert!(WIRE_OVERHEAD_BYTES == linkmend_corruption::WIRE_OVERHEAD_BYTES);
 
 /// A flow: frames from one node to another. [`crate::network::Network::flow`] has the details.
@@ -27,11 +27,11 @@ pub struct Frame {
     pub id: u64,
     /// The flow, and with it source and destination.
     pub flow: FlowId,
-    /// From destination address to frame check sequence, as it entered the network.
+    /// Length from destination address to frame check sequence, as it entered the network.
     pub bytes: u16,
     /// The class it belongs to.
     pub mode: Mode,
-    /// Whether a switch marked it as having met congestion (ECN).
+    /// Whether a switch has marked it because of congestion (ECN).
     pub marked: bool,
 }
 

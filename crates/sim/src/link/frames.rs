@@ -1,4 +1,4 @@
-//! The normal frames of a port: its queues, and a line-rate generator behind them.
+//! The normal frames of a port: its queues, and the line-rate generator that feeds them.
 
 use super::frame::Frame;
 use super::generator::Generator;
@@ -9,7 +9,7 @@ use linkmend_protocol::schedule::{ClassQueues, NormalFrames, QueueLimits, Waitin
 pub const PORT_QUEUE: QueueLimits =
     QueueLimits { class_bytes: 1_000_000, ecn_bytes: 100_000, ..QueueLimits::UNLIMITED };
 
-/// What a port may send next. A line-rate generator has a frame ready whenever its class has none that waits.
+/// What a port may send next. A line-rate generator has a frame ready whenever no frame of its class is waiting.
 pub(crate) struct PortFrames<'a> {
     pub(crate) queues: &'a mut ClassQueues<Frame>,
     pub(crate) generator: &'a mut Generator,
@@ -52,8 +52,8 @@ impl NormalFrames for PortFrames<'_> {
 }
 
 impl PortFrames<'_> {
-    /// Takes the first frame of a class while frames wait. It returns the frame alone, which fits into registers: the
-    /// processor stalls if either way to a frame leads over a place in memory that is written in pieces (5 ns a frame).
+    /// Takes the first waiting frame of a class. It returns only the frame, which fits into registers: the processor
+    /// stalls (5 ns per frame) if a frame is read from memory that was written in pieces.
     #[inline(never)]
     fn pop_beside_others(&mut self, mode: Mode) -> Frame {
         if let Some(waiting) = self.queues.pop(mode) {

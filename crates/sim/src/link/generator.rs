@@ -4,11 +4,11 @@ use super::frame::{FlowId, Frame};
 use crate::time::Time;
 use linkmend_protocol::Mode;
 
-/// The frames that a generator makes.
+/// The frames that a generator produces.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Traffic {
     None,
-    /// As many frames as the link takes: the packet generator of the stress test (section 4.1).
+    /// As many frames as the link can carry: the packet generator of the stress test (section 4.1).
     LineRate {
         /// Number of frames.
         frames: u64,
@@ -17,26 +17,26 @@ pub enum Traffic {
         /// Class of each frame.
         mode: Mode,
     },
-    /// One frame in every `interval`, with the classes in turns.
+    /// One frame per `interval`, with alternating classes.
     Paced {
         /// Number of frames.
         frames: u64,
         /// Length of each frame.
         bytes: u16,
-        /// Classes, taken in turns; not empty.
+        /// Classes, used in turn; not empty.
         modes: Vec<Mode>,
         /// Time between two frames.
         interval: Time,
     },
 }
 
-/// How a generator makes its frames.
+/// How a generator produces its frames.
 #[derive(Debug)]
 enum Pace {
-    /// It has none.
+    /// It produces none.
     Never,
     LineRate,
-    /// In a box, because most ports have no such generator.
+    /// Boxed, because most ports have no such generator.
     Paced(Box<Paced>),
 }
 
@@ -51,8 +51,8 @@ struct Paced {
 #[derive(Debug)]
 pub(crate) struct Generator {
     pace: Pace,
-    /// The next frame, which is copied in one piece.
-    /// Without traffic its length is 0; if the frames have several classes, its class is the first of them.
+    /// The next frame, which is copied as a whole. Without traffic its length is 0. If the frames have several classes,
+    /// its class is the first of them.
     next: Frame,
     left: u64,
     /// Whether it has a frame ready at any time: it sends at line rate, and has been started.
@@ -83,7 +83,7 @@ impl Generator {
         self.always_ready = matches!(self.pace, Pace::LineRate);
     }
 
-    /// Frames still to come.
+    /// Frames not yet produced.
     #[inline]
     pub(crate) fn left(&self) -> u64 {
         self.left
@@ -100,7 +100,7 @@ impl Generator {
         self.next.bytes
     }
 
-    /// Class of its frames, the first of several.
+    /// Class of its frames; the first one if there are several.
     #[inline]
     pub(crate) fn mode(&self) -> Mode {
         self.next.mode
@@ -121,7 +121,7 @@ impl Generator {
         frame
     }
 
-    /// The next frame of a paced source, and when the one after it comes.
+    /// The next frame of a paced source, and when the one after it is due.
     pub(crate) fn emit(&mut self, now: Time) -> Option<(Frame, Option<Time>)> {
         let Pace::Paced(paced) = &self.pace else { return None };
         if self.left == 0 {
@@ -132,7 +132,7 @@ impl Generator {
         Some((frame, (self.left > 0).then_some(now + interval)))
     }
 
-    /// When a paced source begins.
+    /// Whether this is a paced source that has frames left.
     pub(crate) fn is_paced(&self) -> bool {
         matches!(self.pace, Pace::Paced(_)) && self.left > 0
     }

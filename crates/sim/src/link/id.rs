@@ -1,11 +1,11 @@
-//! Identifiers of links, of their two sides, and of the ports there.
+//! Identifiers of links, their two sides, and the ports there.
 
 pub use linkmend_topology::LinkId;
 
 /// Event sources of a port, in the order of [`PortEvent`].
 const SOURCES: usize = 3;
 
-/// What happens at a port; at the same time, in that order.
+/// What happens at a port. Simultaneous events happen in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PortEvent {
     /// The next frame in flight towards it arrives.
@@ -35,7 +35,7 @@ impl PortId {
         PortId(link.0 << 1 | side as u32)
     }
 
-    /// Both ports of a link, that of side A first.
+    /// Both ports of a link, side A first.
     pub const fn both(link: LinkId) -> [PortId; 2] {
         [PortId::new(link, Side::A), PortId::new(link, Side::B)]
     }
@@ -61,7 +61,7 @@ impl PortId {
         PortId(index as u32)
     }
 
-    /// Its index among all ports: those of the first link, those of the second, and so on.
+    /// Its index among all ports: first the ports of the first link, then those of the second, and so on.
     #[inline(always)]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -72,7 +72,7 @@ impl PortId {
         SOURCES * ports
     }
 
-    /// The port that an event source belongs to, and what happens there. The sources behind those of all `ports` belong to
+    /// The port that an event source belongs to, and what happens there. Sources after those of all `ports` belong to
     /// the recirculation port with the returned index.
     #[inline(always)]
     pub(crate) const fn port_event(source: usize, ports: usize) -> Result<(PortId, PortEvent), usize> {

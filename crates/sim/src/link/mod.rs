@@ -1,8 +1,8 @@
 //! A link: the frames on it, its two ports, how it recovers, and how it is observed.
 //!
 //! - [`config`]: the description of a link, from which its ports follow.
-//! - [`frame`]: the frames of the traffic; [`on_wire`]: what a link carries; [`control_store`]: where its
-//!   control frames are.
+//! - [`frame`]: the frames of the traffic; [`on_wire`]: what a link carries; [`control_store`]: where its control
+//!   frames are stored.
 //! - [`scheme`]: how a link recovers what it corrupts.
 //! - [`port`]: a port with its queues and the wire that leaves it; [`generator`]: the source of frames at a port.
 //! - [`observer`]: the interface of observers.

@@ -1,6 +1,6 @@
-//! Observers of a run: the events of a network, and what an observer needs in order to be skipped exactly.
+//! Observers of a run: the events of a network, and what an observer needs so that time can be skipped exactly.
 //!
-//! A network measures nothing itself. It tells its observer what happens, by static dispatch: calls to [`NoObserver`]
+//! A network itself measures nothing. It tells its observer what happens, with static dispatch: calls to [`NoObserver`]
 //! compile to nothing. An observer cannot change a run.
 
 use super::frame::Frame;
@@ -13,7 +13,7 @@ use crate::time::Time;
 #[derive(Debug)]
 pub struct Sent<'a, S: Scheme = Schemes> {
     pub frame: &'a OnWire<S>,
-    /// Its content if it is a control frame.
+    /// Its content, if it is a control frame.
     pub control: Option<&'a S::Control>,
     /// When it arrives, or would have arrived.
     pub arrives_at: Time,
@@ -25,13 +25,14 @@ pub struct Sent<'a, S: Scheme = Schemes> {
 #[derive(Debug)]
 pub struct Received<'a, S: Scheme = Schemes> {
     pub frame: &'a OnWire<S>,
-    /// Its content if it is a control frame.
+    /// Its content, if it is a control frame.
     pub control: Option<&'a S::Control>,
 }
 
-/// Observes a network with links of these schemes.
+/// Observes a network whose links have these schemes.
 pub trait Observer<S: Scheme = Schemes> {
-    /// Whether it wants to know of each event when it happens. If not, the network need not make events of all that happens.
+    /// Whether it must be told of everything when it happens. If not, the network does not have to turn everything into
+    /// events.
     const OBSERVES: bool = true;
 
     /// Port `port` began to send a frame at `at`.
@@ -54,12 +55,13 @@ pub trait Observer<S: Scheme = Schemes> {
         let _ = (port, frame, corrupted, sender);
     }
 
-    /// A frame that had arrived at `port` as a copy, or is dropped there, has been handled by its scheme.
+    /// The scheme of `port` has handled a frame that arrived there as a copy, or that it drops.
     fn handled(&mut self, port: PortId, at: Time, header: &S::Header, frame: &Frame, receiver: &S) {
         let _ = (port, at, header, frame, receiver);
     }
 
-    /// The peer of port `port` may have given up frames that `port` sent ([`Account::has_moved_past`](super::scheme::Account::has_moved_past)).
+    /// The peer of port `port` may have given up on frames that `port` sent
+    /// ([`Account::has_moved_past`](super::scheme::Account::has_moved_past)).
     fn peer_moved_past(&mut self, port: PortId, sender: &S, receiver: &S) {
         let _ = (port, sender, receiver);
     }
@@ -89,7 +91,7 @@ pub trait Observer<S: Scheme = Schemes> {
 #[derive(Debug, Clone, Copy)]
 pub struct ObservedMoment<'a> {
     pub now: Time,
-    /// By port: how many frames the generator at its peer has produced.
+    /// For each port: how many frames the generator at its peer has produced.
     pub arriving: &'a [u64],
 }
 
@@ -106,19 +108,19 @@ pub struct Skipped<'a> {
     pub arriving: &'a [u64],
 }
 
-/// An observer for which a steady state can be skipped, so that afterwards it has counted what it would have counted.
-/// Skipped frames are clean, and all cycles are alike: what the observer counted in one cycle it counts in each, if its
-/// state at the end of the cycle is that at the beginning.
+/// An observer for which a steady state can be skipped, so that it ends with the counts that it would have had. Skipped
+/// frames are clean, and all cycles are alike: if the observer's state is the same at the beginning and at the end of a
+/// cycle, it counts the same in every cycle.
 pub trait Skip {
     /// The counts at a moment.
     type Mark;
 
-    /// Records this moment. Everything that determines how the observer will count goes to `state`, relative to the
-    /// clock and to the frames' numbers: two moments with the same state are alike. `None` while it follows something
-    /// that will pass.
+    /// Records this moment. Everything that determines how the observer will count goes into `state`, relative to the
+    /// clock and to frame numbers: two moments with the same state are alike. `None` while the observer follows
+    /// something temporary.
     fn mark(&self, present: &ObservedMoment<'_>, state: &mut Vec<u64>) -> Option<Self::Mark>;
 
-    /// Counts what was counted since `before`, one cycle ago, as many times more as cycles are skipped.
+    /// For each skipped cycle, counts once more what was counted since `before`, one cycle ago.
     fn skip(&mut self, before: &Self::Mark, skipped: &Skipped<'_>);
 }
 

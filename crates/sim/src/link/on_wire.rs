@@ -14,7 +14,7 @@ pub enum OnWire<S: Scheme = Schemes> {
         /// The frame of the traffic.
         frame: Frame,
     },
-    /// A frame with such a header that the link has damaged, on its way to a scheme that learns from it.
+    /// A damaged frame with such a header, on its way to a scheme that makes use of it.
     Damaged {
         /// The header of the scheme.
         header: S::Header,
@@ -24,26 +24,26 @@ pub enum OnWire<S: Scheme = Schemes> {
         /// The frame of the traffic.
         frame: Frame,
     },
-    /// A frame without the header of data, which carries an acknowledgement for the other direction.
+    /// A frame without a data header that carries an acknowledgement for the other direction.
     WithAck {
         /// The content of the acknowledgement.
         ack: S::Ack,
         /// The frame of the traffic.
         frame: Frame,
     },
-    /// An acknowledgement of the link's scheme: the one control frame that is as frequent as data.
+    /// An acknowledgement of the link's scheme: the only control frame that is as frequent as data.
     Ack {
         /// The content of the acknowledgement.
         ack: S::Ack,
     },
-    /// A pause frame (PFC), which no scheme has to do with.
+    /// A pause frame (PFC), which schemes do not see.
     Pause {
-        /// Whether the port that it arrives at must wait from now on.
+        /// Whether the port at which it arrives must wait from now on.
         paused: bool,
     },
     /// Any other control frame.
     Control {
-        /// Where its content is.
+        /// Where its content is stored.
         place: ControlPlace,
     },
 }

@@ -1,5 +1,6 @@
-//! Queues in parallel before one port, as in a load-balanced switch: each frame goes to one of them, and they are served in
-//! turns (round robin). Frames of a flow that are in different queues may leave in another order than they came.
+//! Parallel queues in front of one port, as in a load-balanced switch. Each frame goes to one of them, and they are
+//! served round-robin. If frames of a flow are in different queues, they may leave in a different order than they
+//! arrived.
 
 use super::frame::{Frame, WIRE_OVERHEAD_BYTES};
 use super::id::PortId;
@@ -12,13 +13,13 @@ use std::collections::VecDeque;
 /// How frames are distributed over parallel queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {
-    /// Each frame into one at random, all equally likely, which reorders.
+    /// Each frame goes to a random queue, all equally likely. This reorders frames.
     Uniform,
-    /// All frames of a flow into the same one, which does not.
+    /// All frames of a flow go to the same queue. This does not.
     Hashed,
 }
 
-/// Queues in parallel.
+/// How many queues there are in parallel, and how frames are distributed over them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParallelConfig {
     /// At least 1.
@@ -33,11 +34,11 @@ pub struct ParallelConfig {
 struct Queued {
     arrived: Time,
     frame: Frame,
-    /// The port of the switch by which it came in.
+    /// The port of the switch at which it arrived.
     ingress: PortId,
 }
 
-/// The queues, and how long frames were in them.
+/// The queues, and how long frames spent in them.
 #[derive(Debug)]
 pub struct ParallelQueues {
     config: ParallelConfig,
@@ -48,7 +49,7 @@ pub struct ParallelQueues {
     bytes: u64,
     random: Random,
     rate: Rate,
-    /// From the arrival of a frame until its last bit has left, ns.
+    /// Time from the arrival of a frame until its last bit has left, in ns.
     pub delays_ns: Histogram,
     /// Bytes of frames that have left, preambles and gaps included.
     pub wire_bytes: u64,
@@ -73,7 +74,7 @@ impl ParallelQueues {
         self.frames == 0
     }
 
-    /// Puts a frame that came in by `ingress` into one of the queues; whether it was marked.
+    /// Puts a frame that arrived at `ingress` into one of the queues. Returns whether it was marked.
     pub(crate) fn push(&mut self, now: Time, mut frame: Frame, ingress: PortId) -> bool {
         let count = self.queues.len();
         let queue = match self.config.placement {
@@ -88,7 +89,7 @@ impl ParallelQueues {
         marks
     }
 
-    /// The frame that leaves at `now`, and the port by which it came in.
+    /// The frame that leaves at `now`, and the port at which it arrived.
     pub(crate) fn pop(&mut self, now: Time) -> Option<(Frame, PortId)> {
         let count = self.queues.len();
         let mut turns = (0..count).map(|turn| (self.next + turn) % count);
@@ -155,8 +156,9 @@ mod tests {
         assert_eq!(seen, (0..8).collect::<Vec<_>>());
     }
 
-    /// Arrivals as in a Poisson process and exponential sizes, at half load, are an M/M/1 queue whatever the number of queues,
-    /// because the port serves one whenever there is any: P(W >= t) = exp(-(mu - lambda) t) for one queue, and the mean for all.
+    /// Poisson arrivals with exponential sizes at half load form an M/M/1 queue, whatever the number of queues, because
+    /// the port is never idle while a frame waits: P(W >= t) = exp(-(mu - lambda) t) for one queue, and the same mean
+    /// for any number.
     #[test]
     fn delays_are_those_of_an_m_m_1_queue() {
         for rate_gbps in [1, 10, 100] {

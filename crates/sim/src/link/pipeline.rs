@@ -12,12 +12,12 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    /// A pipeline that takes so long; `None` if it takes no time.
+    /// A pipeline with this latency; `None` if it is zero.
     pub(crate) fn new(latency: Time) -> Option<Pipeline> {
         (latency > Time::ZERO).then(|| Pipeline { latency, frames: VecDeque::new() })
     }
 
-    /// Takes in a frame.
+    /// Accepts a frame.
     pub(crate) fn push(&mut self, now: Time, frame: Frame) {
         self.frames.push_back((now + self.latency, frame));
     }

@@ -31,26 +31,26 @@ const IDLE_WIRE_BYTES: u64 = FRAME_BYTES_MIN as u64 + WIRE_OVERHEAD_BYTES;
 pub struct PortConfig<S: Scheme = Schemes> {
     /// Rate of the link.
     pub rate: Rate,
-    /// From the moment a frame is taken from its queue until the peer's port has it, without its serialisation: egress
-    /// pipeline, both ports, propagation. Pause and resume take effect then (section 3.5).
+    /// Time from taking a frame from its queue until the peer's port has it, without serialisation: egress pipeline,
+    /// both ports, propagation. Pause and resume take effect at that point (section 3.5).
     pub wire_latency: Time,
-    /// From the peer's port to the decision of its ingress pipeline.
+    /// Time from the peer's port to the decision of its ingress pipeline.
     pub ingress_latency: Time,
-    /// From there to the forwarding decision at this end, for a scheme that acts before it.
+    /// Time from there to the forwarding decision at this end, for a scheme that acts before that decision.
     pub pipeline_latency: Time,
     /// What the link corrupts.
     pub corruption: Corruption,
     /// How the link corrupts retransmitted copies, if that differs (importance sampling).
     pub copy_corruption: Option<Corruption>,
-    /// Length of the frames for which the losses are stated.
+    /// Length of the frames to which the loss rates apply.
     pub frame_bytes: u32,
     /// How the link recovers.
     pub scheme: S::Config,
-    /// Bounds of the normal queue.
+    /// Limits of the normal queue.
     pub queue: QueueLimits,
 }
 
-/// Why a port cannot be made.
+/// Why a port cannot be created.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PortError {
     /// See [`ConfigError`].
@@ -66,12 +66,12 @@ pub enum PortError {
 pub(crate) struct QueuedUrgent<S: Scheme> {
     /// It may not leave before this.
     pub(crate) ready_at: Time,
-    /// The peer's port takes it in ahead of its pipeline.
+    /// The peer's port handles it ahead of its pipeline.
     pub(crate) overtakes: bool,
     pub(crate) on_wire: OnWire<S>,
 }
 
-/// The frames that the peer's generator makes.
+/// The frames that the peer's generator produces.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PeerTraffic {
     pub(crate) mode: Mode,
@@ -81,7 +81,7 @@ pub(crate) struct PeerTraffic {
 /// When a port wakes, apart from its wire.
 #[derive(Debug)]
 pub(crate) struct Timer {
-    /// When the next paced frame comes, and when the scheme has something to do.
+    /// When the next paced frame is due, and when the scheme has something to do.
     pub(crate) traffic_at: Time,
     pub(crate) timeout_at: Time,
 }
@@ -91,14 +91,14 @@ pub(crate) struct Timer {
 pub(crate) enum Admits {
     /// Those that its scheme admits.
     AsScheme,
-    /// All: the scheme protects nothing, or they leave the switch elsewhere.
+    /// All frames: the scheme protects nothing, or they leave the switch elsewhere.
     All,
-    /// None: others go before them, because its link has failed.
+    /// None: other frames go first, because the link has failed.
     None,
 }
 
 impl Admits {
-    /// What a port admits whose scheme protects nothing if it `is_inert`.
+    /// What a port usually admits; its scheme protects nothing if it `is_inert`.
     pub(crate) fn usual(is_inert: bool) -> Admits {
         if is_inert { Admits::All } else { Admits::AsScheme }
     }
@@ -110,10 +110,11 @@ pub(crate) struct Port<S: Scheme> {
     pub(crate) id: PortId,
     /// The node that the port belongs to.
     pub(crate) node: NodeId,
-    /// What its scheme said when the port was made ([`Scheme::is_inert`] and the others). The scheme itself is not here:
-    /// a network may have thousands of ports of which few protect anything, and a scheme may be large.
+    /// What its scheme reported when the port was created ([`Scheme::is_inert`] and the others). The scheme itself is
+    /// stored elsewhere, because a network may have thousands of ports, few of which protect anything, and a scheme may
+    /// be large.
     pub(crate) is_inert: bool,
-    /// Which normal frames may go.
+    /// Which normal frames may leave.
     pub(crate) admits: Admits,
     pub(crate) exchanges_control: bool,
     pub(crate) fills_idle_slots: bool,
@@ -122,7 +123,7 @@ pub(crate) struct Port<S: Scheme> {
     pub(crate) attention: bool,
     pub(crate) timer: Timer,
     pub(crate) rate: Rate,
-    /// How long a minimum-size frame lasts, ps.
+    /// How long a minimum-size frame takes, in ps.
     pub(crate) idle_slot: Divisor,
     pub(crate) wire_latency: Time,
     pub(crate) ingress_latency: Time,
@@ -130,7 +131,7 @@ pub(crate) struct Port<S: Scheme> {
     pub(crate) rare: Option<Box<Rare>>,
 
     pub(crate) generator: Generator,
-    /// Whether the host of this port has frames to send, of which it hands over one when the port is free.
+    /// Whether the host of this port has frames to send. It hands over one whenever the port is free.
     pub(crate) host_has_frames: bool,
     pub(crate) peer_traffic: PeerTraffic,
     /// Whether the switch at the other end has no room for normal frames (PFC).
@@ -138,22 +139,22 @@ pub(crate) struct Port<S: Scheme> {
     pub(crate) normal: ClassQueues<Frame>,
     /// The frames that wait instead, if the port plans ahead.
     pub(crate) departures: Option<Box<Departures>>,
-    /// Queues in parallel before the normal ones, if it has any.
+    /// Parallel queues in front of the normal ones, if any.
     pub(crate) parallel: Option<Box<ParallelQueues>>,
-    /// Number of frames that found no room in these queues, and of those that were marked.
+    /// Number of frames for which these queues had no room, and of frames that were marked.
     pub(crate) dropped: u64,
     pub(crate) marked: u64,
     pub(crate) urgent: VecDeque<QueuedUrgent<S>>,
-    /// The dummy or ACK that the self-replenishing queue keeps sending, after its last one was corrupted.
+    /// The dummy or ACK that the self-replenishing queue sends again because the last one was corrupted.
     pub(crate) replenished: Option<OnWire<S>>,
     /// Whether that queue keeps sending; if not, a corrupted dummy or ACK is lost.
     pub(crate) replenishes: bool,
-    /// When the port will have sent its present frame; idle frames follow it without a gap.
+    /// When the port will have sent its current frame; idle frames follow it without a gap.
     pub(crate) free_at: Time,
-    /// Frames in flight, in the order of arrival. Only changes of the pause state overtake: the peer's port takes them
-    /// in ahead of its pipeline.
+    /// Frames in flight, in the order of arrival. Only pauses and resumes overtake others: the peer's port handles them
+    /// ahead of its pipeline.
     pub(crate) in_flight: VecDeque<(Time, OnWire<S>)>,
-    /// Number of frames put on the wire, of those that the link corrupted, and of ACKs.
+    /// Number of frames put on the wire, how many of them the link corrupted, and how many were ACKs.
     pub(crate) transmitted: u64,
     pub(crate) corrupted: u64,
     pub(crate) acks_sent: u64,
@@ -215,8 +216,8 @@ impl<S: Scheme> Port<S> {
         })
     }
 
-    /// When something that is ready at `now` can begin to leave: when the port is free or, while it fills the time with
-    /// minimum-size dummies or ACKs, when the present one has ended (Figure 5).
+    /// When something that is ready at `now` can begin to leave: when the port is free, or, if the port is sending
+    /// minimum-size dummies or ACKs, when the current one has ended (Figure 5).
     #[inline]
     pub(crate) fn next_start(&self, now: Time) -> Time {
         if now <= self.free_at {
@@ -229,7 +230,7 @@ impl<S: Scheme> Port<S> {
         Time(self.free_at.0 + self.idle_slot.ceiling(ago) * self.idle_slot.value)
     }
 
-    /// Begins to send a frame of `bytes`. Returns when the peer's pipeline will have decided on it, and whether the
+    /// Begins to send a frame of `bytes`. Returns when the peer's pipeline will have decided about it, and whether the
     /// link corrupts it.
     #[inline(always)]
     pub(crate) fn begin(&mut self, now: Time, bytes: u32, is_copy: bool) -> (Time, bool) {
@@ -258,8 +259,9 @@ impl<S: Scheme> Port<S> {
         (self.free_at + self.wire_latency + self.ingress_latency, corrupted)
     }
 
-    /// Lets the wire lose everything from now on: what the peer's port does not have by `now`, and what is sent until it is
-    /// mended. Returns how it corrupts otherwise, and what it loses now. A pause frame is never lost, because PFC does not repeat it.
+    /// Cuts the wire: everything that the peer's port does not have at `now` is lost, and so is everything sent until
+    /// the wire is mended. Returns how the wire corrupts otherwise, and what it loses now. A pause frame is never lost,
+    /// because PFC does not repeat it.
     pub(crate) fn cut(&mut self, now: Time) -> (Option<CorruptionProcess>, Vec<OnWire<S>>) {
         let all = CorruptionProcess::new(&Corruption::Iid { loss: 1.0 }, Random::new(0, "cut"));
         let uncut = all.ok().map(|all| std::mem::replace(&mut self.corruption, all));
@@ -275,8 +277,8 @@ impl<S: Scheme> Port<S> {
         (uncut, lost)
     }
 
-    /// Exchanges the wires that leave two ports, with what is on them. What is rare stays: a pipeline belongs to its port, and
-    /// only links without a second wire corrupt copies differently.
+    /// Swaps the wires of two ports, with everything on them. `Rare` stays: a pipeline belongs to its port, and only
+    /// links without a second wire corrupt copies differently.
     pub(crate) fn swap_wires(&mut self, other: &mut Port<S>) {
         use std::mem::swap;
         swap(&mut self.rate, &mut other.rate);
@@ -290,8 +292,8 @@ impl<S: Scheme> Port<S> {
         swap(&mut self.corrupted, &mut other.corrupted);
     }
 
-    /// Whether the port has more to do after its present frame. What a control frame asks for may have to be repeated,
-    /// which the idle port does.
+    /// Whether the port has more to do after its current frame. A control frame may have to be repeated, which the idle
+    /// port does.
     #[inline]
     pub(crate) fn has_more(&self, scheme: &mut S) -> bool {
         self.has_normal()
@@ -313,12 +315,12 @@ impl<S: Scheme> Port<S> {
         self.in_flight.front().map_or(Time::NEVER, |(at, _)| *at)
     }
 
-    /// Whether nothing is on the wire, or about to be.
+    /// Whether nothing is on the wire or about to be sent.
     pub(crate) fn is_silent(&self) -> bool {
         self.in_flight.is_empty() && self.urgent.is_empty() && self.replenished.is_none()
     }
 
-    /// Whether no frame of the traffic is to come, waits, is outstanding, or is buffered.
+    /// Whether no frame of the traffic is still to come, waiting, outstanding or buffered.
     pub(crate) fn is_drained(&self, scheme: &S) -> bool {
         self.generator.left() == 0
             && self.normal.is_empty()
@@ -328,7 +330,7 @@ impl<S: Scheme> Port<S> {
             && !self.in_flight.iter().any(|(_, on_wire)| on_wire.is_traffic())
     }
 
-    /// Whether a normal frame waits.
+    /// Whether a normal frame is waiting.
     #[inline]
     pub(crate) fn has_normal(&self) -> bool {
         !self.normal.is_empty()
@@ -337,13 +339,13 @@ impl<S: Scheme> Port<S> {
             || self.parallel.as_ref().is_some_and(|parallel| !parallel.is_empty())
     }
 
-    /// Whether a frame of the host leaves without having to wait for anything.
+    /// Whether a frame of the host can leave without waiting for anything.
     #[inline]
     pub(crate) fn sends_at_once(&self) -> bool {
         self.is_inert && self.admits == Admits::All && !self.is_paused && self.normal.is_empty()
     }
 
-    /// Adds a frame to the queue of its class, or drops it; whether it found room.
+    /// Adds a frame to the queue of its class, or drops it. Returns whether there was room.
     pub(crate) fn push_normal(&mut self, mut frame: Frame) -> bool {
         let (mode, bytes) = (frame.mode, u32::from(frame.bytes));
         match self.normal.arrival(mode, bytes) {
@@ -367,8 +369,8 @@ impl<S: Scheme> Port<S> {
         self.urgent.push_back(QueuedUrgent { ready_at: now, overtakes: false, on_wire });
     }
 
-    /// What to send next, in the order of [`linkmend_protocol::schedule`]; `None` for what an idle port sends besides
-    /// ACKs.
+    /// What to send next, in the order of [`linkmend_protocol::schedule`]; `None` if it is something that an idle port
+    /// sends, other than an ACK.
     #[inline(always)]
     pub(crate) fn next(&mut self, scheme: &mut S, now: Time) -> Option<Next<Ready<S::Ack>, Frame>> {
         let mut frames = PortFrames { queues: &mut self.normal, generator: &mut self.generator };
@@ -388,13 +390,13 @@ impl<S: Scheme> Port<S> {
     #[inline(always)]
     pub(crate) fn count_ack(&mut self) {
         self.acks_sent += 1;
-        // It says more than the one that would have been repeated, which was an ACK as well.
+        // It is newer than the ACK that would have been repeated.
         if let Some(OnWire::Ack { .. }) = self.replenished {
             self.replenished = None;
         }
     }
 
-    /// Anything else that an idle port sends, as [`ControlFrames::poll_idle`].
+    /// Anything else that an idle port sends, as in [`ControlFrames::poll_idle`].
     #[inline(always)]
     pub(crate) fn next_idle(
         &mut self,
@@ -407,7 +409,7 @@ impl<S: Scheme> Port<S> {
         Some(idle)
     }
 
-    /// Tells the port which frames its peer's generator makes.
+    /// Tells the port which frames its peer's generator produces.
     pub(crate) fn set_peer_traffic(&mut self, peer: &Generator) {
         self.peer_traffic = PeerTraffic { mode: peer.mode(), bytes: peer.frame_bytes() };
     }
@@ -422,9 +424,9 @@ pub(crate) enum Ready<A> {
     Ack(A),
 }
 
-/// Where the simulator's driver stands between the link end and the schedule. What is urgent was collected before,
-/// because a copy or a change of the pause state may have to wait for a loop or for a timer packet; and the other
-/// control frames of an idle port, which are large, are made where they are stored.
+/// The simulator's driver between the link end and the schedule. Urgent frames were collected before, because a copy
+/// may have to wait for its loop, and a pause or resume for a timer packet. The other control frames of an idle port
+/// are large, so they are created where they are stored.
 struct PortTransmitter<'a, S: Scheme> {
     scheme: &'a mut S,
     is_inert: bool,
@@ -438,7 +440,7 @@ struct PortTransmitter<'a, S: Scheme> {
 impl<S: Scheme> Transmitter for PortTransmitter<'_, S> {
     type Transmit = Ready<S::Ack>;
 
-    /// A copy need not wait behind a pause that waits for its timer packet.
+    /// A copy does not have to wait behind a pause that is waiting for its timer packet.
     #[inline(always)]
     fn poll_urgent(&mut self, now: Instant) -> Option<Ready<S::Ack>> {
         if self.goes_back

@@ -1,17 +1,17 @@
-//! What few ports have. It is in a box, because a network may have thousands of ports.
+//! Fields that only a few ports need. They are boxed, because a network may have thousands of ports.
 
 use super::pipeline::Pipeline;
 use crate::corruption::CorruptionProcess;
 use crate::time::Time;
 
-/// What few ports have.
+/// Fields that only a few ports need.
 #[derive(Debug)]
 pub(crate) struct Rare {
-    /// How the link corrupts copies, if differently.
+    /// How the link corrupts copies, if it does so differently.
     pub(crate) copy_corruption: Option<CorruptionProcess>,
-    /// The frames behind the port that are not yet forwarded, if its scheme acts before the pipeline.
+    /// Frames behind the port that have not been forwarded yet, if its scheme acts before the pipeline.
     pub(crate) pipeline: Option<Pipeline>,
-    /// Length of the frames for which losses are stated.
+    /// Length of the frames to which loss rates apply.
     pub(crate) stated_bytes: u32,
 }
 
@@ -21,7 +21,7 @@ impl Rare {
         self.pipeline.as_ref().map_or(Time::NEVER, Pipeline::next_at)
     }
 
-    /// It, if the port needs any of it.
+    /// Boxes the fields if the port needs any of them.
     pub(crate) fn if_needed(self, goes_back: bool) -> Option<Box<Rare>> {
         let is_needed = self.copy_corruption.is_some() || self.pipeline.is_some() || goes_back;
         is_needed.then(|| Box::new(self))

@@ -1,6 +1,7 @@
-//! A switch's recirculation port, where the Tofino keeps frames that it cannot hold still (sections 3.3 and A.2).
+//! A switch's recirculation port, where the Tofino keeps frames, because it cannot hold them in a queue (sections 3.3
+//! and A.2).
 //!
-//! A frame leaves through the port's queue and returns after the loop latency. Only then can the pipeline look at it,
+//! A frame leaves through the port's queue and returns after the loop latency. Only then can the pipeline inspect it,
 //! and release it or send it through the loop again. Several links of one switch share the port.
 
 use super::id::PortId;
@@ -16,7 +17,7 @@ pub(crate) struct Circling {
     pub(crate) buffer: Buffer,
     /// Its index in that buffer.
     pub(crate) slot: u32,
-    /// On the wire, with header and gap.
+    /// Length on the wire, with header and gap.
     pub(crate) wire_bytes: u32,
 }
 

@@ -1,6 +1,6 @@
 //! A store of values by number.
 
-/// Values with numbers; freed numbers are used again.
+/// Values with numbers; freed numbers are reused.
 #[derive(Debug)]
 pub(crate) struct Slots<T> {
     values: Vec<T>,
@@ -22,7 +22,7 @@ impl<T: Copy> Slots<T> {
         (self.values.len() - 1) as u32
     }
 
-    /// The number that the next value gets.
+    /// The number that the next value will have.
     #[inline]
     pub(crate) fn next(&self) -> u32 {
         self.free.last().copied().unwrap_or(self.values.len() as u32)
@@ -47,7 +47,7 @@ impl<T: Copy> Slots<T> {
         self.values.len() - self.free.len()
     }
 
-    /// All values, those of freed numbers included.
+    /// All values, including those of freed numbers.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.values.iter_mut()
     }

@@ -7,15 +7,15 @@ use linkmend_pcapng::{Direction, Packet, PcapngWriter, PortId, PortOptions};
 use linkmend_protocol::Format;
 use std::io::{self, Write};
 
-/// 10^-12 s, in which the simulator counts.
+/// 10^-12 s, the simulator's unit of time.
 const PICOSECONDS: u8 = 12;
 
 /// Settings of a capture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CaptureOptions {
-    /// The largest number of bytes captured of each frame. Headers and whole control frames fit 320.
+    /// The maximum number of bytes captured of each frame. 320 bytes are enough for headers and whole control frames.
     pub snap_bytes: u32,
-    /// The largest number of packets; the run continues without being captured.
+    /// The maximum number of packets; the run continues without being captured.
     pub packets_max: u64,
     /// Header format of the link ends.
     pub format: Format,
@@ -39,12 +39,12 @@ struct Ports {
 
 /// An [`Observer`] that writes a pcapng file with two interfaces for each link end. `end N link` shows frames when
 /// their first bit leaves and when their last has arrived; `end N inner` shows them when they are delivered. A frame
-/// that the link corrupts is marked where it leaves, and does not arrive. Simulated frames have no bytes: headers and
-/// control frames are what a real link end would send, and a frame is an IPv4 packet of an experimental protocol that
-/// holds its number and zeros. Headers of the transparent format are as long as on a real link, 3 to 8 bytes; the
-/// simulator counts 8.
+/// that the link corrupts is marked where it leaves, and does not arrive. Simulated frames have no bytes, so the
+/// capture contains the headers and control frames that a real link end would send, and represents each frame by an
+/// IPv4 packet of an experimental protocol that contains its number and zeros. Headers of the transparent format are as
+/// long as on a real link, 3 to 8 bytes; the simulator counts 8.
 ///
-/// Fast-forward does not show an observer what it skips, so capture a full run.
+/// An observer does not see what fast-forward skips, so capture a full run.
 #[derive(Debug)]
 pub struct Capture<W> {
     writer: PcapngWriter<W>,
@@ -59,7 +59,7 @@ impl<W: Write> Capture<W> {
     /// Begins a capture of a link between two ends, 0 and 1.
     ///
     /// # Errors
-    /// As of `output`.
+    /// Those of `output`.
     pub fn new(output: W, options: &CaptureOptions) -> io::Result<Capture<W>> {
         let mut writer = PcapngWriter::new(output, "Linkmend simulator", options.snap_bytes)?;
         let speed = Some(options.rate.bits_per_second());
@@ -74,10 +74,10 @@ impl<W: Write> Capture<W> {
         Ok(Capture { writer, ports, sketch, packets_left, error: None })
     }
 
-    /// Ends the file and returns its output.
+    /// Completes the file and returns its output.
     ///
     /// # Errors
-    /// The first that occurred while capturing; what was captured before it is in the file.
+    /// The first error that occurred while capturing; the file contains everything captured before it.
     pub fn finish(self) -> io::Result<W> {
         match self.error {
             Some(error) => Err(error),
@@ -85,12 +85,12 @@ impl<W: Write> Capture<W> {
         }
     }
 
-    /// Whether the limit of packets is reached; later ones may be missing.
+    /// Whether the packet limit has been reached; later packets may be missing.
     pub fn is_full(&self) -> bool {
         self.packets_left == 0
     }
 
-    /// Whether anything is written any more.
+    /// Whether packets are still written.
     fn is_open(&self) -> bool {
         self.packets_left > 0 && self.error.is_none()
     }

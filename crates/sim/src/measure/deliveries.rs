@@ -8,9 +8,9 @@ use crate::time::Time;
 pub struct Deliveries {
     pub frames: u64,
     pub bytes: u64,
-    /// Frames that came after one that was sent later.
+    /// Frames that arrived after one that was sent later.
     pub reordered: u64,
-    /// One more than the highest number delivered.
+    /// The highest number delivered, plus one.
     pub next_id: u64,
     /// Time of the last delivery.
     pub last_at: Time,

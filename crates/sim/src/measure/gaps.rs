@@ -4,10 +4,10 @@ use linkmend_experiment::Counted;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// A frame that is so many numbers behind the newest one does not come any more.
+/// A frame that is this many numbers behind the newest one will not arrive any more.
 const LATE_MAX: u64 = 1 << 16;
 
-/// Numbers of frames that were passed over. A later frame may still fill the gap.
+/// Numbers of frames that were skipped. A later frame may still fill the gap.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
     open: VecDeque<Range<u64>>,
@@ -15,7 +15,7 @@ pub(super) struct Gaps {
 }
 
 impl Gaps {
-    /// Notes that frame `id` came where `expected` was the next number.
+    /// Records that frame `id` arrived where `expected` was the next number.
     #[cold]
     pub(super) fn out_of_order(&mut self, id: u64, expected: u64) {
         if id < expected {
@@ -48,14 +48,15 @@ impl Gaps {
         }
     }
 
-    /// Counts what is missing now: nothing of it will come any more.
+    /// Counts what is missing now, because it will not arrive any more.
     pub(super) fn close_all(&mut self) {
         while !self.open.is_empty() {
             self.close_first();
         }
     }
 
-    /// The gaps that were closed, each a cluster, if frames up to `sent` were sent and `next` is the next number.
+    /// The gaps that were closed, each of them one cluster, if frames up to `sent` were sent and `next` is the next
+    /// number.
     pub(super) fn counted(&self, next: u64, sent: u64) -> Counted {
         let mut counted = self.closed;
         self.open.iter().for_each(|gap| counted.add((gap.end - gap.start) as f64));

@@ -1,25 +1,25 @@
-//! How long a buffer was at which level.
+//! How long a buffer was at each level.
 
 use super::time_series::TimeSeries;
 use crate::kernel::divisor::Divisor;
 use crate::time::Time;
 
-/// Time spent at each level of a buffer, in steps of `unit` bytes, rounded up.
+/// The time that a buffer spent at each level, in steps of `unit` bytes, rounded up.
 #[derive(Debug, Clone)]
 pub struct Levels {
     unit: Divisor,
-    /// Level now, in units.
+    /// Current level, in units.
     now: u64,
     since: Time,
     recording: bool,
     /// Picoseconds by level.
     time_at: Vec<u64>,
-    /// The level over time, if that is recorded.
+    /// The level over time, if it is recorded.
     series: Option<Box<TimeSeries>>,
 }
 
 impl Levels {
-    /// An empty buffer, not recorded yet. With frames of one length, that is the natural `unit`.
+    /// An empty buffer, not recorded yet. If all frames have the same length, that length is the natural `unit`.
     pub fn new(unit: u64) -> Levels {
         Levels {
             unit: Divisor::new(unit.max(1)),
@@ -31,7 +31,7 @@ impl Levels {
         }
     }
 
-    /// Notes that the buffer holds `bytes` from `at` on.
+    /// Records that the buffer holds `bytes` from `at` on.
     #[inline]
     pub fn set(&mut self, at: Time, bytes: u64) {
         self.account(at);
@@ -41,12 +41,12 @@ impl Levels {
         }
     }
 
-    /// Also records the level over time. Fast-forward does not show it what it skips.
+    /// Also records the level over time, except for what fast-forward skips.
     pub(super) fn watch(&mut self, series: TimeSeries) {
         self.series = Some(Box::new(series));
     }
 
-    /// The level over time until `at`, if it was watched.
+    /// The level over time until `at`, if it was recorded.
     pub(super) fn series(&mut self, at: Time) -> Option<TimeSeries> {
         let mut series = self.series.take()?;
         series.advance(at);
@@ -65,7 +65,7 @@ impl Levels {
         self.recording = false;
     }
 
-    /// Adds the time since the last change to that of the present level.
+    /// Adds the time since the last change to that of the current level.
     #[inline]
     pub(super) fn account(&mut self, at: Time) {
         if self.recording {
@@ -84,7 +84,7 @@ impl Levels {
         self.time_at[self.now as usize] += elapsed;
     }
 
-    /// Least level above which there was more than a share `1 - q` of the time, in bytes.
+    /// The quantile `q` of the level over time, in bytes.
     pub fn quantile(&self, q: f64) -> u64 {
         let total: u64 = self.time_at.iter().sum();
         let mut left = (q.clamp(0.0, 1.0) * total as f64) as u64;
@@ -105,7 +105,7 @@ impl Levels {
         held.map(|(level, time)| (level as u64 * self.unit.value, *time))
     }
 
-    /// Mean over the recorded time, bytes; for levels that are whole units.
+    /// Mean over the recorded time in bytes, for levels that are whole units.
     pub fn mean(&self) -> f64 {
         let (weighted, total) = self.iter().fold((0.0, 0u64), |(sum, total), (bytes, time)| {
             (sum + bytes as f64 * time as f64, total + time)
@@ -113,8 +113,8 @@ impl Levels {
         if total == 0 { 0.0 } else { weighted / total as f64 }
     }
 
-    /// Repeats what was recorded since `before` another `times` times, which takes until `elapsed` later. Both are
-    /// accounted until their own moment: a level that does not change is in neither record otherwise.
+    /// Repeats what was recorded since `before` another `times` times, which takes `elapsed`. Both records must be
+    /// complete up to their moments, because otherwise a level that does not change is in neither of them.
     pub(super) fn repeat_since(&mut self, before: &Levels, times: u64, elapsed: Time) {
         for (level, time) in self.time_at.iter_mut().enumerate() {
             *time += (*time - before.time_at.get(level).copied().unwrap_or(0)) * times;

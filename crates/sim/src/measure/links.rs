@@ -24,7 +24,7 @@ pub struct LinkMeasures<S: Scheme = Schemes> {
 #[derive(Debug)]
 struct PortMeasures<S: Scheme> {
     losses: Losses<S>,
-    /// As receiver: how many frames had found no room at the last check.
+    /// As receiver: how many frames had not fitted into the buffer at the last check.
     overflows: u64,
     delivered: Deliveries,
     gaps: Gaps,
@@ -59,28 +59,28 @@ impl<S: Scheme> LinkMeasures<S> {
         self.ports[port.index()].delivered
     }
 
-    /// Of so many frames sent to this port, those that never came out: each gap in their numbers is a cluster.
+    /// How many of the `sent` frames to this port were never delivered; each gap in their numbers is a cluster.
     pub fn missing(&self, port: PortId, sent: u64) -> Counted {
         let port = &self.ports[port.index()];
         port.gaps.counted(port.delivered.next_id, sent)
     }
 
-    /// Originals of this port that the link corrupted, and the lengths of runs of them: 1, 2, ... frames.
+    /// Number of originals of this port that the link corrupted, and the lengths of runs of them: 1, 2, ... frames.
     pub fn losses(&self, port: PortId) -> (u64, &[u64]) {
         (self.ports[port.index()].losses.lost, &self.ports[port.index()].losses.runs)
     }
 
-    /// Originals of this port of which the link corrupted every copy, too.
+    /// Number of originals of this port of which the link also corrupted every copy.
     pub fn all_copies_lost(&self, port: PortId) -> u64 {
         self.ports[port.index()].losses.all_copies_lost
     }
 
-    /// Originals of this port that the peer gave up, either by the clock or because this port withdrew them.
+    /// Originals of this port that the peer gave up on, either after a timeout or because this port withdrew them.
     pub fn given_up(&self, port: PortId) -> GivenUp {
         self.ports[port.index()].losses.given_up
     }
 
-    /// Time from the peer's detection of a loss of this port's frames until the first copy arrives, ps.
+    /// Time from the peer's detection of a loss of this port's frames until the first copy arrives, in ps.
     pub fn retransmission_delay(&self, port: PortId) -> &Histogram {
         &self.ports[port.index()].losses.delay
     }
@@ -117,7 +117,7 @@ impl<S: Scheme> LinkMeasures<S> {
     }
 
     /// Records the levels of `sender`'s Tx buffer and of `receiver`'s Rx buffer over time, each in a copy of `series`,
-    /// which is empty. Fast-forward does not show what it skips.
+    /// which is empty. What fast-forward skips is not recorded.
     pub fn watch_levels(&mut self, sender: PortId, receiver: PortId, series: &TimeSeries) {
         self.ports[sender.index()].tx_levels.watch(series.clone());
         self.ports[receiver.index()].rx_levels.watch(series.clone());
@@ -188,7 +188,7 @@ impl<S: Scheme> Observer<S> for LinkMeasures<S> {
         self.ports[port.index()].losses.copy_sent(frame.id, corrupted, sender);
     }
 
-    /// Accounts for a frame that was corrupted, or finds no room.
+    /// Accounts for a frame that was corrupted, or for which there is no room.
     fn handled(&mut self, port: PortId, at: Time, header: &S::Header, frame: &Frame, receiver: &S) {
         let sender = port.peer().index();
         let copy = header.is_copy();
@@ -264,11 +264,11 @@ impl<S: Scheme> Skip for LinkMeasures<S> {
     }
 }
 
-/// The measurements of the links, and another observer beside them, which does not see what fast-forward skips.
+/// The measurements of the links, and an additional observer, which does not see what fast-forward skips.
 #[derive(Debug)]
 pub struct Measured<O, S: Scheme = Schemes> {
     pub links: LinkMeasures<S>,
-    /// The other observer.
+    /// The additional observer.
     pub watch: O,
 }
 

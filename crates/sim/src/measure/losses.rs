@@ -1,4 +1,4 @@
-//! What the simulator knows and the link ends do not: which frames were corrupted, and when that was noticed.
+//! What the simulator knows but the link ends do not: which frames were corrupted, and when this was noticed.
 
 use super::histogram::Histogram;
 use crate::link::Scheme;
@@ -6,7 +6,7 @@ use crate::link::scheme::Account;
 use crate::time::Time;
 use std::collections::VecDeque;
 
-/// An original in recovery: it was corrupted, or arrived without finding room.
+/// An original in recovery: it was corrupted, or arrived but did not fit into the buffer.
 #[derive(Debug, Clone, Copy)]
 struct Lost<H> {
     id: u64,
@@ -17,17 +17,17 @@ struct Lost<H> {
     noticed_at: Option<Time>,
     copies_sent: u32,
     copies_lost: u32,
-    /// Whether it, or a copy of it, found no room in the Rx buffer.
+    /// Whether it or a copy of it did not fit into the Rx buffer.
     overflowed: bool,
 }
 
-/// Follows originals of one direction that were corrupted or found no room, until the receiver has them or gives them
-/// up.
+/// Tracks originals of one direction that were corrupted or did not fit, until the receiver has them or gives up on
+/// them.
 #[derive(Debug)]
 pub(super) struct Losses<S: Scheme> {
     pending: VecDeque<Lost<S::Header>>,
     unnoticed: usize,
-    /// From noticing a loss to the arrival of its first copy, ps (Figure 19).
+    /// Time from noticing a loss to the arrival of its first copy, in ps (Figure 19).
     pub(super) delay: Histogram,
     /// Lengths of runs of consecutive originals lost (Figure 20); the last entry counts all longer ones.
     pub(super) runs: Vec<u64>,
@@ -38,14 +38,14 @@ pub(super) struct Losses<S: Scheme> {
     pub(super) given_up: GivenUp,
 }
 
-/// Frames that the receiver gave up, each counted once, by cause.
+/// Frames that the receiver gave up on, each counted once, by cause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GivenUp {
     /// The frame and every copy were corrupted.
     pub corrupted: u64,
-    /// The frame was corrupted, and no copy came in time.
+    /// The frame was corrupted, and no copy arrived in time.
     pub late: u64,
-    /// The frame or a copy arrived, but found no room in the Rx buffer, or in a window full of held frames.
+    /// The frame or a copy arrived, but did not fit into the Rx buffer, or into a window full of held frames.
     pub overflowed: u64,
 }
 
@@ -73,13 +73,13 @@ impl<S: Scheme> Default for Losses<S> {
     }
 }
 
-/// How many copies a scheme sends of a lost frame.
+/// How many copies of a lost frame a scheme sends.
 fn copies<S: Scheme>(sender: &S) -> u8 {
     sender.account().map_or(1, Account::copies)
 }
 
 impl<S: Scheme> Losses<S> {
-    /// Notes that a protected original was sent.
+    /// Records that a protected original was sent.
     #[inline(always)]
     pub(super) fn sent(&mut self, id: u64, header: &S::Header, due_at: Time, corrupted: bool) {
         self.sent_unprotected(corrupted);
@@ -89,7 +89,7 @@ impl<S: Scheme> Losses<S> {
         }
     }
 
-    /// Notes that a frame was sent that will have no copies.
+    /// Records that a frame was sent that will have no copies.
     #[inline(always)]
     pub(super) fn sent_unprotected(&mut self, corrupted: bool) {
         if corrupted {
@@ -100,7 +100,7 @@ impl<S: Scheme> Losses<S> {
         }
     }
 
-    /// Notes that a copy was sent, one of as many as the sender makes.
+    /// Records that one of the sender's copies was sent.
     pub(super) fn copy_sent(&mut self, id: u64, corrupted: bool, sender: &S) {
         if let Some(lost) = self.pending.iter_mut().find(|lost| lost.id == id) {
             lost.copies_sent += 1;
@@ -118,7 +118,7 @@ impl<S: Scheme> Losses<S> {
         self.run = 0;
     }
 
-    /// Notes that something arrived that tells the receiver what was sent before it: an original or a dummy.
+    /// Records an arrival that tells the receiver what was sent before it: an original or a dummy.
     #[inline(always)]
     pub(super) fn arrived(&mut self, now: Time) {
         if self.unnoticed > 0 {
@@ -135,7 +135,7 @@ impl<S: Scheme> Losses<S> {
         }
     }
 
-    /// Notes that a copy arrived. The receiver has its frame, unless the frame found no room.
+    /// Records that a copy arrived. The receiver now has its frame, unless it did not fit.
     pub(super) fn copy_arrived(&mut self, id: u64, now: Time, overflowed: bool) {
         let Some(index) = self.pending.iter().position(|lost| lost.id == id) else { return };
         let lost = &mut self.pending[index];
@@ -149,12 +149,12 @@ impl<S: Scheme> Losses<S> {
         }
     }
 
-    /// Whether the frame is followed.
+    /// Whether the frame is tracked.
     pub(super) fn follows(&self, id: u64) -> bool {
         self.pending.iter().any(|lost| lost.id == id)
     }
 
-    /// Notes that an original arrived and found no room.
+    /// Records that an original arrived but did not fit.
     pub(super) fn overflowed(&mut self, id: u64, header: &S::Header, now: Time) {
         self.pending.push_back(Lost { overflowed: true, ..Lost::new(id, header, now, Some(now)) });
     }
@@ -165,7 +165,8 @@ impl<S: Scheme> Losses<S> {
         }
     }
 
-    /// Counts and forgets what the receiver has given up. Each was to be resent in as many copies as the sender makes.
+    /// Counts and forgets frames that the receiver has given up on. Each was to be retransmitted in as many copies as
+    /// the sender makes.
     pub(super) fn give_up(&mut self, sender: &S, receiver: &S) {
         if self.pending.is_empty() {
             return;
@@ -192,7 +193,7 @@ impl<S: Scheme> Losses<S> {
         self.sent_unprotected(false);
     }
 
-    /// Whether nothing is in recovery, and no run of losses is under way.
+    /// Whether nothing is in recovery, and no run of losses is in progress.
     pub(super) fn is_empty(&self) -> bool {
         self.pending.is_empty() && self.run == 0
     }

@@ -1,8 +1,8 @@
 //! Observers of a run, and their parts.
 //!
 //! - [`LinkMeasures`]: losses, buffer levels, deliveries and resumes of every link; [`Measured`] adds another observer.
-//! - [`levels`]: how long a buffer was at which level.
-//! - [`histogram`]: counts of values, good to one 128th, in constant space.
+//! - [`levels`]: how long a buffer was at each level.
+//! - [`histogram`]: counts of values, accurate to one 128th, in constant space.
 //! - [`time_series`]: a level over time, in a bounded number of samples.
 //! - [`capture`]: a run as a file for packet analysers.
 

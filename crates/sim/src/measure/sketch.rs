@@ -8,21 +8,21 @@ use linkmend_protocol::wire::{
 };
 use linkmend_protocol::{Control, Format};
 
-/// Of an Ethernet frame; simulated lengths include it, captures do not.
+/// Length of the frame check sequence; simulated lengths include it, captures do not.
 pub(super) const FCS_BYTES: u32 = wire::FCS_BYTES as u32;
 const IPV4_BYTES: usize = 20;
 /// For experimentation (RFC 3692).
 const PROTOCOL_EXPERIMENT: u8 = 253;
 /// Congestion experienced (RFC 3168).
 const ECN_MARKED: u8 = 0b11;
-/// Not congested, from a sender that understands marks: ECT(0) (RFC 3168).
+/// Not congested, from a sender that supports ECN: ECT(0) (RFC 3168).
 const ECN_CAPABLE: u8 = 0b10;
-/// The traffic's number of a frame stands behind its IPv4 header.
+/// The frame's number follows its IPv4 header.
 const NUMBER_BYTES: usize = 8;
-/// The largest number of bytes that a sketch writes; a capture's snap length cannot exceed it.
+/// The maximum number of bytes that a sketch writes; a capture's snap length cannot exceed it.
 pub(super) const SKETCH_BYTES_MAX: usize = CONTROL_FRAME_MAX;
 
-/// Makes the beginnings of frames.
+/// Generates the beginnings of frames.
 #[derive(Debug)]
 pub(super) struct Sketch {
     format: Format,
@@ -34,7 +34,7 @@ impl Sketch {
         Sketch { format, buffer: [0; SKETCH_BYTES_MAX] }
     }
 
-    /// The beginning of what travels from link end `from` to `to`, and its whole length without check sequence.
+    /// The beginning of a frame from link end `from` to `to`, and its total length without check sequence.
     pub(super) fn on_wire(
         &mut self,
         from: usize,
@@ -58,7 +58,7 @@ impl Sketch {
             OnWire::Ack { ack: AnyAck::LinkGuardian(next) } => {
                 self.control(from, &Control::CompactAck { next: *next })
             }
-            // Of other schemes only the frames are known.
+            // For other schemes, only the frames are known.
             OnWire::Protected { frame, .. } | OnWire::WithAck { frame, .. } | OnWire::Plain { frame } => {
                 self.frame(from, to, frame)
             }
@@ -70,7 +70,7 @@ impl Sketch {
         }
     }
 
-    /// The beginning of a frame as hosts see it.
+    /// The beginning of a frame as seen by hosts.
     pub(super) fn frame(&mut self, from: usize, to: usize, frame: &Frame) -> (&[u8], u32) {
         let (length, bytes) = self.original(from, to, frame);
         (&self.buffer[..length], bytes)
@@ -81,7 +81,7 @@ impl Sketch {
         (&self.buffer[..length], length as u32)
     }
 
-    /// An IPv4 packet of an experimental protocol, as long as the frame says; how much of it was written.
+    /// An IPv4 packet of an experimental protocol, as long as the frame. Returns how much of it was written.
     fn original(&mut self, from: usize, to: usize, frame: &Frame) -> (usize, u32) {
         let bytes = u32::from(frame.bytes).saturating_sub(FCS_BYTES).max(FRAME_BYTES_MIN_IN_MEMORY as u32);
         let length = SKETCH_BYTES_MAX.min(bytes as usize);

@@ -33,8 +33,8 @@ impl Interval {
     }
 }
 
-/// Records a level that changes in steps. When the samples are too few for the time that has passed, the interval
-/// doubles and neighbours are merged; minimum, maximum and mean of each stay exact.
+/// Records a level that changes in steps. If the samples do not cover the time that has passed, the interval doubles
+/// and neighbours are merged; the minimum, maximum and mean of each remain exact.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimeSeries {
     begin: Time,
@@ -48,7 +48,7 @@ pub struct TimeSeries {
 
 impl TimeSeries {
     /// Begins at `begin`, at level 0, with at most `samples_max` samples (rounded up to an even number, at least 2),
-    /// each of `interval` (at least a picosecond) as long as they suffice.
+    /// each of `interval` (at least a picosecond), until more time has to be covered.
     pub fn new(begin: Time, interval: Time, samples_max: usize) -> TimeSeries {
         let samples_max = samples_max.max(2).next_multiple_of(2);
         TimeSeries {
@@ -62,11 +62,11 @@ impl TimeSeries {
         }
     }
 
-    /// Notes that the level is `level` from `at` on. A time before the latest one counts as the latest.
+    /// Records that the level is `level` from `at` on. A time before the latest one counts as the latest.
     pub fn record(&mut self, at: Time, level: u64) {
         self.advance(at);
         if self.now == self.begin_of_open() && self.open.area == 0 && self.now == self.begin {
-            // Nothing was before the first level.
+            // There was nothing before the first level.
             self.open = Interval::at_level(level);
         }
         self.level = level;
@@ -74,7 +74,7 @@ impl TimeSeries {
         self.open.max = self.open.max.max(level);
     }
 
-    /// Notes that time has passed at the same level.
+    /// Records that time has passed at the same level.
     pub fn advance(&mut self, to: Time) {
         while to > self.now {
             let end = self.begin_of_open() + self.interval;
@@ -98,7 +98,7 @@ impl TimeSeries {
         })
     }
 
-    /// Length of a sample now.
+    /// Current length of a sample.
     pub fn interval(&self) -> Time {
         self.interval
     }

@@ -1,7 +1,7 @@
-//! Ports that plan ahead ([`crate::link::departures`]): those of switches whose links recover nothing and do not fail, if nobody
-//! observes the run. What happens in it is the same to the picosecond, but for the events that it takes: a departure
-//! is one only if something follows from it at that time, which is when the link corrupts the frame, or a port of the
-//! switch waits to be told that it may send again (PFC).
+//! Ports that plan ahead ([`crate::link::departures`]): ports of switches whose links neither recover losses nor fail,
+//! if nobody observes the run. Results are the same to the picosecond; only the number of events differs. A departure
+//! is an event only if it has an immediate effect: if the link corrupts the frame, or if a peer is paused and may have
+//! to be told to resume (PFC).
 
 use super::Network;
 use super::hosts::Hosts;
@@ -15,7 +15,8 @@ use linkmend_protocol::schedule::Arrival;
 use std::hint::cold_path;
 
 impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
-    /// Chooses the ports that plan ahead. In a network in which links fail, frames may have to wait for others.
+    /// Chooses the ports that plan ahead. There are none in a network in which links fail, because frames may have to
+    /// wait for others.
     pub(super) fn choose_ports_ahead(&mut self) {
         if !H::ANY || O::OBSERVES || self.failover.is_some() {
             return;
@@ -29,7 +30,8 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Plans when a frame that came in by `port` leaves by `out`, or drops it. Returns whether another port was told to wait.
+    /// Plans when a frame that arrived at `port` leaves from `out`, or drops it. Returns whether another port was told
+    /// to wait.
     #[inline]
     pub(super) fn plan_departure(&mut self, [port, out]: [PortId; 2], frame: &Frame) -> bool {
         self.settle(out);
@@ -69,7 +71,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         Present { now: self.now, event: self.events, acts: self.acts }
     }
 
-    /// Makes up for what the departures up to now have changed.
+    /// Applies the effects of all departures up to now.
     #[inline]
     pub(super) fn settle(&mut self, port: PortId) {
         let present = self.present();
@@ -85,7 +87,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// The same for every port, so that what they have counted is complete.
+    /// The same for every port, so that their counters are complete.
     pub(super) fn settle_all(&mut self) {
         for index in 0..self.ports.len() {
             self.settle(PortId::at(index));
@@ -99,7 +101,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.plan_service(port);
     }
 
-    /// Makes the next departure an event if something follows from it, and otherwise the next that does.
+    /// Turns the next departure with a consequence into an event.
     pub(super) fn plan_service(&mut self, port: PortId) {
         let is_awaited = self.pfc_awaits(port);
         if let Some(departures) = &self.ports[port.index()].departures {
@@ -107,7 +109,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Plans anew after the other end has told the port to pause, or to go on.
+    /// Plans again after the other end has told the port to pause or resume.
     pub(super) fn plan_anew(&mut self, port: PortId) {
         self.settle(port);
         let this = &mut self.ports[port.index()];
@@ -127,16 +129,16 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     }
 }
 
-/// What a departure changes beyond its port.
+/// The effects of a departure outside its port.
 struct Consequence {
-    /// The frame, if the link has corrupted it.
+    /// The frame, if the link corrupted it.
     corrupted: Option<Frame>,
-    /// A port whose peer is to be told something.
+    /// A port whose peer must be told something.
     change: Option<Change>,
 }
 
 impl<S: Scheme> Port<S> {
-    /// Makes up for departures until one of them has a consequence elsewhere.
+    /// Applies departures until one of them has a consequence elsewhere.
     #[inline(always)]
     fn settle(&mut self, present: Present, mut pfc: Option<&mut Pfc>) -> Option<Consequence> {
         let service = self.id.service();
@@ -155,7 +157,7 @@ impl<S: Scheme> Port<S> {
         None
     }
 
-    /// Number of frames put on the wire until `now`, of a settled port, whose switch may have run ahead.
+    /// Number of frames that a settled port, whose switch may have run ahead, has put on the wire until `now`.
     pub(super) fn transmitted_until(&self, now: Time) -> u64 {
         let Some(departures) = &self.departures else { return self.transmitted };
         let latency = self.wire_latency + self.ingress_latency;
@@ -173,18 +175,18 @@ impl<S: Scheme> Port<S> {
         self.departures.as_ref().is_some_and(|departures| departures.runs_ahead)
     }
 
-    /// Whether the first of its frames will be corrupted.
+    /// Whether the link will corrupt the first of its frames.
     pub(super) fn departs_corrupted(&self) -> bool {
         self.departures.as_ref().is_some_and(|departures| departures.first_is_corrupted())
     }
 
-    /// Whether frames leave the port in the order in which they come to it, without a gap, and nothing else does.
+    /// Whether only frames leave the port, in the order in which they arrive there, and without gaps.
     fn may_plan_ahead(&self) -> bool {
         let others = self.exchanges_control || self.fills_idle_slots || self.generator.left() > 0;
         self.is_inert && self.parallel.is_none() && !others
     }
 
-    /// Removes as many frames from those in flight, the last ones. What the port has told its peer meanwhile stays.
+    /// Removes the last `frames` frames in flight. What the port has told its peer in the meantime stays.
     fn take_back(&mut self, mut frames: usize) {
         let mut index = self.in_flight.len();
         while frames > 0 && index > 0 {

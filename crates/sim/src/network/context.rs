@@ -1,4 +1,4 @@
-//! What the network does for a port's scheme.
+//! The network's services for a port's scheme.
 
 use crate::event_queue::EventQueue;
 use crate::link::port::Timer;
@@ -9,7 +9,7 @@ use crate::link::{Frame, Observer, PortId, WIRE_OVERHEAD_BYTES};
 use crate::time::Time;
 use std::marker::PhantomData;
 
-/// The scheme's way to the network, at one port and at one moment.
+/// The scheme's access to the network, at one port and at one moment.
 #[derive(Debug)]
 pub(super) struct PortContext<'a, S, O> {
     pub(super) now: Time,
@@ -22,7 +22,7 @@ pub(super) struct PortContext<'a, S, O> {
     pub(super) schemes: PhantomData<S>,
 }
 
-/// The context of a port. The rest of the network is borrowed with it.
+/// The context of a port. It borrows the rest of the network.
 macro_rules! port_context {
     ($network:expr, $port:expr) => {
         $crate::network::context::PortContext {
@@ -63,7 +63,7 @@ impl<S: Scheme, O: Observer<S>> SchemeContext for PortContext<'_, S, O> {
     fn wake_at(&mut self, at: Time) {
         if at < self.timer.timeout_at && at.0 - self.now.0 < OUT_OF_REACH {
             self.timer.timeout_at = at;
-            // Whatever else the clock waits for stays.
+            // Anything else that the clock waits for stays.
             let clock = self.port.clock();
             self.queue.set(clock, self.queue.time_of(clock).min(at));
         }

@@ -3,8 +3,8 @@
 //! Line-rate traffic over an undisturbed link repeats itself: after a *cycle* of frames the state is the same as
 //! before, only later. [`Network::moment`] records everything that could make a difference, relative to the clock and
 //! to the frame numbers. When two moments a cycle apart are equal, what happened between them will happen again until
-//! the next corrupted frame, and [`Network::repeat`] adds it any number of times. Nothing is assumed about the cycle:
-//! in a disturbed or unusual situation the moments differ, and every event is simulated.
+//! the next corrupted frame, and [`Network::repeat`] adds it any number of times. This makes no assumptions about the
+//! cycle: in a disturbed or unusual situation the moments differ, and every event is simulated.
 
 use super::Network;
 use crate::link::port::Port;
@@ -33,8 +33,8 @@ struct Counted {
 }
 
 impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
-    /// Records this moment. `None` during something that will pass: a loss, a pause, a queue that is not empty. Nor is
-    /// there a moment in networks in which frames cross several links.
+    /// Records this moment. `None` during anything temporary: a loss, a pause, or a queue that is not empty. It is also
+    /// `None` in networks in which frames cross several links.
     pub fn moment(&mut self) -> Option<Moment<O::Mark>> {
         if self.passed_on || !self.ports.iter().all(Port::is_quiet) {
             return None;
@@ -43,7 +43,7 @@ impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
         let arriving: Vec<u64> =
             self.ports.iter().map(|port| produced(&self.ports[port.id.peer().index()])).collect();
         let mut state = Vec::with_capacity(512);
-        // The observer's losses are what disturbs the longest, so it is asked first.
+        // The observer's losses are the longest disturbance, so it is asked first.
         let mark = self.observer.mark(&ObservedMoment { now: self.now, arriving: &arriving }, &mut state)?;
         for ((port, scheme), &arriving) in self.ports.iter().zip(&mut self.schemes).zip(&arriving) {
             port.snapshot(scheme, self.now, arriving, &mut state)?;
@@ -64,8 +64,8 @@ impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
         Some(Moment { state, now: self.now, ports, passes, mark })
     }
 
-    /// How often the events since `before` will repeat before a frame is corrupted or a source runs out; 0 if the two
-    /// moments differ.
+    /// How often the events since `before` will repeat before a frame is corrupted or a source is exhausted; 0 if the
+    /// two moments differ.
     pub fn repeats_since(&self, before: &Moment<O::Mark>, now: &Moment<O::Mark>) -> u64 {
         if before.state != now.state {
             return 0;
@@ -84,7 +84,7 @@ impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
             let clean_data = port.corruption.clean_frames(port.data_bytes(&self.schemes[index]));
             let clean_data = clean_data.min(port.generator.left().saturating_sub(1));
             let clean_acks = port.corruption.clean_frames(port.ack_bytes());
-            // A port that sends neither sets no bound, and no port sends both.
+            // A port that sends neither imposes no limit, and no port sends both.
             clean_data.checked_div(produced).or(clean_acks.checked_div(acks)).unwrap_or(u64::MAX)
         };
         self.ports.iter().enumerate().map(bound).min().unwrap_or(0)
@@ -163,14 +163,14 @@ impl<S: Scheme> Port<S> {
             && self.pipeline_at() == Time::NEVER
     }
 
-    /// Records what determines the future of this port, which is quiet; `None` if its scheme is disturbed.
+    /// Records the state that determines the future of this port, which is quiet; `None` if its scheme is disturbed.
     fn snapshot(&self, scheme: &mut S, now: Time, arriving: u64, out: &mut Vec<u64>) -> Option<()> {
         let produced = self.generator.produced();
         let steady = scheme.fast_forward()?;
         let timeout_at = self.timer.timeout_at;
         let is_set = timeout_at != Time::NEVER && steady.timer_matters();
         let timeout = if is_set { timeout_at.0 - now.0 } else { u64::MAX };
-        // How long the port has been idle matters only for the present idle slot.
+        // How long the port has been idle matters only for the current idle slot.
         let slot = self.idle_slot.value;
         let busy = self
             .free_at

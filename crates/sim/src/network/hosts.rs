@@ -1,13 +1,13 @@
-//! What runs on the hosts of a network, as the network sees it.
+//! The network's view of what runs on its hosts.
 
 use crate::link::{Frame, PortId};
 use crate::node::{Flow, NodeId};
 use crate::time::Time;
 
-/// The hosts of a network: they take the frames that arrive for them, and hand frames to their ports, one whenever the
-/// port is free. All these frames belong to one class. Calls to [`NoHosts`] compile to nothing.
+/// The hosts of a network: they accept the frames that arrive for them, and pass one frame to a port whenever it is
+/// free. All these frames belong to the same class. Calls to [`NoHosts`] compile to nothing.
 pub trait Hosts: std::fmt::Debug {
-    /// Whether there are any.
+    /// Whether there are any hosts.
     const ANY: bool;
 
     /// Number of sources of events: one for each host, and others that the implementation needs.
@@ -16,25 +16,26 @@ pub trait Hosts: std::fmt::Debug {
     /// When the source acts next.
     fn next_time(&self, source: usize) -> Time;
 
-    /// Does what is due at a source. It may add flows, whose frames it then sends.
+    /// Does what is due at a source. This may add flows, whose frames are then sent.
     fn act(&mut self, now: Time, source: usize, flows: &mut Vec<Flow>);
 
-    /// Takes a frame that has arrived at `node`; returns the source that handles it.
+    /// Accepts a frame that has arrived at `node`. Returns the source that handles it.
     fn receive(&mut self, now: Time, node: NodeId, frame: Frame) -> usize;
 
-    /// The next source whose time has changed besides the one that acted, and the next port that has frames to send.
+    /// The next source, other than the one that acted, whose time has changed, or the next port that has frames to
+    /// send.
     fn poll_changed(&mut self) -> Option<Changed>;
 
     /// The next frame for a free port; `None` if there is none until it is reported again by [`Hosts::poll_changed`].
     fn poll_frame(&mut self, now: Time, port: PortId) -> Option<Frame>;
 
-    /// Takes note that a link has corrupted a frame that it carried for the first time, whether it recovers or not.
+    /// Records that a link has corrupted a frame that it carried for the first time, whether it recovers losses or not.
     fn corrupted(&mut self, frame: &Frame) {
         let _ = frame;
     }
 
-    /// How many copies a switch makes of a frame that it forwards from one of its ports to another. It makes none of what comes
-    /// from another switch, unless it goes to a host.
+    /// How many copies of a frame a switch makes when it forwards it between two ports. It makes none of a frame from
+    /// another switch, unless the frame is for a host.
     #[inline]
     fn copies(&mut self, node: NodeId, ports: [PortId; 2], frame: &Frame) -> u8 {
         let _ = (node, ports, frame);
@@ -46,17 +47,17 @@ pub trait Hosts: std::fmt::Debug {
         Some(*frame)
     }
 
-    /// Takes note of a frame that a failed link loses, or that waits because its link has failed.
+    /// Records a frame that a failed link loses, or that waits because its link has failed.
     fn met_failure(&mut self, frame: &Frame) {
         let _ = frame;
     }
 
-    /// A copy of a frame that a switch keeps, and may send later.
+    /// A copy of a frame that a switch keeps and may send later.
     fn keep(&mut self, frame: &Frame) -> Option<Frame> {
         Some(*frame)
     }
 
-    /// Forgets a frame that has been dropped on its way.
+    /// Forgets a frame that was dropped on its way.
     fn dropped(&mut self, frame: &Frame);
 }
 
@@ -69,7 +70,7 @@ pub enum Changed {
     Port(PortId),
 }
 
-/// No host sends anything but what the generators make. With `ANY`, there are hosts, at which frames arrive.
+/// Hosts send only what generators produce. With `ANY`, there are hosts at which frames arrive.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoHosts<const ANY: bool = false>;
 

@@ -1,17 +1,17 @@
-//! Switches that run ahead of the rest of the network, by what links take at least: their *lookahead* (Chandy and Misra, IEEE
-//! Transactions on Software Engineering 5(5), 1979).
+//! Switches that run ahead of the rest of the network, by the minimum delay of their links: the *lookahead* (Chandy and
+//! Misra, IEEE Transactions on Software Engineering 5(5), 1979).
 //!
-//! What happens at a switch depends on others only by what arrives there. A frame that begins to leave one end of a link
-//! now arrives at the other end a microsecond later, so whatever arrives within that microsecond is in flight already. A
-//! switch whose [ports all plan ahead](super::ahead) therefore handles all of it at once, in the same order, and the
-//! [`EventQueue`](crate::event_queue::EventQueue) is asked once instead of for each frame. Nothing depends on the order of events at
-//! different switches that cannot reach each other meanwhile.
+//! A switch depends on others only through what arrives there. A frame that now begins to leave one end of a link
+//! arrives at the other end a microsecond later, so everything that arrives within that microsecond is already in
+//! flight. A switch whose [ports all plan ahead](super::ahead) therefore handles all of it together, in the same order,
+//! and the [`EventQueue`](crate::event_queue::EventQueue) is queried once instead of once per frame. Nothing depends on
+//! the order of events at different switches that cannot influence each other within this time.
 //!
-//! Of what switches have dropped and marked, and of pauses, a run that ends counts that of the last microsecond as well that they
+//! The counts of drops, marks and pauses at the end of a run therefore include the last microsecond, by which switches
 //! are ahead.
 //!
-//! A pause frame (PFC) takes effect sooner. While a switch at the other end of a link is about to send one, the reach is
-//! that of pause frames.
+//! A pause frame (PFC) takes effect sooner. While the switch at the other end of a link may be about to send one, a
+//! switch runs ahead only by the delay of a pause frame.
 
 use super::Network;
 use super::hosts::Hosts;
@@ -22,20 +22,20 @@ use crate::node::{Node, NodeId};
 use crate::time::Time;
 use std::hint::{cold_path, select_unpredictable};
 
-/// With more ports, it takes as long to find the next event among them as among all of the network's.
+/// With more ports, finding the next event among them would take as long as finding it in the whole network.
 const PORTS_MAX: usize = 16;
 
 /// How far a switch runs ahead; zero if it does not.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Runner {
-    /// How long a frame, and a pause frame, takes at least until it arrives.
+    /// Minimum time until a frame, or a pause frame, arrives.
     reach: Time,
     pause_reach: Time,
-    /// How much may come over a link in that time.
+    /// How much may arrive over a link in that time.
     reach_bytes: u64,
 }
 
-/// Where the last frame left that came in by a port: so do others of the same flow.
+/// From which port the last frame left that arrived at a port. Others of the same flow leave there, too.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LastRoute {
     hash: u64,
@@ -49,7 +49,7 @@ impl LastRoute {
 }
 
 impl Runner {
-    /// A switch with these ports and those at the other ends of their links, by pairs.
+    /// A switch with these ports, each paired with the port at the other end of its link.
     fn new<S: Scheme>(links: &[[&Port<S>; 2]]) -> Runner {
         let pause_takes = |from: &Port<S>| {
             from.rate.time_of(u64::from(FRAME_BYTES_MIN) + WIRE_OVERHEAD_BYTES) + from.wire_latency
@@ -69,7 +69,8 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Chooses the switches that run ahead.
     pub(super) fn choose_runners(&mut self) {
         self.runners = vec![Runner::default(); self.nodes.len()];
-        // A frame's number may depend on the order of what happens at different switches, and so does its way where they go by it.
+        // A frame's number may depend on the order of events at different switches, and so may its path if switches
+        // choose paths by number.
         let sprays = |node: &Node| matches!(node, Node::Switch(switch) if !switch.keeps_flows_together());
         if self.nodes.iter().any(sprays) {
             return;
@@ -90,7 +91,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Handles an arrival at a switch that runs ahead, and all that follows there within its reach.
+    /// Handles an arrival at a switch that runs ahead, and everything that follows there within its reach.
     #[inline(never)]
     pub(super) fn run_ahead(&mut self, node: NodeId, port: PortId) {
         let began = self.now;
@@ -100,7 +101,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         while let Some((at, port, event)) = self.next_of(node, end) {
             let arrives = event == PortEvent::Arrival;
             if !arrives && self.ports[port.index()].departs_corrupted() {
-                // The host hears of it, and everything before it must have happened.
+                // The host is told of it, so everything before it must have happened.
                 break;
             }
             self.now = at;
@@ -136,13 +137,13 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// How far the switch may run ahead now.
     fn reach(&self, node: NodeId) -> Time {
         let runner = &self.runners[node.index()];
-        // What may come in at another switch meanwhile: frames that each last as long as they are, and one before them.
+        // What may arrive at another switch in the meantime: frames that fill this time, and one that began before.
         let bytes = runner.reach_bytes + u64::from(self.frame_bytes_max);
         let is_quiet = |port: &PortId| self.pfc_is_quiet(port.peer(), bytes);
         if self.ports_of[node.index()].iter().all(is_quiet) { runner.reach } else { runner.pause_reach }
     }
 
-    /// Handles an arrival, as [`Network::arrive`].
+    /// Handles an arrival, like [`Network::arrive`].
     #[inline]
     fn arrive_ahead(&mut self, port: PortId) {
         let from = &mut self.ports[port.peer().index()];
@@ -162,7 +163,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Where a frame leaves that has come in by `port`.
+    /// The port from which a frame leaves that arrived at `port`.
     #[inline(always)]
     fn route_ahead(&mut self, port: PortId, frame: &Frame) -> Option<PortId> {
         let flow = &self.flows[frame.flow.0 as usize];

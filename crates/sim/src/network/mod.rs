@@ -1,20 +1,20 @@
 //! Nodes and links, and the loop that runs them.
 //!
 //! A [`Network`] is built from a [`Plan`]: hosts and switches, links between them, and flows. A port takes frames from
-//! its generator or from other ports of its switch, sends them to its peer as the link's scheme allows, and hands what
-//! it receives to its node, which is the destination or forwards them. Two switches and one line-rate generator are the
-//! paper's stress test; switches in a row are a path of several links; links that share a recirculation port are
-//! several links of one switch.
+//! its generator or from other ports of its switch, sends them to its peer as the link's scheme allows, and passes
+//! frames that it receives to its node, which is either their destination or forwards them. Two switches and one
+//! line-rate generator are the paper's stress test; switches in a row are a path of several links; links that share a
+//! recirculation port are several links of one switch.
 //!
 //! # What is an event
 //!
 //! The sources of the [`EventQueue`] are, for each port, the arrival of the next frame in flight towards it, its
-//! service, and its clock (timeouts and paced traffic); then the recirculation ports; then the hosts; then failures of links; then
-//! second links. At the same time they act in that order.
+//! service, and its clock (timeouts and paced traffic); then the recirculation ports; then the hosts; then failures of
+//! links; then second links. Simultaneous events are processed in this order.
 //!
 //! # Self-replenishing queues
 //!
-//! On the Tofino an idle port sends dummies or ACKs without a gap (section 3). Only the first that says something new
+//! On the Tofino an idle port sends dummies or ACKs without a gap (section 3). Only the first one with new information
 //! has an effect, so only that one is simulated. It leaves in the slot in which the real queue would send it, counted
 //! from the end of the last real frame, and a frame that becomes ready within a slot waits for the slot's end. If it is
 //! corrupted, the next slot repeats it.
@@ -65,16 +65,16 @@ use lookahead::{LastRoute, Runner};
 use pfc::Pfc;
 use second_link::SecondLinks;
 
-/// A session that is not open after a second, which is a thousand handshakes, will never open.
+/// A session that is not open after a second, which is enough for a thousand handshakes, will never open.
 pub(crate) const OPENING_MAX: Time = Time(1_000_000_000_000);
 /// Longest wait for the last handshake frame, 1 ms: light travels 200 km in it.
 const SETTLING_MAX: Time = Time(1_000_000_000);
-/// Longest wait for the last frames: a second, which is beyond all recovery timeouts.
+/// Longest wait for the last frames: a second, which is longer than any recovery timeout.
 const DRAINING_MAX: Time = Time(1_000_000_000_000);
-/// Events between two checks whether the run is still wanted.
+/// Number of events between checks whether the run is still wanted.
 const EVENTS_AT_ONCE: u64 = 1 << 22;
 
-/// When this many frames are left or fewer, their number is checked after every event.
+/// If no more than this many frames are left, their number is checked after every event.
 const NEAR_FRAMES: u64 = 64;
 
 /// How the opening of the sessions ended.
@@ -82,17 +82,17 @@ const NEAR_FRAMES: u64 = 64;
 pub enum Opening {
     /// All sessions are open.
     Open,
-    /// The session of a port is not open, and others may not be either.
+    /// The session of a port did not open; others may not have opened either.
     Failed { port: PortId },
     /// The run was ended early.
     Unwanted,
 }
 
-/// Nodes and links. `O` observes it, `S` are the schemes of its links, and `H` runs on its hosts.
+/// Nodes and links. `O` observes the network, `S` are the schemes of its links, and `H` runs on its hosts.
 #[derive(Debug)]
 pub struct Network<O = NoObserver, S: Scheme = Schemes, H = NoHosts> {
     now: Time,
-    /// The source whose event this is.
+    /// The source of the current event.
     acts: usize,
     events: u64,
     queue: EventQueue,
@@ -101,10 +101,10 @@ pub struct Network<O = NoObserver, S: Scheme = Schemes, H = NoHosts> {
     schemes: Vec<S>,
     loops: Vec<RecirculationPort>,
     nodes: Vec<Node>,
-    /// By node: its ports, those of backup links among them.
+    /// By node: its ports, including those of backup links.
     ports_of: Vec<Vec<PortId>>,
     flows: Vec<Flow>,
-    /// By node: how frames go there.
+    /// By node: how frames get there.
     ways: Vec<Way>,
     /// Whether any flow crosses more than one link.
     passed_on: bool,
@@ -113,13 +113,13 @@ pub struct Network<O = NoObserver, S: Scheme = Schemes, H = NoHosts> {
     failover: Option<Failover>,
     /// Second links, if any link has one.
     second_links: Option<Box<SecondLinks>>,
-    /// What switches hold, if they pause others before they hold too much.
+    /// What switches hold, if they pause their peers before holding too much.
     pfc: Option<Pfc>,
     /// By node: the switches that run ahead.
     runners: Vec<Runner>,
-    /// By port, where those of such switches are: the route of the last frame that came in.
+    /// By port of such switches: the route of the last frame that arrived.
     last_routes: Vec<LastRoute>,
-    /// Nothing runs further ahead than to here.
+    /// Nothing runs ahead beyond this time.
     horizon: Time,
     /// The longest frame that a host has sent.
     frame_bytes_max: u16,
@@ -147,8 +147,8 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Changes how the link corrupts what `port` sends, with new random numbers; not the frames that it has planned ahead, if nobody
-    /// observes the run.
+    /// Changes how the link corrupts what `port` sends, with new random numbers. If nobody observes the run, frames
+    /// that have already been planned are not affected.
     ///
     /// # Errors
     /// [`ParameterError`] names the parameter that cannot be used.
@@ -163,13 +163,13 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         Ok(())
     }
 
-    /// Sets whether the dummies and ACKs of `port` are repeated until one is not corrupted, as by the Tofino's
+    /// Sets whether the dummies and ACKs of `port` are repeated until one gets through, as by the Tofino's
     /// self-replenishing queues (section 3.2). This is the default.
     pub fn set_replenishing(&mut self, port: PortId, replenishes: bool) {
         self.ports[port.index()].replenishes = replenishes;
     }
 
-    /// Changes the scheme at a port, and lets the port do what follows.
+    /// Changes the scheme at a port, and makes the port react.
     pub fn with_scheme<T>(&mut self, port: PortId, change: impl FnOnce(&mut S, Time) -> T) -> T {
         let result = change(&mut self.schemes[port.index()], self.now);
         self.ports[port.index()].attention = true;
@@ -178,7 +178,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     }
 
     /// Runs until the session of every port that protects is open and the wires are silent, or for a second. `wanted`
-    /// is asked now and then whether to continue.
+    /// is asked at intervals whether to continue.
     pub fn open_sessions(&mut self, wanted: &mut dyn FnMut() -> bool) -> Opening {
         let opening = |network: &mut Self| {
             let mut ends = network.ports.iter().zip(&mut network.schemes);
@@ -187,7 +187,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             ends.find_map(|(port, scheme)| is_opening(scheme).then_some(port.id))
                 .or_else(|| network.opening_path())
         };
-        // On long links a keepalive is always under way.
+        // On long links a keepalive is always in flight.
         let goes_on = self.run_while(OPENING_MAX, |network| opening(network).is_some(), wanted)
             && self.run_while(self.now + SETTLING_MAX, |network| !network.is_silent(), wanted);
         match opening(self) {
@@ -197,9 +197,9 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Simulates while `goes_on`, which is asked before every event and may look at the one before, and at most until
-    /// `last`. Returns `false` as soon as `wanted`, which is asked after
-    /// some millions of events, says that the run is no longer wanted.
+    /// Simulates while `goes_on` returns `true`, but at most until `last`. `goes_on` is called before every event, and
+    /// may inspect the result of the previous one. Returns `false` as soon as `wanted`, which is called every few
+    /// million events, says that the run is no longer wanted.
     pub fn run_while(
         &mut self,
         last: Time,
@@ -237,8 +237,8 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Simulates until the generator of `port` has produced `frames`, or for some millions of events. Returns `false`
-    /// if nothing happens any more.
+    /// Simulates until the generator of `port` has produced `frames`, or for a few million events. Returns `false` if
+    /// nothing happens any more.
     pub fn run_until_produced(&mut self, port: PortId, frames: u64) -> bool {
         let last = self.events + EVENTS_AT_ONCE;
         loop {
@@ -246,8 +246,8 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             if left == 0 {
                 return true;
             }
-            // A step produces at most one frame, so this does not go too far. Near the end every event is checked, because
-            // a processor predicts badly how often a short loop runs.
+            // A step produces at most one frame, so this does not overshoot. Near the end every event is checked,
+            // because processors are bad at predicting how often a short loop runs.
             let sure = if left > NEAR_FRAMES { left } else { 1 };
             for _ in 0..sure {
                 if !self.step() {
@@ -258,13 +258,13 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     }
 
     /// Simulates until all traffic has been delivered or given up, or for a second. Returns `false` if `wanted`, which
-    /// is asked now and then, ended it.
+    /// is called at intervals, ended the run.
     pub fn drain(&mut self, wanted: &mut dyn FnMut() -> bool) -> bool {
         self.run_while(self.now + DRAINING_MAX, |network| !network.is_drained(), wanted)
     }
 
-    /// Simulates the next event, and with it those of the same moment that follow from it without another in between.
-    /// Returns `false` if there is none.
+    /// Simulates the next event, together with simultaneous events that follow directly from it. Returns `false` if
+    /// there is none.
     #[inline(always)]
     pub fn step(&mut self) -> bool {
         let Some((at, source)) = self.queue.next() else { return false };
@@ -296,7 +296,8 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.with_schemes().all(|(port, scheme)| port.is_drained(scheme))
     }
 
-    /// Whether nothing will ever happen except that frames circle: losses behind them were never noticed.
+    /// Whether frames will circulate for ever without anything else happening, because losses after them were never
+    /// noticed.
     #[inline]
     fn is_stuck(&mut self) -> bool {
         (0..PortId::sources(self.ports.len())).all(|source| self.queue.time_of(source) == Time::NEVER)
@@ -323,14 +324,14 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.note_changes(source);
     }
 
-    /// Takes over what hosts have changed: when this source acts next, and the rest.
+    /// Applies the changes that hosts report: when this source acts next, and everything else.
     fn note_changes(&mut self, source: usize) {
         let first = PortId::sources(self.ports.len()) + self.loops.len();
         self.queue.set(first + source, self.hosts.next_time(source));
         self.take_changes();
     }
 
-    /// Takes over what hosts have changed besides.
+    /// Applies the other changes that hosts report.
     fn take_changes(&mut self) {
         let first = PortId::sources(self.ports.len()) + self.loops.len();
         while let Some(changed) = self.hosts.poll_changed() {
@@ -373,29 +374,30 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         &self.schemes[port.index()]
     }
 
-    /// Originals that the generator of `port` has produced.
+    /// Number of originals that the generator of `port` has produced.
     pub fn produced(&self, port: PortId) -> u64 {
         self.ports[port.index()].generator.produced()
     }
 
-    /// Frames that have returned at a recirculation port.
+    /// Number of frames that have returned at a recirculation port.
     pub fn passes(&self, recirculation: usize) -> u64 {
         self.loops[recirculation].passes
     }
 
-    /// Frames of any kind that `port` has put on the wire.
+    /// Number of frames of any kind that `port` has put on the wire.
     pub fn transmitted(&self, port: PortId) -> u64 {
         self.ports[self.wire_of(port).index()].transmitted_until(self.now)
     }
 
-    /// Frames of any kind that `port` has put on the wire and that the link corrupted, without those that it lost while it had
-    /// failed.
+    /// Number of frames of any kind that `port` has put on the wire and that the link corrupted, not counting those
+    /// that it lost while it had failed.
     pub fn corrupted_frames(&self, port: PortId) -> u64 {
         let before_cut = self.corrupted_before_cut(port).or_else(|| self.corrupted_before_path_cut(port));
         before_cut.unwrap_or(self.ports[self.wire_of(port).index()].corrupted)
     }
 
-    /// Frames that the normal queue of `port` dropped and marked, and the largest number of bytes it held.
+    /// Number of frames that the normal queue of `port` has dropped and marked, and the maximum number of bytes that it
+    /// has held.
     pub fn normal_queue(&self, port: PortId) -> (u64, u64, u64) {
         let port = &self.ports[port.index()];
         let bytes_max = match &port.departures {
@@ -410,12 +412,12 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.ports[self.wire_of(port).index()].rate
     }
 
-    /// The queues in parallel before `port`, if it has any.
+    /// The parallel queues in front of `port`, if it has any.
     pub fn parallel_queues(&self, port: PortId) -> Option<&ParallelQueues> {
         self.ports[port.index()].parallel.as_deref()
     }
 
-    /// Bytes that wait in the normal queue of `port`.
+    /// Number of bytes waiting in the normal queue of `port`.
     #[inline]
     pub fn queued_bytes(&self, port: PortId) -> u64 {
         let port = &self.ports[port.index()];
@@ -435,7 +437,7 @@ fn keeps_circulating<S: Scheme>(schemes: &mut [S], now: Time, circling: &Circlin
 }
 
 impl<S: Scheme> Port<S> {
-    /// Puts a frame in flight towards the peer, behind all others.
+    /// Puts a frame in flight towards the peer, after all others.
     #[inline(always)]
     fn propagate(&mut self, queue: &mut EventQueue, arrives_at: Time, on_wire: OnWire<S>) {
         if self.in_flight.is_empty() {
@@ -446,7 +448,7 @@ impl<S: Scheme> Port<S> {
 }
 
 impl<O: Observer<Schemes<X>>, X: Scheme, H: Hosts> Network<O, Schemes<X>, H> {
-    /// LinkGuardian's state machine, if that is how the link recovers.
+    /// LinkGuardian's state machine, if the link has that scheme.
     pub fn link_end(&self, port: PortId) -> Option<&LinkEnd> {
         self.scheme(port).link_end()
     }

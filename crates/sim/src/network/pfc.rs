@@ -1,8 +1,10 @@
-//! Priority flow control (PFC, IEEE 802.1Qbb), for networks that must not drop: a switch counts what it holds of the frames
-//! that came in by each port, and tells the other end of that port's link to pause before there is too much.
+//! Priority flow control (PFC, IEEE 802.1Qbb), for networks that must not drop frames: for each port, a switch counts
+//! how much of the traffic that arrived there it still holds, and tells the other end of that port's link to pause
+//! before it is too much.
 //!
-//! Left out, because it does not change when frames pass: pauses end when they are resumed and not after a time, a pause
-//! frame is never corrupted, and what it takes of the link, 84 bytes, is not taken from other frames.
+//! Some details are not modelled, because they do not change when frames pass: pauses end with a resume rather than
+//! after a time, pause frames are never corrupted, and the 84 bytes that they take on the link are not taken from other
+//! frames.
 
 use super::Network;
 use super::hosts::Hosts;
@@ -11,29 +13,29 @@ use crate::node::NodeId;
 use linkmend_protocol::Mode;
 use std::collections::VecDeque;
 
-/// When a switch pauses a port's peer, by the bytes that it holds of what came in there.
+/// When a switch pauses a port's peer, in bytes that arrived at the port and that the switch still holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PfcLimits {
     /// More than this many bytes pause it.
     pub pause_bytes: u64,
-    /// This many or fewer let it go on.
+    /// It resumes when there are no more than this.
     pub resume_bytes: u64,
 }
 
 impl Default for PfcLimits {
-    /// A tenth of a megabyte, as much as DCTCP's marking threshold at 100G. What still arrives after a pause, 30 kB at 100G
-    /// over the few metres between switches, comes on top.
+    /// A tenth of a megabyte, as much as DCTCP's marking threshold at 100G. Traffic that still arrives after a pause
+    /// comes on top: 30 kB at 100G over the few metres between switches.
     fn default() -> PfcLimits {
         PfcLimits { pause_bytes: 100_000, resume_bytes: 90_000 }
     }
 }
 
-/// What all switches of a network hold, by the port where it came in.
+/// What all switches of a network hold, by the port at which it arrived.
 #[derive(Debug)]
 pub(super) struct Pfc {
     limits: PfcLimits,
     ingress: Vec<Ingress>,
-    /// By port: where the frames in its queues came in, for each class in the order in which they leave.
+    /// By port: where the frames in its queues arrived, for each class in the order in which they leave.
     queued: Vec<[VecDeque<PortId>; 2]>,
     /// By node: how many of its ports have told their peers to pause.
     pausing: Vec<u32>,
@@ -43,15 +45,15 @@ pub(super) struct Pfc {
 
 #[derive(Debug, Clone, Copy)]
 struct Ingress {
-    /// Whose port it is.
+    /// The node that the port belongs to.
     node: NodeId,
-    /// Never less than what is held; more until the ports are settled by which it has left.
+    /// Never less than what is held. It may be more until the ports from which frames have left are settled.
     bytes: u64,
     /// Whether the peer was told to pause.
     is_paused: bool,
 }
 
-/// A port whose peer is to be told to pause, or to go on.
+/// A port whose peer must be told to pause or resume.
 pub(super) type Change = (PortId, bool);
 
 impl Pfc {
@@ -67,12 +69,12 @@ impl Pfc {
         self.pauses
     }
 
-    /// A frame that came in by one port waits behind others at another.
+    /// A frame that arrived at one port is queued at another.
     fn queued(&mut self, port: PortId, out: PortId, frame: &Frame) {
         self.queued[out.index()][frame.mode as usize].push_back(port);
     }
 
-    /// A frame came in by a port, and is held. Returns whether there may be too much.
+    /// A frame arrived at a port, and is held. Returns whether this may be too much.
     fn came_in(&mut self, port: PortId, bytes: u16) -> bool {
         self.ingress[port.index()].bytes += u64::from(bytes);
         self.has_too_much(port)
@@ -94,12 +96,12 @@ impl Pfc {
 
     /// The first frame of a class leaves the queues of a port.
     fn left(&mut self, out: PortId, mode: Mode, bytes: u16) -> Option<Change> {
-        // What a host sends came in nowhere.
+        // What a host sends did not arrive at any port.
         let port = self.queued[out.index()][mode as usize].pop_front()?;
         self.went(port, bytes)
     }
 
-    /// A frame that came in by a port is not held any more.
+    /// A frame that arrived at a port is no longer held.
     #[inline(always)]
     pub(super) fn went(&mut self, port: PortId, bytes: u16) -> Option<Change> {
         let ingress = &mut self.ingress[port.index()];
@@ -115,26 +117,27 @@ impl Pfc {
 }
 
 impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
-    /// Takes note of a frame that came in by `port` and waits at `out`; whether that pauses anything.
+    /// Records a frame that arrived at `port` and waits at `out`. Returns whether that pauses anything.
     pub(super) fn pfc_entered(&mut self, port: PortId, out: PortId, frame: &Frame) -> bool {
         self.pfc_queued(port, out, frame);
         self.pfc_came_in(port, frame)
     }
 
-    /// Takes note of the order in which a frame that came in by `port` waits at `out`.
+    /// Records the position of a frame that arrived at `port` and waits at `out`.
     pub(super) fn pfc_queued(&mut self, port: PortId, out: PortId, frame: &Frame) {
         if let Some(pfc) = &mut self.pfc {
             pfc.queued(port, out, frame);
         }
     }
 
-    /// Takes note of a frame that came in by `port` and is held; whether that pauses anything.
+    /// Records a frame that arrived at `port` and is held. Returns whether that pauses anything.
     pub(super) fn pfc_came_in(&mut self, port: PortId, frame: &Frame) -> bool {
         let may_be_much = self.pfc.as_mut().is_some_and(|pfc| pfc.came_in(port, frame.bytes));
         may_be_much && self.pause_peer(port)
     }
 
-    /// Pauses the peer of `port` if its switch has too much, and makes the departures events that may end the pause.
+    /// Pauses the peer of `port` if its switch holds too much, and turns the departures that may end the pause into
+    /// events.
     #[cold]
     fn pause_peer(&mut self, port: PortId) -> bool {
         let node = self.ports[port.index()].node.index();
@@ -151,7 +154,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         pause.is_some()
     }
 
-    /// Whether the switch of `port` does not tell its peer anything before so many `bytes` have come in there.
+    /// Whether the switch of `port` will not tell its peer anything before this many `bytes` have arrived there.
     #[inline]
     pub(super) fn pfc_is_quiet(&self, port: PortId, bytes: u64) -> bool {
         self.pfc.as_ref().is_none_or(|pfc| {
@@ -166,15 +169,15 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.pfc.as_ref().is_some_and(|pfc| pfc.pausing[pfc.ingress[out.index()].node.index()] > 0)
     }
 
-    /// Takes note of a frame that leaves the queues of `out`.
+    /// Records a frame that leaves the queues of `out`.
     pub(super) fn pfc_left(&mut self, out: PortId, frame: &Frame) {
         if let Some(change) = self.pfc.as_mut().and_then(|pfc| pfc.left(out, frame.mode, frame.bytes)) {
             self.tell(change);
         }
     }
 
-    /// Puts a pause frame in flight behind the frame that the port sends just now. The peer obeys it as soon as it has
-    /// arrived, ahead of its pipeline.
+    /// Puts a pause frame in flight after the frame that the port is sending now. The peer obeys it as soon as it
+    /// arrives, ahead of its pipeline.
     #[cold]
     pub(super) fn tell(&mut self, (port, paused): Change) {
         self.settle(port);
@@ -201,7 +204,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// How often a switch paused a port, if it does that.
+    /// How often switches have paused a port, if they do so.
     pub fn pauses(&self) -> u64 {
         self.pfc.as_ref().map_or(0, Pfc::pauses)
     }

@@ -1,4 +1,4 @@
-//! The parts of a network: nodes, links, flows, and the traffic of each.
+//! The parts of a network: nodes, links, flows, and their traffic.
 
 use super::Network;
 use super::failover::{FailingLink, Failover, Latencies};
@@ -22,15 +22,14 @@ use crate::random::Random;
 use crate::time::{Rate, Time};
 use linkmend_random::mix;
 
-/// A network to be built. Nodes, links, flows and recirculation ports are numbered in the order in which they are
-/// added.
+/// A plan of a network. Nodes, links, flows and recirculation ports are numbered in the order in which they are added.
 #[derive(Debug, Clone)]
 pub struct Plan<S: Scheme = Schemes> {
     pub(super) nodes: Vec<Node>,
     links: Vec<Cable<S>>,
     flows: Vec<Flow>,
     traffic: Vec<(PortId, FlowId, Traffic)>,
-    /// Routes set by hand: at a switch, for a destination, out of a port.
+    /// Routes set by hand: at a switch, for a destination, through a port.
     pub(super) fixed_routes: Vec<(NodeId, NodeId, PortId)>,
     loops: Vec<(Rate, Time)>,
     pfc: Option<PfcLimits>,
@@ -79,7 +78,7 @@ impl<S: Scheme> Plan<S> {
         self.add_node(Node::Host)
     }
 
-    /// Adds a switch that balances in this way.
+    /// Adds a switch that balances flows in this way.
     pub fn switch(&mut self, balance: Balance) -> NodeId {
         let node = NodeId(self.nodes.len() as u32);
         self.add_node(Node::Switch(Switch::new(balance, node)))
@@ -101,19 +100,20 @@ impl<S: Scheme> Plan<S> {
         self.loops.len() - 1
     }
 
-    /// Lets switches pause what they have no room for, instead of dropping it. It is for networks with hosts, whose queues
-    /// have no bound of their own then.
+    /// Makes switches pause their peers when they have no room, instead of dropping frames. This is for networks with
+    /// hosts; their queues then have no limits.
     pub fn pausing(&mut self, limits: PfcLimits) {
         self.pfc = Some(limits);
     }
 
-    /// Lets a link fail. It is for networks with hosts.
+    /// Makes a link fail. This is for networks with hosts.
     pub fn failing(&mut self, failing: FailingLink) {
         self.failing.push(failing);
     }
 
-    /// Adds a second link between the ends of `primary`, whose protected session uses both. Frames are routed over `primary`
-    /// alone, and its ends choose. The schemes of `ports` protect nothing. It is for networks with hosts.
+    /// Adds a second link between the ends of `primary`, whose protected session uses both. Frames are routed only over
+    /// `primary`, and its ends choose the link. The schemes of `ports` protect nothing. This is for networks with
+    /// hosts.
     ///
     /// # Panics
     /// If there is no such link.
@@ -129,7 +129,7 @@ impl<S: Scheme> Plan<S> {
         backup
     }
 
-    /// Puts queues in parallel before a port. It is for networks with hosts.
+    /// Puts parallel queues in front of a port. This is for networks with hosts.
     pub fn parallel(&mut self, port: PortId, config: ParallelConfig) {
         self.parallel.push((port, config));
     }
@@ -158,17 +158,17 @@ impl<S: Scheme> Plan<S> {
         flow
     }
 
-    /// Sets a route: frames at `node` for `destination` leave by `port`, whatever the shortest path is.
+    /// Sets a route: frames at `node` for `destination` leave through `port`, whatever the shortest path is.
     ///
     /// # Panics
-    /// If `node` is not a switch, or `port` not one of its own.
+    /// If `node` is not a switch, or `port` is not one of its ports.
     pub fn route(&mut self, node: NodeId, destination: NodeId, port: PortId) {
         assert_eq!(self.node_of(port), node, "a route leads out of a port of the switch");
         assert!(matches!(self.nodes[node.index()], Node::Switch(_)), "hosts pass nothing on");
         self.fixed_routes.push((node, destination, port));
     }
 
-    /// Builds the network. Switches route by all shortest paths.
+    /// Builds the network. Switches route along all shortest paths.
     ///
     /// # Errors
     /// [`PortError`] names the parameter that cannot be used.
@@ -215,7 +215,7 @@ impl<S: Scheme> Plan<S> {
         if H::ANY {
             self.put_parallel_queues(&mut ports, seed);
         }
-        // Without hosts there is no traffic that would be handed over.
+        // Without hosts there is no traffic that could be handed over.
         let failing = if H::ANY { std::mem::take(&mut self.failing) } else { Vec::new() };
         let failover = Failover::new(failing, count, seed, |port| latencies(&ports, port));
         let sources = PortId::sources(count) + self.loops.len() + hosts.sources() + 1;
@@ -256,7 +256,7 @@ impl<S: Scheme> Plan<S> {
         Ok(network)
     }
 
-    /// Puts queues in parallel before the ports that have some.
+    /// Puts parallel queues in front of the ports that have them.
     fn put_parallel_queues(&self, ports: &mut [Port<S>], seed: u64) {
         for (port, config) in &self.parallel {
             let random = Random::new(seed, &format!("queues of port {}", port.index()));
@@ -265,8 +265,8 @@ impl<S: Scheme> Plan<S> {
         }
     }
 
-    /// Sets the routes to the destinations of all flows, and to all hosts if any of them may be one. Returns how frames go to
-    /// each node.
+    /// Sets the routes to the destinations of all flows, and to all hosts if any of them may be a destination. Returns
+    /// how frames get to each node.
     fn set_all_routes(&mut self, to_hosts: bool) -> Vec<Way> {
         let is_host = |node: &NodeId| to_hosts && matches!(self.nodes[node.index()], Node::Host);
         let hosts = (0..self.nodes.len() as u32).map(NodeId).filter(is_host);
@@ -280,7 +280,8 @@ impl<S: Scheme> Plan<S> {
     }
 }
 
-/// How long frames take on the link that leaves a port. An acknowledgement is a frame of the least size in the other direction.
+/// How long frames take on the link that leaves a port. An acknowledgement is a minimum-size frame in the other
+/// direction.
 fn latencies<S: Scheme>(ports: &[Port<S>], port: PortId) -> Latencies {
     let [own, peer] = [&ports[port.index()], &ports[port.peer().index()]];
     let lasts = |bytes: u32| own.rate.time_of(u64::from(bytes) + WIRE_OVERHEAD_BYTES);

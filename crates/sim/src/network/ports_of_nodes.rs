@@ -3,7 +3,7 @@
 use crate::link::PortId;
 use crate::node::NodeId;
 
-/// The ports of each of so many nodes.
+/// The ports of each node, for this many nodes.
 pub(super) fn by_node(nodes: usize, ports: impl Iterator<Item = (NodeId, PortId)>) -> Vec<Vec<PortId>> {
     let mut ports_of = vec![Vec::new(); nodes];
     for (node, port) in ports {

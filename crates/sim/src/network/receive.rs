@@ -11,14 +11,14 @@ use crate::time::Time;
 use std::hint::cold_path;
 
 impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
-    /// Handles the next frame in flight towards `port`. The frame stays in its place until then: a processor stalls when it
-    /// reads a header as words that was just copied in pieces.
+    /// Handles the next frame in flight towards `port`. Until then, the frame stays in its place: a processor stalls if
+    /// it reads a header in words that was just copied in pieces.
     #[inline(never)]
     pub(super) fn arrive(&mut self, port: PortId) {
         self.arrive_over(port, port);
     }
 
-    /// The same for a frame that arrives `at` one of the ports of an end, of which `port` has the scheme.
+    /// The same for a frame that arrives `at` one of the ports of an end; `port` is the one with the scheme.
     #[inline(always)]
     pub(super) fn arrive_over(&mut self, at: PortId, port: PortId) {
         let ends = self.ports.get_disjoint_mut([port.index(), at.peer().index()]);
@@ -89,7 +89,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Delivers a frame of a scheme that goes back, through the pipeline if it acts before it.
+    /// Delivers a frame of a go-back-N scheme, through the pipeline if the scheme acts before it.
     #[inline(never)]
     fn deliver_in_order(&mut self, port: PortId, frame: Frame) {
         let this = &mut self.ports[port.index()];
@@ -102,7 +102,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.wake_when_due(port);
     }
 
-    /// Delivers a frame and those behind it, if the scheme has said so.
+    /// Delivers a frame, and those after it if the scheme says so.
     #[inline(always)]
     fn deliver_otherwise(&mut self, port: PortId, frame: Frame, reception: Reception) {
         if reception == Reception::DeliverMore {
@@ -115,7 +115,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Handles a damaged frame, of which a scheme that goes back can learn that one is missing.
+    /// Handles a damaged frame, which tells a go-back-N scheme that a frame is missing.
     #[cold]
     #[inline(never)]
     fn arrive_damaged(&mut self, at: PortId, port: PortId, header: &S::Header) {
@@ -129,7 +129,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.wake(port);
     }
 
-    /// Handles a control frame other than an ACK, which is seldom.
+    /// Handles a control frame other than an ACK; these are rare.
     #[cold]
     #[inline(never)]
     fn arrive_control(&mut self, at: PortId, port: PortId, place: ControlPlace) {
@@ -171,7 +171,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         if self.passed_on { self.wake_last(port) } else { self.wake(port) }
     }
 
-    /// Delivers what has come through the pipeline behind the port.
+    /// Delivers frames that have come through the pipeline behind the port.
     #[inline(never)]
     fn leave_pipeline(&mut self, port: PortId) {
         while let Some(pipeline) = self.ports[port.index()].pipeline()
@@ -234,7 +234,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         false
     }
 
-    /// Delivers what stood behind frames that the scheme of `port` may have given up, and sets its timer.
+    /// Delivers frames that waited behind those that the scheme of `port` may have given up on, and sets its timer.
     fn handle_withdrawals(&mut self, port: PortId) {
         let sender = port.peer();
         let [sent, received] = [sender, port].map(|port| &self.schemes[port.index()]);
@@ -265,7 +265,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Sends a frame on, unless it is where it was going. Nothing else happens in this event if that `is_last`.
+    /// Forwards a frame unless it has reached its destination. If this `is_last`, nothing else happens in this event.
     #[inline(never)]
     fn pass_on(&mut self, port: PortId, frame: &Frame, is_last: bool) {
         let node = self.ports[port.index()].node;
@@ -296,8 +296,8 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         if is_last { self.wake_last(out) } else { self.wake(out) }
     }
 
-    /// Puts a frame into the queue of the port by which it leaves a switch, or drops it. Returns whether another port was
-    /// woken because of it.
+    /// Puts a frame into the queue of the port from which it leaves a switch, or drops it. Returns whether this woke
+    /// another port.
     #[inline]
     fn forward(&mut self, [port, out]: [PortId; 2], frame: &Frame) -> bool {
         if H::ANY && self.ports[out.index()].departures.is_some() {

@@ -1,7 +1,8 @@
-//! Routes: all shortest paths from every switch to whatever frames are sent to.
+//! Routes: all shortest paths from every switch to every destination.
 //!
-//! Frames for a host with a single link all pass the switch at its other end. The hosts of a switch therefore share one
-//! search, and one route of every other switch: a fat tree of k = 64 has 65,536 hosts and 2,048 routes.
+//! All frames for a host with a single link pass through the switch at the other end of that link. The hosts of a
+//! switch therefore share one search, and one route in every other switch: a fat tree of k = 64 has 65,536 hosts and
+//! 2,048 routes.
 
 use super::Plan;
 use super::ports_of_nodes::by_node;
@@ -9,9 +10,9 @@ use crate::link::{PortId, Scheme};
 use crate::node::{Node, NodeId, Way};
 use std::collections::VecDeque;
 
-/// Where routes lead, and which of them frames for a node follow.
+/// Where routes lead, and which route frames for a node follow.
 pub(super) struct Destinations {
-    /// Where the routes lead, by the number of the route.
+    /// Where each route leads, by the number of the route.
     roots: Vec<NodeId>,
     /// How frames for a node travel, by the node's index.
     pub(super) ways: Vec<Way>,
@@ -54,7 +55,7 @@ impl<S: Scheme> Plan<S> {
         next == destination || passes
     }
 
-    /// By node: its ports, but for those of backup and second links, which no route uses.
+    /// By node: its ports, except those of backup and second links, which no route uses.
     fn routed_ports(&self) -> Vec<Vec<PortId>> {
         let is_backup = |port: &PortId| {
             self.failing.iter().any(|failing| failing.backup == Some(port.link()))
@@ -64,7 +65,8 @@ impl<S: Scheme> Plan<S> {
         by_node(self.nodes.len(), routed.map(|port| (self.node_of(port), port)))
     }
 
-    /// A host shares the route of its switch, unless it has several links, or one of the two has a route set by hand.
+    /// A host shares the route of its switch, unless it has several links, or a route was set by hand for either of
+    /// them.
     fn destinations(&self, ports_of: &[Vec<PortId>], nodes: impl Iterator<Item = NodeId>) -> Destinations {
         let fixed = || self.fixed_routes.iter().map(|(_, destination, _)| *destination);
         let mut is_fixed = vec![false; self.nodes.len()];
@@ -92,7 +94,7 @@ impl<S: Scheme> Plan<S> {
         Destinations { roots, ways }
     }
 
-    /// By node: the ports to nodes over which paths lead, or at which they end.
+    /// By node: the ports to nodes that are on paths or at their ends.
     fn neighbours(&self, ports_of: &[Vec<PortId>], roots: &[NodeId]) -> Vec<Vec<Neighbour>> {
         let mut is_used: Vec<bool> = self.nodes.iter().map(|node| matches!(node, Node::Switch(_))).collect();
         roots.iter().for_each(|root| is_used[root.index()] = true);
@@ -159,7 +161,7 @@ mod tests {
         nodes.filter(|node| !plan.is_switch(*node)).collect()
     }
 
-    /// Each route is one search and one entry of each switch.
+    /// Each route takes one search, and one entry in each switch.
     #[test]
     fn the_hosts_of_a_switch_share_one_search_and_one_entry() {
         for (topology, with_hosts) in [
@@ -180,7 +182,7 @@ mod tests {
         }
     }
 
-    /// One search for each host, as it was: every way to it is the same.
+    /// With one search for each host, as before, every path to it is the same.
     #[test]
     fn shared_routes_are_those_of_a_search_for_each_host() {
         let mut shared = plan("fat-tree:k=6,hosts=3");
@@ -188,7 +190,7 @@ mod tests {
         let ways = shared.set_routes(hosts.iter().copied()).ways;
         for &host in &hosts {
             let mut alone = plan("fat-tree:k=6,hosts=3");
-            // A route set by hand, here one that is right, gives a host its own search.
+            // A route set by hand (here a correct one) gives a host its own search.
             let port = alone.routed_ports()[host.index()][0].peer();
             alone.route(alone.node_of(port), host, port);
             let own = alone.set_routes([host].into_iter()).ways[host.index()];
@@ -202,7 +204,7 @@ mod tests {
         }
     }
 
-    /// A host between two switches is a destination, and no way to another.
+    /// A host between two switches is a destination, but not a path to another node.
     #[test]
     fn a_host_with_two_links_has_its_own_route_and_forwards_nothing() {
         let rate = Rate::from_bits_per_second(100_000_000_000).expect("exact");

@@ -24,7 +24,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.serve_frames(port);
     }
 
-    /// Sends the first frame that may go.
+    /// Sends the first frame that may be sent.
     #[inline(always)]
     pub(super) fn serve_frames(&mut self, port: PortId) {
         if H::ANY && self.ports[port.index()].parallel.is_some() {
@@ -66,7 +66,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Takes the next frame that a scheme sends again, if the one before it has left.
+    /// Takes the next frame that a scheme retransmits, if the previous one has left.
     #[inline(never)]
     fn take_replay(&mut self, port: PortId) {
         let this = &mut self.ports[port.index()];
@@ -78,7 +78,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Takes a frame from the queues in parallel of the port, if none waits behind them.
+    /// Takes a frame from the parallel queues of the port, if none is waiting after them.
     #[cold]
     fn take_from_parallel(&mut self, port: PortId) {
         let this = &mut self.ports[port.index()];
@@ -91,7 +91,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Takes a frame from the host of the port, if none waits.
+    /// Takes a frame from the host of the port, if none is waiting.
     fn take_from_host(&mut self, port: PortId) {
         let this = &mut self.ports[port.index()];
         if !this.normal.is_empty() {
@@ -120,18 +120,18 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.send_plain(port, frame);
     }
 
-    /// Sends a dummy or an ACK, if one says something new; no traffic may go, and no plain ACK is owed.
+    /// Sends a dummy or an ACK if it contains new information; no traffic may be sent, and no plain ACK is due.
     #[inline(never)]
     fn serve_idle(&mut self, port: PortId) {
         if let Some(on_wire) = self.next_idle(port) {
             return self.transmit(port, on_wire, false);
         }
-        // Nothing may go. Whatever changes that wakes the port.
+        // Nothing may be sent. Anything that changes this wakes the port.
         let this = &mut self.ports[port.index()];
         let later = this.urgent.front().map_or(Time::NEVER, |urgent| urgent.ready_at);
         let due = self.schemes[port.index()].go_back_n().and_then(GoBackN::next_service);
         self.queue.set(port.service(), due.filter(|at| *at > self.now).unwrap_or(later));
-        // Something that was due in the past could not be sent just now; what unblocks it wakes the port.
+        // Something that was due could not be sent now. Whatever unblocks it wakes the port.
         if let Some(frames) = self.schemes[port.index()].control_frames()
             && let Some(at) = frames.idle_until(self.now)
             && at > self.now
@@ -159,8 +159,8 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Sends a frame with the scheme's header. The header is written once, in the place where the frame waits for its
-    /// arrival, and the observer gets a value of its own: a processor stalls when it reads a word that was just written in
+    /// Sends a frame with the scheme's header. The header is written once, to the place where the frame waits for its
+    /// arrival, and the observer gets its own copy: a processor stalls if it reads a word that was just written in
     /// pieces. Returns when the peer has it, unless the link corrupts it.
     #[inline]
     pub(super) fn send_protected(&mut self, port: PortId, frame: Frame) -> Time {
@@ -187,7 +187,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         arrives_at
     }
 
-    /// The same without the header of data. If an ACK is owed, it rides on the frame (section 3.1).
+    /// The same without a data header. If an ACK is due, it is piggybacked on the frame (section 3.1).
     pub(super) fn send_plain(&mut self, port: PortId, frame: Frame) -> Time {
         let this = &mut self.ports[port.index()];
         let scheme = &mut self.schemes[port.index()];
@@ -274,7 +274,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.queue.set(port.service(), if more { this.free_at } else { Time::NEVER });
     }
 
-    /// Sends an ACK: what [`Network::transmit`] does, for the frame that is as frequent as data.
+    /// Sends an ACK: like [`Network::transmit`], for the control frame that is as frequent as data.
     #[inline]
     fn transmit_ack(&mut self, port: PortId, ack: S::Ack) {
         let on_wire = OnWire::Ack { ack };
@@ -294,7 +294,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Puts a change of the pause state in flight, so that it arrives ahead of the peer's pipeline.
+    /// Puts a pause or resume in flight, so that the peer handles it ahead of its pipeline.
     fn overtake(&mut self, port: PortId, on_wire: OnWire<S>) {
         let this = &mut self.ports[port.index()];
         let arrives_at = this.free_at + this.wire_latency;

@@ -8,8 +8,8 @@ use linkmend_topology::graph::Edge;
 use linkmend_topology::{Graph, LinkId, NodeKind};
 
 impl<S: Scheme> Plan<S> {
-    /// Makes a plan of the nodes and links of `graph`, with the same numbers; a link's side A is the end that the graph
-    /// names first. `ports` returns the configuration of a link's two ports, that of side A first.
+    /// Creates a plan of the nodes and links of `graph`, with the same numbers; a link's side A is the end that the
+    /// graph names first. `ports` returns the configuration of a link's two ports, side A first.
     pub fn of_graph(
         graph: &Graph,
         balance: Balance,
@@ -23,7 +23,7 @@ impl<S: Scheme> Plan<S> {
         plan
     }
 
-    /// Makes a plan of the nodes of `graph` alone, with the same numbers.
+    /// Creates a plan of the nodes of `graph` alone, with the same numbers.
     pub(crate) fn with_nodes(graph: &Graph, balance: Balance) -> Plan<S> {
         let mut plan = Plan::new();
         for node in graph.nodes() {
@@ -45,7 +45,7 @@ impl<S: Scheme> Plan<S> {
 }
 
 impl Plan {
-    /// Adds a link as it is described. If its frames recirculate, each end has a recirculation port of its own.
+    /// Adds a link as it is described. If its frames recirculate, each end has its own recirculation port.
     ///
     /// # Panics
     /// If there is no such node.
@@ -56,11 +56,11 @@ impl Plan {
         self.link(nodes, link.ports(loops))
     }
 
-    /// Makes a plan of the nodes and links of `graph`, with the same numbers; `link` describes each link. Its data goes
-    /// from the end that the graph names first to the other one.
+    /// Creates a plan of the nodes and links of `graph`, with the same numbers; `link` describes each link. Its data
+    /// goes from the end that the graph names first to the other one.
     ///
     /// # Errors
-    /// What `link` refuses, or the first parameter of a description that cannot be used.
+    /// An error from `link`, or the first parameter of a description that cannot be used.
     pub fn of_links(
         graph: &Graph,
         balance: Balance,

@@ -10,13 +10,13 @@ use crate::link::{Observer, PortId, Scheme};
 use crate::time::Time;
 
 impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
-    /// Serves the port as soon as it can begin something.
+    /// Serves the port as soon as it can start sending something.
     #[inline(always)]
     pub(super) fn wake(&mut self, port: PortId) {
         self.ports[port.index()].wake(self.now, &mut self.queue);
     }
 
-    /// As [`Network::wake`], after data has arrived, which makes a scheme that goes back send at most an acknowledgement.
+    /// Like [`Network::wake`], after data has arrived, which makes a go-back-N scheme send at most an acknowledgement.
     #[inline]
     pub(super) fn wake_when_due(&mut self, port: PortId) {
         let this = &self.ports[port.index()];
@@ -30,8 +30,9 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// As [`Network::wake`], for the last thing that an event does. If the service would be the next event anyway, as at
-    /// most idle ports, it takes place at once: the way through the event queue costs more than what it does.
+    /// Like [`Network::wake`], for the last action of an event. If the service would be the next event anyway, as at
+    /// most idle ports, it happens immediately, because a pass through the event queue would cost more than the service
+    /// itself.
     #[inline(always)]
     pub(super) fn wake_last(&mut self, port: PortId) {
         let this = &self.ports[port.index()];
@@ -61,7 +62,7 @@ impl<S: Scheme> Port<S> {
         self.timer.traffic_at.min(self.timer.timeout_at).min(self.pipeline_at())
     }
 
-    /// Has the port served as soon as it can begin something.
+    /// Schedules service of the port for when it can start sending something.
     #[inline(always)]
     pub(super) fn wake(&self, now: Time, queue: &mut EventQueue) {
         // A busy port serves itself when it is free.

@@ -1,9 +1,9 @@
 //! The nodes at the ends of links.
 //!
 //! A *host* is the source and the destination of flows, and forwards nothing. A *switch* has many ports and forwards
-//! what is not for itself, as its [`routes`](switch) say; it can be the source and destination of flows, too, like a
-//! Tofino with its packet generator. A [generator](crate::link::generator) belongs to a port and makes the frames of one
-//! flow; a frame that arrives at its flow's destination has left the network.
+//! frames that are not for itself, according to its [`routes`](switch). It can also be the source and destination of
+//! flows, like a Tofino with its packet generator. A [generator](crate::link::generator) belongs to a port and produces
+//! the frames of one flow; a frame that arrives at its flow's destination has left the network.
 
 pub mod switch;
 
@@ -20,19 +20,19 @@ pub enum Node {
     Switch(Switch),
 }
 
-/// Frames from one node to another, all of one class of service and in one order.
+/// Frames from one node to another, all in the same class of service and in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flow {
-    /// The node where its frames come from.
+    /// The node that its frames come from.
     pub source: NodeId,
-    /// The node where its frames go.
+    /// The node that its frames go to.
     pub destination: NodeId,
-    /// The hash that switches balance by, as a real one hashes addresses and ports.
+    /// The hash by which switches balance; a real switch would hash addresses and ports.
     pub(crate) hash: u64,
 }
 
 impl Flow {
-    /// A flow whose hash follows from a number.
+    /// A flow whose hash is derived from a number.
     pub(crate) fn between(source: NodeId, destination: NodeId, number: u64) -> Flow {
         Flow { source, destination, hash: linkmend_random::mix(number) }
     }

@@ -30,12 +30,12 @@ impl Balance {
     }
 }
 
-/// How frames go to a node.
+/// How frames get to a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Way {
-    /// Which of the switches' routes they follow.
+    /// The route that they follow in switches.
     pub(crate) route: u32,
-    /// The port by which they leave the switch at the end of that route, if the node is behind it.
+    /// The port from which they leave the switch at the end of that route, if the node is behind it.
     pub(crate) last: Option<PortId>,
 }
 
@@ -48,17 +48,17 @@ impl Way {
 #[derive(Debug, Clone, Default)]
 pub struct Switch {
     balance: Balance,
-    /// Makes switches that balance the same flows differ.
+    /// Makes switches balance the same flows differently.
     salt: u64,
-    /// By route: which group of ports leads there.
+    /// By route: the group of ports that leads there.
     group_of: Vec<u16>,
-    /// Ports that lead the same ways; the first group is empty.
+    /// Groups of ports that lead to the same destinations; the first group is empty.
     groups: Vec<Vec<PortId>>,
 }
 
-/// Largest number of port groups of a switch, which has no more ports than that.
+/// Maximum number of port groups of a switch; it has no more ports than that.
 const GROUPS_MAX: usize = u16::MAX as usize;
-/// The group of the route that ends at the switch itself: what is behind it has a port each.
+/// The group of the route that ends at the switch itself: each node behind it has its own port.
 const HERE: u16 = u16::MAX;
 
 impl Switch {
@@ -70,7 +70,7 @@ impl Switch {
     /// Sets the ports for frames that follow this route.
     ///
     /// # Panics
-    /// If there are more different groups of ports than a switch has ports.
+    /// If there are more different groups of ports than the maximum.
     pub(crate) fn set_route(&mut self, route: u32, ports: &[PortId]) {
         let group = self.groups.iter().rposition(|group| group == ports).unwrap_or_else(|| {
             assert!(self.groups.len() < GROUPS_MAX, "a switch has at most {GROUPS_MAX} groups of ports");
@@ -119,7 +119,7 @@ impl Switch {
             Balance::FlowHash => mix(flow.hash ^ self.salt),
             Balance::Spray => mix(flow.hash ^ self.salt ^ mix(frame.id)),
         };
-        // The high bits of the product are the place, without a division.
+        // The high bits of the product are the index, without a division.
         Some(group[(((hash >> 32) * group.len() as u64) >> 32) as usize])
     }
 }
@@ -147,7 +147,7 @@ mod tests {
     use crate::link::{FlowId, LinkId, Side};
     use linkmend_protocol::Mode;
 
-    /// How often each of eight ports is taken, by ten frames of each of a thousand flows.
+    /// How often each of eight ports is chosen, for ten frames of each of a thousand flows.
     fn taken(balance: Balance, node: u32) -> ([u64; 8], u64) {
         let ports: Vec<PortId> = (0..8).map(|link| PortId::new(LinkId(link), Side::A)).collect();
         let mut switch = Switch::new(balance, NodeId(node));

@@ -1,10 +1,10 @@
-//! A set of packet sequence numbers within a window that moves on.
+//! A set of packet sequence numbers within a moving window.
 
 /// Bits of a word.
 const WORD: u64 = u64::BITS as u64;
 
-/// A ring of bits. The numbers in it lie within a window no wider than its capacity; its owner ensures that, and
-/// removes numbers that leave the window. It takes memory when the first number is added.
+/// A ring of bits. Its numbers are within a window no wider than its capacity; its owner ensures this, and removes
+/// numbers that leave the window. It allocates memory when the first number is added.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bitmap {
     /// A power of two of words, or none.
@@ -12,7 +12,7 @@ pub(super) struct Bitmap {
 }
 
 impl Bitmap {
-    /// Adds `psn` and answers whether it is new. `capacity` is the width of the window, the same in every call.
+    /// Adds `psn` and returns whether it is new. `capacity` is the width of the window, the same in every call.
     pub fn insert(&mut self, psn: u64, capacity: u32) -> bool {
         self.reserve(capacity);
         let (index, bit) = self.place(psn);
@@ -65,7 +65,7 @@ impl Bitmap {
         }
     }
 
-    /// The first number from `from` on that is not in the set; `end` if all before `end` are.
+    /// The first number from `from` on that is not in the set; `end` if all numbers before `end` are in it.
     pub fn next_absent(&self, mut from: u64, end: u64) -> u64 {
         while from < end {
             let (index, _) = self.place(from);
@@ -105,7 +105,7 @@ impl Bitmap {
         }
     }
 
-    /// The index of the word, and the bit in it. All words are zero bits as long as there are none.
+    /// The index of the word, and the bit in it. As long as there are no words, all bits count as zero.
     fn place(&self, psn: u64) -> (usize, u64) {
         let mask = self.words.len().wrapping_sub(1);
         ((psn / WORD) as usize & mask, 1 << (psn % WORD))
@@ -121,7 +121,7 @@ mod tests {
     const CAPACITY: u32 = 200;
 
     proptest! {
-        /// Against a set of numbers, over a window that moves on by random steps.
+        /// Compares it with a set of numbers, over a window that moves by random steps.
         #[test]
         fn a_bitmap_is_a_set_of_numbers(
             start in 0_u64..1_000,

@@ -3,14 +3,14 @@
 use super::packet::{Nak, Opcode};
 use std::fmt;
 
-/// Longest message in bytes, as the specification limits it.
+/// Maximum length of a message in bytes, according to the specification.
 pub const MESSAGE_BYTES_MAX: u32 = 1 << 31;
 
 /// A message to be sent: a work request of the send queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     pub opcode: Opcode,
-    /// Bytes of the message, of a READ those to be read; up to 2^31, and none is allowed.
+    /// Length of the message in bytes (for a READ, the bytes to be read); 0 to 2^31.
     pub bytes: u32,
 }
 
@@ -18,14 +18,15 @@ pub struct Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
-/// Why a request was not taken.
+/// Why a request was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PostError {
     /// The message is longer than 2^31 bytes.
     TooLong { bytes: u32 },
-    /// This many messages wait already, which is all that the send queue takes.
+    /// This many messages are already waiting, and the send queue is full.
     QueueFull { messages: u32 },
-    /// READs need go-back-N: a card of selective repeat would keep their responses, which is not built.
+    /// READs require go-back-N: a NIC with selective repeat would have to keep their responses, which is not
+    /// implemented.
     ReadNeedsGoBackN,
     /// The queue pair has failed.
     Failed,
@@ -51,12 +52,12 @@ impl std::error::Error for PostError {}
 /// What has happened to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completion {
-    /// A request is acknowledged to its last packet; of a READ, all that it asked for has arrived.
+    /// A request has been acknowledged completely. For a READ, everything it requested has arrived.
     Sent { id: RequestId, opcode: Opcode, bytes: u32 },
     /// A request has failed. After the first that fails, all others are flushed.
     Failed { id: RequestId, failure: Failure },
-    /// A message of the peer has arrived, which is no READ. Messages are counted from zero. A card tells its host of a SEND only; the
-    /// arrival of a WRITE is here for those who measure.
+    /// A message of the peer other than a READ has arrived. Messages are counted from zero. A NIC tells its host only
+    /// of SENDs; the arrival of a WRITE is reported for measurements.
     Received { number: u64, opcode: Opcode, bytes: u32 },
 }
 

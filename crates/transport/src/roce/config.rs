@@ -3,10 +3,10 @@
 use crate::time::Nanos;
 use linkmend_diagnose::ParameterError;
 
-/// Payload of full packets (path MTU) that the specification knows, in bytes.
+/// Payloads of full packets (path MTUs) that the specification defines, in bytes.
 const PATH_MTUS: [u16; 5] = [256, 512, 1_024, 2_048, 4_096];
-/// Most packets outstanding: less than half of the 24-bit numbers, so that a duplicate is told from a new packet
-/// (section 9.7.1).
+/// Maximum number of outstanding packets: less than half of the 24-bit numbers, so that duplicates can be distinguished
+/// from new packets (section 9.7.1).
 const WINDOW_MAX: u32 = (1 << 23) - 1;
 /// Largest window of selective repeat: both ends keep a bit, and the responder 16 bytes, for each packet in it.
 const SELECTIVE_WINDOW_MAX: u32 = 65_536;
@@ -18,9 +18,9 @@ const TIMEOUT_UNIT: Nanos = Nanos(4_096);
 const TIMEOUT_FACTOR_MAX: u8 = 4;
 /// Both retry counters have three bits (section 9.9.2).
 const RETRIES_MAX: u8 = 7;
-/// A receiver that is not ready is tried without end at this count (section 9.7.5.2.8).
+/// With this count, a receiver that is not ready is retried forever (section 9.7.5.2.8).
 pub(super) const RNR_RETRIES_WITHOUT_END: u8 = 7;
-/// Most rises of DCQCN from nothing to the line rate.
+/// Maximum number of DCQCN increases from nothing to the line rate.
 const RISES_MAX: u64 = 1_000_000;
 /// Lengths of the RNR NAK timer in units of 10 us (section 9.7.5.2.8, table 45).
 const RNR_TIMERS_10_US: [u64; 32] = [
@@ -28,38 +28,38 @@ const RNR_TIMERS_10_US: [u64; 32] = [
     3_072, 4_096, 6_144, 8_192, 12_288, 16_384, 24_576, 32_768, 49_152,
 ];
 
-/// What one end of a reliable connection does. The default is a network card without extensions, with the timeout of
-/// perftest.
+/// Configuration of one end of a reliable connection. The default is a NIC without extensions, with perftest's timeout.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
     /// Payload of full packets in bytes: 256, 512, 1,024, 2,048 or 4,096.
     pub path_mtu: u16,
     /// Exponent t of the transport timer, 4.096 us x 2^t; 0 disables it, 31 is the largest (section 9.7.6.1.3).
     pub timeout_exponent: u8,
-    /// How many times the transport timer passes before the card notices, 1 to 4 (section 9.7.6.1.3). A ConnectX-6 at
-    /// t = 14 took 266 ms (JCST paper, section 6.2), so four times.
+    /// After how many periods of the transport timer the NIC notices a timeout, 1 to 4 (section 9.7.6.1.3). A
+    /// ConnectX-6 at t = 14 took 266 ms (JCST paper, section 6.2), so the default is four.
     pub timeout_factor: u8,
     /// Retries after timeouts and NAKs without progress, 0 to 7; one more is an error (section 9.9.2).
     pub retries: u8,
-    /// Retries while the receiver is not ready, 0 to 7; 7 means without end (section 9.7.5.2.8).
+    /// Retries while the receiver is not ready, 0 to 7; 7 means no limit (section 9.7.5.2.8).
     pub rnr_retries: u8,
-    /// How long a peer shall wait whose SEND finds no buffer here, as a code of table 45, 0 to 31 (section 9.7.5.2.8).
+    /// How long a peer must wait if its SEND finds no buffer here, as a code of table 45, 0 to 31 (section 9.7.5.2.8).
     pub rnr_timer: u8,
-    /// SENDs that find a buffer before more are posted; `None` if there always is one.
+    /// Number of SENDs for which there are buffers before more are posted; `None` if there is always one.
     pub receives: Option<u32>,
-    /// Every packet after this many requests an ACK, besides the last packet of a message; 0 for only the last (section
-    /// 9.7.5.1.2, coalesced ACKs).
+    /// Every packet after this many requests an ACK, in addition to the last packet of a message; 0 for only the last
+    /// (section 9.7.5.1.2, coalesced ACKs).
     pub ack_interval: u32,
-    /// Most packets outstanding, below 2^23. The specification has no other limit; IRN's is the bandwidth-delay product
-    /// ([`bdp_packets`](Self::bdp_packets)).
+    /// Maximum number of outstanding packets, below 2^23. The specification has no other limit; IRN's is the
+    /// bandwidth-delay product ([`bdp_packets`](Self::bdp_packets)).
     pub window_packets: u32,
-    /// Most messages posted and not completed.
+    /// Maximum number of messages that are posted but not completed.
     pub send_queue: u32,
-    /// Most READs outstanding, and most that the responder has room for, 1 to 255 (verbs call it `max_rd_atomic`).
+    /// Maximum number of outstanding READs, both as requester and as responder, 1 to 255 (called `max_rd_atomic` in
+    /// verbs).
     pub reads: u8,
     /// What is retransmitted after a loss.
     pub recovery: Recovery,
-    /// Congestion control, which also marks requests as ECN-capable and answers marks.
+    /// Congestion control, which also marks requests as ECN-capable and responds to marks.
     pub dcqcn: Option<Dcqcn>,
 }
 
@@ -90,10 +90,10 @@ pub enum Recovery {
     /// out of order.
     #[default]
     GoBackN,
-    /// Only what is missing, as in IRN (SIGCOMM 2018, section 3.1): the responder keeps what arrives out of order. Both
-    /// ends need the same window.
+    /// Only what is missing, as in IRN (SIGCOMM 2018, section 3.1): the responder keeps packets that arrive out of
+    /// order. Both ends need the same window.
     SelectiveRepeat {
-        /// Most packets outstanding, and so most that the responder keeps; up to 65,536.
+        /// Maximum number of outstanding packets, and therefore of packets that the responder keeps; up to 65,536.
         window_packets: u32,
         /// A shorter timeout while little is outstanding.
         short_timeout: Option<ShortTimeout>,
@@ -101,10 +101,10 @@ pub enum Recovery {
 }
 
 /// IRN's second timeout (section 3.1): while few packets are outstanding, no NAK may follow a loss, and a spurious
-/// timeout costs little. IRN takes 100 us below 3 packets, beside 320 us otherwise.
+/// timeout costs little. IRN uses 100 us below 3 packets, and 320 us otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShortTimeout {
-    /// It holds while fewer packets are outstanding.
+    /// It applies while fewer packets than this are outstanding.
     pub below_packets: u32,
     pub timeout: Nanos,
 }
@@ -117,20 +117,20 @@ pub struct Dcqcn {
     pub line_rate: u64,
     /// Gain g of the congestion estimate alpha.
     pub gain: f64,
-    /// K: alpha falls when no CNP comes for this long. Longer than `cnp_interval`.
+    /// K: alpha falls if no CNP arrives for this long. Longer than `cnp_interval`.
     pub alpha_interval: Nanos,
     /// T: the rate rises after this long.
     pub increase_interval: Nanos,
     /// B: the rate also rises after this many bytes.
     pub increase_bytes: u64,
-    /// F: rises of fast recovery before the target rises, too.
+    /// F: number of increases in fast recovery before the target also increases.
     pub fast_recovery: u32,
     /// R_AI in bits per second: what additive increase adds to the target.
     pub additive_increase: u64,
-    /// R_HAI in bits per second: hyper increase adds this times its step. The paper leaves it out for brevity; this is
-    /// the value of its authors' simulator.
+    /// R_HAI in bits per second: hyper increase adds this times its step. The paper omits it for brevity; this is the
+    /// value in its authors' simulator.
     pub hyper_increase: u64,
-    /// Least rate in bits per second.
+    /// Minimum rate in bits per second.
     pub min_rate: u64,
     /// The notification point sends at most one CNP in this time.
     pub cnp_interval: Nanos,
@@ -155,8 +155,8 @@ impl Dcqcn {
 }
 
 impl Config {
-    /// The bandwidth-delay product in full packets, as IRN limits what is outstanding (BDP-FC, section 3.2); at least 1.
-    /// `rate` is in bits per second.
+    /// The bandwidth-delay product in full packets, IRN's limit for outstanding packets (BDP-FC, section 3.2); at least
+    /// 1. `rate` is in bits per second.
     pub fn bdp_packets(rate: u64, rtt: Nanos, path_mtu: u16) -> u32 {
         let bits = u128::from(rate) * u128::from(rtt.0) / 1_000_000_000;
         let packets = (bits / 8).div_ceil(u128::from(path_mtu.max(1)));
@@ -169,12 +169,12 @@ impl Config {
         (exponent > 0).then(|| TIMEOUT_UNIT * (1 << exponent) * u64::from(self.timeout_factor))
     }
 
-    /// How long a code of table 45 (section 9.7.5.2.8) asks to wait. Only its low five bits count.
+    /// The waiting time that a code of table 45 (section 9.7.5.2.8) stands for. Only its low five bits count.
     pub fn rnr_wait(timer: u8) -> Nanos {
         Nanos::from_micros(10 * RNR_TIMERS_10_US[usize::from(timer % 32)])
     }
 
-    /// Most packets outstanding, under both limits.
+    /// Maximum number of outstanding packets under both limits.
     pub(super) fn outstanding_max(&self) -> u32 {
         self.selective_window().map_or(self.window_packets, |window| window.min(self.window_packets))
     }
@@ -187,7 +187,7 @@ impl Config {
         }
     }
 
-    /// Refuses what cannot work, naming the parameter.
+    /// Rejects parameters that cannot work, and names the first of them.
     ///
     /// # Errors
     /// The first parameter that is out of its range.
@@ -246,7 +246,7 @@ impl Dcqcn {
         }
         let in_gain = self.gain > 0.0 && self.gain < 1.0;
         demand(in_gain, "dcqcn.gain", self.gain.to_string(), "must be above 0 and below 1")?;
-        // What a long pause of the sender leaves to be caught up at once stays bounded.
+        // Bounds the work that accumulates during a long pause of the sender.
         let steps = self.line_rate / self.additive_increase;
         let increase = self.additive_increase.to_string();
         let requirement = "must be at least a millionth of the line rate";

@@ -1,13 +1,14 @@
 //! DCQCN (Zhu et al., SIGCOMM 2015, section 3): congestion control of RoCEv2.
 //!
 //! Switches mark packets (ECN). The receiver's notification point answers marks with congestion notification packets
-//! (CNPs). The sender's reaction point lowers its rate at each CNP and raises it by a timer and a byte counter. Rates are
-//! kept without a timer of their own: they are brought up to date when a packet is to leave or a CNP arrives.
+//! (CNPs). The sender's reaction point lowers its rate at each CNP and raises it by a timer and a byte counter. Rates
+//! need no timers: they are updated when a packet is about to leave or a CNP arrives.
 
 use super::config::Dcqcn;
 use crate::time::{Instant, Nanos};
 
-/// A rate this close to the line rate is the line rate, and the limiter is off: each rise only halves the distance.
+/// A rate this close to the line rate counts as the line rate, and the limiter is off, because each increase only
+/// halves the distance.
 const RECOVERED: f64 = 0.999;
 const BITS_PER_BYTE: f64 = 8.0;
 const NANOS_PER_SECOND: f64 = 1e9;
@@ -28,7 +29,7 @@ impl NotificationPoint {
         }
     }
 
-    /// Whether a CNP is to be sent now; it is asked once.
+    /// Whether a CNP must be sent now; asking resets it.
     pub fn take_due(&mut self) -> bool {
         std::mem::take(&mut self.is_due)
     }
@@ -42,7 +43,7 @@ pub(super) struct ReactionPoint {
     /// R_T, in bits per second.
     target: f64,
     alpha: f64,
-    /// When alpha was last brought up to date; `None` before the first CNP, until which it keeps its initial value.
+    /// When alpha was last updated; `None` before the first CNP, until which it keeps its initial value.
     alpha_at: Option<Instant>,
     /// When the timer last began.
     timer_at: Instant,
@@ -52,7 +53,7 @@ pub(super) struct ReactionPoint {
     /// The limiter is off until the first CNP, and again at the line rate.
     is_limiting: bool,
     next_packet: Instant,
-    /// What `next_packet` leaves out, in nanoseconds below one.
+    /// The fraction of a nanosecond that `next_packet` leaves out.
     fraction: f64,
 }
 
@@ -79,7 +80,7 @@ impl ReactionPoint {
         self.current
     }
 
-    /// Cuts the rate (equation 1): the target is what the rate was, the rate falls by half of alpha, and alpha rises.
+    /// Cuts the rate (equation 1): the old rate becomes the target, the rate falls by half of alpha, and alpha rises.
     pub fn handle_cnp(&mut self, now: Instant, parameters: &Dcqcn) {
         self.advance(now, parameters);
         self.decay(now, parameters);
@@ -92,7 +93,7 @@ impl ReactionPoint {
         self.byte_steps = 0;
         self.bytes = 0;
         self.is_limiting = true;
-        // The time before this is no credit.
+        // Earlier time is not credited.
         self.next_packet = self.next_packet.max(now);
     }
 
@@ -111,7 +112,7 @@ impl ReactionPoint {
         // The rate is at least 1 bit/s and a packet has less than 2^16 bytes, so it fits.
         let whole = gap as u64;
         self.fraction = gap - whole as f64;
-        // A packet that waited for the port makes up for one gap, and not for more.
+        // A packet that waited for the port makes up for one gap, but not for more.
         self.next_packet = self.next_packet.max(now - Nanos(whole)) + Nanos(whole);
         self.bytes += u64::from(bytes);
         while self.bytes >= parameters.increase_bytes && self.is_limiting {

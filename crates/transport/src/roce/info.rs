@@ -1,4 +1,4 @@
-//! What can be asked of a queue pair.
+//! The state of a queue pair that can be queried.
 
 /// Whether a queue pair works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -9,7 +9,7 @@ pub enum State {
     Error,
 }
 
-/// The state of a queue pair and what it has counted.
+/// The state and the counters of a queue pair.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Info {
     pub state: State,
@@ -22,7 +22,8 @@ pub struct Info {
     pub next: u64,
     /// The packet that the responder expects (ePSN).
     pub expected: u64,
-    /// Whether the responder has seen a later packet, and has said so in a NAK that may still be under way or lost.
+    /// Whether the responder has seen a later packet, and has reported this in a NAK that may still be in flight or
+    /// lost.
     pub misses_expected: bool,
     /// The packet that the last NAK of a sequence error asked for, or the first of a READ's response that was missed.
     pub asked_for: Option<u64>,
@@ -32,7 +33,7 @@ pub struct Info {
     pub received_messages: u64,
     /// Bytes of payload in the packets that the responder has accepted in order.
     pub received_bytes: u64,
-    /// Requests sent, with those retransmitted.
+    /// Requests sent, including retransmissions.
     pub requests_sent: u64,
     pub requests_resent: u64,
     /// Times the transport timer expired.
@@ -50,7 +51,7 @@ pub struct Info {
     pub naks_sent: u64,
     /// Requests that arrived again.
     pub duplicates: u64,
-    /// Requests that arrived before the expected one.
+    /// Requests that arrived ahead of the expected one.
     pub out_of_order: u64,
     pub cnps_sent: u64,
     pub cnps_received: u64,

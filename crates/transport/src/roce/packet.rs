@@ -3,8 +3,8 @@
 use crate::tcp::Codepoint;
 use linkmend_protocol::wire as ethernet;
 
-/// Ethernet header and frame check sequence, IPv4, UDP, base transport header (BTH) and invariant CRC (ICRC): what every
-/// packet has besides its extended headers and its payload.
+/// Ethernet header and frame check sequence, IPv4, UDP, base transport header (BTH) and invariant CRC (ICRC): what
+/// every packet contains in addition to its extended headers and its payload.
 const COMMON_BYTES: u16 = (ethernet::ETHERNET_HEADER_BYTES + ethernet::FCS_BYTES) as u16 + 20 + 8 + 12 + 4;
 /// RDMA extended transport header (section 9.3.3).
 const RETH_BYTES: u16 = 16;
@@ -12,7 +12,7 @@ const RETH_BYTES: u16 = 16;
 const AETH_BYTES: u16 = 4;
 /// Reserved bytes of a congestion notification packet (annex A17.9.3).
 const CNP_RESERVED_BYTES: u16 = 16;
-/// A [`Selective`] as `crate::wire` writes it: a PSN and 64 bits.
+/// A [`Selective`] as written by `crate::wire`: a PSN and 64 bits.
 const SELECTIVE_BYTES: u16 = 4 + 8;
 /// Shortest frame of Ethernet, with its check sequence.
 const FRAME_BYTES_MIN: u16 = ethernet::FRAME_BYTES_MIN as u16;
@@ -54,7 +54,7 @@ impl Packet {
 pub enum Body {
     /// A part of a message, or a READ.
     Request(RequestPacket),
-    /// A part of what a READ has asked for.
+    /// A part of what a READ has requested.
     ReadResponse(ReadResponse),
     /// An ACK or a NAK.
     Response(Response),
@@ -65,21 +65,21 @@ pub enum Body {
 /// What a message does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Opcode {
-    /// RDMA WRITE: into the peer's memory, unnoticed by its processor.
+    /// RDMA WRITE: into the peer's memory, without involving its processor.
     Write,
     /// SEND: into a buffer that the peer has posted.
     Send,
-    /// RDMA READ: out of the peer's memory, unnoticed by its processor.
+    /// RDMA READ: from the peer's memory, without involving its processor.
     Read,
 }
 
-/// Where a packet stands in its message (section 9.2, OpCode).
+/// The position of a packet in its message (section 9.2, OpCode).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Position {
     First,
     Middle,
     Last,
-    /// First and last at once.
+    /// Both first and last.
     Only,
 }
 
@@ -102,9 +102,10 @@ pub struct RequestPacket {
     pub position: Position,
     /// Bytes of payload, without padding.
     pub payload: u16,
-    /// AckReq: the responder shall answer (section 9.2).
+    /// AckReq: the responder must respond (section 9.2).
     pub ack_request: bool,
-    /// Bytes of the whole message in the RETH of a WRITE's first packet, and in that of a READ those that it asks for.
+    /// Length of the whole message in the RETH of a WRITE's first packet; in the RETH of a READ, the number of bytes
+    /// requested.
     pub dma_length: Option<u32>,
 }
 
@@ -118,7 +119,7 @@ impl RequestPacket {
 /// A packet of the response to a READ (section 9.4.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadResponse {
-    /// Where it stands in the response to one request, which may have asked for the rest of a message only.
+    /// Its position in the response to one request, which may have requested only the rest of a message.
     pub position: Position,
     /// Bytes of payload, without padding.
     pub payload: u16,
@@ -152,18 +153,18 @@ pub struct Response {
     pub syndrome: Syndrome,
     /// Messages that the responder has completed (message sequence number, MSN, section 9.7.7.1); 24 bits on the wire.
     pub messages: u64,
-    /// What arrived out of order, from a responder that keeps it.
+    /// The packets that arrived out of order, if the responder keeps them.
     pub selective: Option<Selective>,
 }
 
 /// What a response says (section 9.7.5.2, table of AETH syndromes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Syndrome {
-    /// All up to the packet's number has arrived.
+    /// Everything up to the packet's number has arrived.
     Ack,
     /// RNR NAK: no buffer is posted for a SEND; `timer` encodes how long to wait (section 9.7.5.2.8, table 45).
     ReceiverNotReady { timer: u8 },
-    /// The packet of this number is refused or missing, and all before it has arrived.
+    /// The packet with this number is refused or missing; everything before it has arrived.
     Nak(Nak),
 }
 
@@ -180,21 +181,22 @@ pub enum Nak {
     RemoteOperationalError,
 }
 
-/// What a responder of selective repeat keeps beyond the packet that it expects. The specification has no such field;
-/// the idea is IRN's (Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, section 3.1), where a NACK
-/// names the packet that triggered it. Here it names the 63 before that as well, so that a lost NAK costs nothing.
+/// What a responder with selective repeat has kept beyond the packet that it expects. The specification has no such
+/// field; the idea comes from IRN (Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, section 3.1),
+/// where a NACK names the packet that triggered it. Here it also covers the 63 packets before that, so that a lost NAK
+/// does no harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Selective {
     /// A packet that has arrived.
     pub highest: u64,
-    /// Bit k: whether the packet `highest - k` has arrived. What lies between the expected packet and `highest` and has
-    /// no bit is missing.
+    /// Bit k: whether the packet `highest - k` has arrived. Packets between the expected one and `highest` whose bit is
+    /// not set are missing.
     pub arrived: u64,
 }
 
 impl Selective {
-    /// What it says of the packets from `first`, included, to `end`, excluded. `highest` is then one of these, unless
-    /// there are none and no bit is left.
+    /// What it says about the packets from `first` (inclusive) to `end` (exclusive). `highest` is then one of these,
+    /// unless there are none and no bit is left.
     #[must_use]
     pub fn within(self, first: u64, end: u64) -> Selective {
         let highest = self.highest.min(end.saturating_sub(1));

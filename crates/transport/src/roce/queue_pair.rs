@@ -13,17 +13,16 @@ use linkmend_diagnose::ParameterError;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// One end of a reliable connection, which is established when it is made.
+/// One end of a reliable connection, which is created as established.
 ///
 /// The driver calls [`post`](Self::post), [`handle_packet`](Self::handle_packet) and
 /// [`handle_timeout`](Self::handle_timeout); after each, [`poll_transmit`](Self::poll_transmit) and
-/// [`poll_completion`](Self::poll_completion) until they answer `None`, and then
-/// [`next_timeout`](Self::next_timeout). A port that is busy may call `poll_transmit` later: the rate of the port is the
-/// driver's business, and `poll_transmit` only holds packets back that DCQCN wants to be slower, that the window or an RNR
-/// NAK forbids.
+/// [`poll_completion`](Self::poll_completion) until they return `None`, and then [`next_timeout`](Self::next_timeout).
+/// If the port is busy, the driver may call `poll_transmit` later: the driver is responsible for the rate of the port,
+/// and `poll_transmit` holds back only packets that DCQCN delays, or that the window or an RNR NAK does not allow.
 ///
-/// The cost of a packet depends neither on the length of its message nor on what is outstanding. Memory grows with the
-/// messages that wait, and with selective repeat by its window once something is lost.
+/// The cost of a packet depends neither on the length of its message nor on the number of outstanding packets. Memory
+/// grows with the number of waiting messages and, with selective repeat, by its window once something is lost.
 #[derive(Debug, Clone)]
 pub struct QueuePair {
     config: Arc<Config>,
@@ -31,7 +30,7 @@ pub struct QueuePair {
     responder: Responder,
     notification: NotificationPoint,
     reaction: Option<ReactionPoint>,
-    /// When a packet may leave that DCQCN held back in the last call of `poll_transmit`.
+    /// When a packet may leave that DCQCN held back in the last call to `poll_transmit`.
     paced_until: Option<Instant>,
     completions: VecDeque<Completion>,
     state: State,
@@ -86,7 +85,7 @@ impl QueuePair {
         self.responder.post_receives(count);
     }
 
-    /// A packet has arrived whose checks were passed (ICRC, section 9.7.4.1).
+    /// A packet has arrived that passed its checks (ICRC, section 9.7.4.1).
     pub fn handle_packet(&mut self, now: Instant, packet: &Packet) {
         if self.state == State::Error {
             return;
@@ -96,7 +95,7 @@ impl QueuePair {
                 self.handle_mark(now, packet.codepoint);
                 let completions = &mut self.completions;
                 if self.responder.handle_request(packet.psn, request, &self.config, completions).is_err() {
-                    // The NAK still leaves (section 9.9.3).
+                    // The NAK is still sent (section 9.9.3).
                     self.fail(Failure::Flushed);
                 }
             }
@@ -120,9 +119,9 @@ impl QueuePair {
         }
     }
 
-    /// The instant has come that [`next_timeout`](Self::next_timeout) gave; an earlier call does nothing.
+    /// The time returned by [`next_timeout`](Self::next_timeout) has come; an earlier call does nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
-        // The driver knows now that it may poll; it may do so later, when the port is free.
+        // The driver now knows that it may poll. It may do so later, when the port is free.
         self.paced_until = self.paced_until.filter(|until| *until > now);
         if self.state == State::ReadyToSend {
             let handled = self.requester.handle_timeout(now, &self.config);
@@ -130,14 +129,14 @@ impl QueuePair {
         }
     }
 
-    /// A switch has marked a packet with data, if this is its codepoint.
+    /// Handles the codepoint of a packet with data, which a switch may have marked.
     fn handle_mark(&mut self, now: Instant, codepoint: Codepoint) {
         if let (Some(dcqcn), Codepoint::Ce) = (&self.config.dcqcn, codepoint) {
             self.notification.handle_mark(now, dcqcn.cnp_interval);
         }
     }
 
-    /// The next packet that may leave now: a CNP, then an ACK or NAK, then what was read, then a request.
+    /// The next packet that may leave now: a CNP, then an ACK or NAK, then a READ response, then a request.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
         self.paced_until = None;
         if self.notification.take_due() {
@@ -167,23 +166,23 @@ impl QueuePair {
         Some(packet)
     }
 
-    /// When to come back at the latest; `None` if only a packet or a request changes anything.
+    /// The latest time for the next call; `None` if only a packet or a request changes anything.
     pub fn next_timeout(&self) -> Option<Instant> {
         let transport = self.requester.next_timeout(&self.config);
         [transport, self.paced_until].into_iter().flatten().min()
     }
 
-    /// What has happened to a message, the oldest first.
+    /// The next completion, oldest first.
     pub fn poll_completion(&mut self) -> Option<Completion> {
         self.completions.pop_front()
     }
 
-    /// Whether this end has executed the READ again that begins at a packet, as far back as it has room for READs.
+    /// Whether this end has executed the READ that begins at a packet again, as far back as it remembers READs.
     pub fn has_read_again(&self, psn: u64) -> bool {
         self.responder.reads.was_again(psn)
     }
 
-    /// The state of the queue pair and what it has counted.
+    /// The state and the counters of the queue pair.
     pub fn info(&self) -> Info {
         let (requester, responder) = (&self.requester.counters, &self.responder.counters);
         Info {

@@ -1,4 +1,4 @@
-//! What a responder reads out for its peer (section 9.7.5.1.9, and 9.7.5.2 for requests that come again).
+//! What a responder reads for its peer (section 9.7.5.1.9, and 9.7.5.2 for repeated requests).
 
 use super::completion::MESSAGE_BYTES_MAX;
 use super::config::Config;
@@ -6,7 +6,7 @@ use super::packet::{Body, Packet, Position, ReadResponse, RequestPacket};
 use crate::tcp::Codepoint;
 use std::collections::VecDeque;
 
-/// A READ under way: the packets from `next` to `end` are not sent.
+/// A READ in progress: the packets from `next` to `end` have not been sent.
 #[derive(Debug, Clone, Copy)]
 struct Read {
     first: u64,
@@ -15,40 +15,42 @@ struct Read {
     bytes: u32,
 }
 
-/// READs that are not answered to their last packet, in the order of their numbers.
+/// READs that have not been completely answered, in the order of their numbers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Reads {
     under_way: VecDeque<Read>,
-    /// The first packets of those that came again, ascending; at most as many as have room.
+    /// The first packets of repeated READs, ascending; as many as there is room for.
     again: VecDeque<u64>,
     pub responses_sent: u64,
 }
 
 impl Reads {
-    /// The bytes that a packet asks to read, and the packets of its response; `None` if it makes no sense.
+    /// The number of bytes that a packet asks to read, and of packets in the response; `None` if the packet makes no
+    /// sense.
     pub fn asked_for(request: &RequestPacket, config: &Config) -> Option<(u32, u64)> {
         let bytes = request.dma_length.filter(|bytes| *bytes <= MESSAGE_BYTES_MAX)?;
         let is_alone = request.position == Position::Only && request.payload == 0;
         is_alone.then(|| (bytes, u64::from(bytes.div_ceil(u32::from(config.path_mtu)).max(1))))
     }
 
-    /// Whether nothing is to be sent.
+    /// Whether there is nothing to send.
     pub fn is_empty(&self) -> bool {
         self.under_way.is_empty()
     }
 
-    /// Whether one more has room.
+    /// Whether there is room for one more.
     pub fn has_room(&self, config: &Config) -> bool {
         self.under_way.len() < usize::from(config.reads)
     }
 
-    /// Takes a READ that is next in order.
+    /// Accepts a READ that is next in order.
     pub fn push(&mut self, first: u64, bytes: u32, packets: u64) {
         self.under_way.push_back(Read { first, next: first, end: first + packets, bytes });
     }
 
-    /// A READ has come again, whole or for its rest: what was to be sent from its number on is not, because the requester
-    /// asks for all of that again. So there is room for it, unless others before it have taken all.
+    /// A READ was repeated, completely or for the rest of it. Packets that were to be sent from its number on are not
+    /// sent, because the requester asks for all of them again. There is therefore room for it, unless others before it
+    /// have taken all of it.
     pub fn push_again(&mut self, first: u64, bytes: u32, packets: u64, config: &Config) {
         self.under_way.retain(|read| read.next < first);
         if let Some(last) = self.under_way.back_mut() {

@@ -1,4 +1,4 @@
-//! The requester: sends the packets of posted messages, and again those that are lost (section 9.7.3 and 9.7.6).
+//! The requester: sends the packets of posted messages, and retransmits those that are lost (sections 9.7.3 and 9.7.6).
 
 use super::bitmap::Bitmap;
 use super::completion::{Completion, Failure, RequestId};
@@ -9,7 +9,7 @@ use crate::tcp::Codepoint;
 use crate::time::{Instant, Nanos};
 use std::collections::VecDeque;
 
-/// What a requester has counted.
+/// Counters of a requester.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counters {
     pub completed: u64,
@@ -23,9 +23,10 @@ pub(super) struct Counters {
 
 /// One end's requests.
 ///
-/// Packets from `unacknowledged` to `next` are outstanding. Those of them from `resend_next` to `resend_end` are deemed
-/// lost and are retransmitted before anything new, except what the responder is known to keep. Go-back-N deems everything
-/// lost from the packet on that a NAK names; selective repeat only what a NAK shows to be missing.
+/// Packets from `unacknowledged` to `next` are outstanding. Those from `resend_next` to `resend_end` are considered
+/// lost, and are retransmitted before anything new, except for packets that the responder is known to have kept.
+/// Go-back-N considers everything lost from the packet that a NAK names; selective repeat, only what a NAK shows to be
+/// missing.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Requester {
     queue: SendQueue,
@@ -33,23 +34,26 @@ pub(super) struct Requester {
     next: u64,
     resend_next: u64,
     resend_end: u64,
-    /// Outstanding packets that the responder keeps (selective repeat).
+    /// Outstanding packets that the responder has kept (selective repeat).
     arrived: Bitmap,
     /// The messages of the last packets sent for the first time and again.
     new_cursor: u64,
     resend_cursor: u64,
-    /// When the transport timer began: at the last progress, or when something was sent after nothing was outstanding.
+    /// When the transport timer started: at the last progress, or when something was sent while nothing was
+    /// outstanding.
     timer_began: Instant,
     /// The responder is not ready before this.
     rnr_until: Option<Instant>,
-    /// The packet that the last NAK of a sequence error, or the last gap in what was read, has asked for.
+    /// The packet that was requested by the last NAK for a sequence error, or because of the last gap in READ
+    /// responses.
     asked_for: Option<u64>,
-    /// READs that were sent and are not answered to their last packet: the first of their numbers.
+    /// READs that were sent but have not been completely answered: the first number of each.
     reads: VecDeque<u64>,
-    /// The packet of a READ's response that was missed and asked for again: that is done once.
+    /// The packet of a READ response that was missing and was requested again, which is done only once.
     missed: Option<u64>,
-    /// The packet of the NAK that was last counted as a retry, unless the timer has run out since. The same NAK again is a
-    /// copy that the network made: a responder sends one for each number it expects (section 9.7.5.1).
+    /// The packet of the NAK that was last counted as a retry, unless the timer has expired since. A second NAK for it
+    /// is a copy made by the network, because a responder sends only one for each number that it expects (section
+    /// 9.7.5.1).
     counted: Option<u64>,
     /// Retries since the last progress.
     retries: u8,
@@ -77,12 +81,13 @@ impl Requester {
         self.reads.front().map(|first| self.unacknowledged.max(*first))
     }
 
-    /// The packet that the last NAK of a sequence error, or the last gap in what was read, has asked for.
+    /// The packet that was requested by the last NAK for a sequence error, or because of the last gap in READ
+    /// responses.
     pub fn asked_for(&self) -> Option<u64> {
         self.asked_for
     }
 
-    /// Takes a message into the queue.
+    /// Adds a message to the queue.
     pub fn post(&mut self, opcode: Opcode, bytes: u32, config: &Config) -> RequestId {
         RequestId(self.queue.push(opcode, bytes, config.path_mtu))
     }
@@ -107,8 +112,8 @@ impl Requester {
             return None;
         }
         let is_nth = config.ack_interval > 0 && (psn + 1).is_multiple_of(u64::from(config.ack_interval));
-        // After a packet that fills the window, only an ACK lets the next one leave. What selective repeat sends again is
-        // not followed by others that would request an ACK.
+        // After a packet that fills the window, only an ACK lets the next one leave. With selective repeat, a
+        // retransmission is not followed by other packets that would request an ACK.
         let is_awaited = psn + 1 >= window_end || lost.is_some() && config.selective_window().is_some();
         request.ack_request = !is_read && (request.position.ends() || is_nth || is_awaited);
         self.counters.sent += 1;
@@ -146,7 +151,7 @@ impl Requester {
         if psn >= self.next || is_nak && psn < self.unacknowledged {
             return Ok(());
         }
-        // A response acknowledges all packets before its own (section 9.7.5.1.2), but what was read.
+        // A response acknowledges all packets before its own (section 9.7.5.1.2), except those of READ responses.
         let acknowledged = if is_nak { psn } else { psn + 1 };
         let unread = self.unread().filter(|unread| *unread < acknowledged);
         self.progress(now, unread.unwrap_or(acknowledged), completions);
@@ -164,7 +169,7 @@ impl Requester {
         }
     }
 
-    /// A packet of what was read has arrived, which acknowledges all before it.
+    /// A packet of a READ response has arrived, which acknowledges everything before it.
     ///
     /// # Errors
     /// The failure of the first message in the queue.
@@ -186,7 +191,7 @@ impl Requester {
         Ok(())
     }
 
-    /// The instant has come that [`next_timeout`](Self::next_timeout) gave.
+    /// The time returned by [`next_timeout`](Self::next_timeout) has come.
     ///
     /// # Errors
     /// The failure of the first message in the queue.
@@ -251,9 +256,9 @@ impl Requester {
         }
     }
 
-    /// Something has arrived that is behind `unread`, which is missing (implied NAK, section 9.7.5.2): everything from
-    /// there on is asked for again. What was under way before that arrives still, and is not counted as a second loss; if
-    /// there is one, the timer finds it.
+    /// A packet has arrived that comes after `unread`, which is missing (implied NAK, section 9.7.5.2): everything from
+    /// there on is requested again. Packets that were already in flight will still arrive, and do not count as a second
+    /// loss. If there is one, the timer detects it.
     fn handle_gap(&mut self, now: Instant, unread: u64, config: &Config) -> Result<(), Failure> {
         if self.missed == Some(unread) {
             return Ok(());
@@ -281,7 +286,8 @@ impl Requester {
         let Some(window) = config.selective_window() else {
             self.resend_next = psn;
             self.resend_end = self.next;
-            // Copies are one loss, and let the timer run, so that copies without end come to an end as well.
+            // Copies count as one loss and do not restart the timer, so that even endless copies eventually end in a
+            // timeout.
             if self.counted != Some(psn) {
                 self.count_retry(config)?;
                 self.counted = Some(psn);
@@ -290,19 +296,19 @@ impl Requester {
             return Ok(());
         };
         let mut end = psn + 1;
-        // What lies between the missing packet and the next new one; the rest is of another time, or of ill will.
+        // Only packets between the missing one and the next new one count; anything else is outdated or malicious.
         let selective = response.selective.map(|selective| selective.within(psn + 1, self.next));
         if let Some(Selective { highest, arrived }) = selective.filter(|selective| selective.arrived != 0) {
             self.arrived.insert_downwards(highest, arrived, window);
             end = end.max(highest - u64::from(arrived.trailing_zeros()));
         }
-        // What is missing below the highest that has arrived is lost. Each of these is retransmitted once; if that is lost,
-        // too, the timer finds it (IRN, section 3.1).
+        // Packets missing below the highest one that has arrived are lost. Each is retransmitted once; if that is lost,
+        // too, the timer detects it (IRN, section 3.1).
         self.resend_end = self.resend_end.max(end);
         Ok(())
     }
 
-    /// The responder has no buffer for the message of `psn`, and asks to wait.
+    /// The responder has no buffer for the message of `psn`, and asks the requester to wait.
     fn handle_not_ready(
         &mut self,
         now: Instant,
@@ -325,7 +331,7 @@ impl Requester {
         Ok(())
     }
 
-    /// One retry without progress more (section 9.9.2).
+    /// Counts one more retry without progress (section 9.9.2).
     fn count_retry(&mut self, config: &Config) -> Result<(), Failure> {
         if self.retries >= config.retries {
             return Err(Failure::RetriesExceeded);
@@ -334,7 +340,7 @@ impl Requester {
         Ok(())
     }
 
-    /// Ends the wait for the receiver when its time has come; the transport timer then begins anew.
+    /// Ends the wait for the receiver when it is over; the transport timer then restarts.
     fn end_wait(&mut self, now: Instant) {
         if self.rnr_until.is_some_and(|until| until <= now) {
             self.rnr_until = None;
@@ -342,7 +348,7 @@ impl Requester {
         }
     }
 
-    /// The next packet that is to be retransmitted.
+    /// The next packet to retransmit.
     fn next_lost(&mut self, config: &Config) -> Option<u64> {
         let from = self.resend_next.max(self.unacknowledged);
         if from >= self.resend_end {

@@ -1,4 +1,4 @@
-//! The responder: takes requests in the order of their numbers and acknowledges them (section 9.7.4 and 9.7.5).
+//! The responder: accepts requests in the order of their numbers and acknowledges them (sections 9.7.4 and 9.7.5).
 
 use super::bitmap::Bitmap;
 use super::completion::{Completion, MESSAGE_BYTES_MAX};
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 const INVALID_REQUEST: Syndrome = Syndrome::Nak(Nak::InvalidRequest);
 
-/// What a responder has counted.
+/// Counters of a responder.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counters {
     pub bytes: u64,
@@ -21,11 +21,11 @@ pub(super) struct Counters {
     pub out_of_order: u64,
 }
 
-/// A message of which a part has arrived.
+/// A message that has partly arrived.
 #[derive(Debug, Clone, Copy)]
 struct Incoming {
     opcode: Opcode,
-    /// What has arrived of it.
+    /// How many bytes of it have arrived.
     bytes: u32,
     /// The length that the RETH of a WRITE announced.
     dma_length: Option<u32>,
@@ -39,7 +39,7 @@ pub(super) struct Responder {
     /// MSN, the messages completed.
     messages: u64,
     incoming: Option<Incoming>,
-    /// SENDs that find a buffer; `None` for all.
+    /// Number of SENDs for which there are buffers; `None` for all.
     receives: Option<u32>,
     ack_due: bool,
     nak_due: Option<Syndrome>,
@@ -94,7 +94,7 @@ impl Responder {
         self.expected
     }
 
-    /// Whether a later packet than the expected one has arrived, and a NAK tells so.
+    /// Whether a packet after the expected one has arrived, and a NAK reports this.
     pub fn misses_expected(&self) -> bool {
         self.nak_is_out || self.kept.end > self.expected
     }
@@ -104,7 +104,7 @@ impl Responder {
         self.messages
     }
 
-    /// Buffers for this many more SENDs are there.
+    /// Adds buffers for this many more SENDs.
     pub fn post_receives(&mut self, count: u32) {
         self.receives = self.receives.map(|receives| receives.saturating_add(count));
     }
@@ -112,7 +112,7 @@ impl Responder {
     /// A request has arrived (section 9.7.4.1: its number is expected, a duplicate's, or ahead).
     ///
     /// # Errors
-    /// It is refused for good; the NAK that says so is due.
+    /// It is refused permanently; the NAK that says so is due.
     pub fn handle_request(
         &mut self,
         psn: u64,
@@ -134,7 +134,7 @@ impl Responder {
         }
     }
 
-    /// The next packet of a response to a READ. They leave before anything that is behind them in order.
+    /// The next packet of a response to a READ. They are sent before anything that follows them in order.
     pub fn poll_read(&mut self, config: &Config) -> Option<Packet> {
         let response = self.reads.poll_transmit(config, self.messages)?;
         // It acknowledges all before it, too.
@@ -142,7 +142,8 @@ impl Responder {
         Some(response)
     }
 
-    /// The next response: a NAK if there is cause for one, else an ACK for all that has arrived (section 9.7.5.1.2).
+    /// The next response: a NAK if there is a reason for one, otherwise an ACK for everything that has arrived (section
+    /// 9.7.5.1.2).
     pub fn poll_transmit(&mut self) -> Option<Packet> {
         if !self.reads.is_empty() {
             return None;
@@ -166,7 +167,7 @@ impl Responder {
         Some(Packet { psn, codepoint: Codepoint::NotEct, body })
     }
 
-    /// The packet that is next in order, and after it those kept that are then next.
+    /// The packet that is next in order, followed by kept packets that are then next.
     fn handle_expected(
         &mut self,
         request: &RequestPacket,
@@ -192,7 +193,7 @@ impl Responder {
         Ok(())
     }
 
-    /// Takes the packet with the expected number, or makes the NAK due that refuses it.
+    /// Accepts the packet with the expected number, or schedules the NAK that refuses it.
     fn accept(
         &mut self,
         request: &RequestPacket,
@@ -226,7 +227,7 @@ impl Responder {
         Ok(())
     }
 
-    /// Takes a READ, whose response is its acknowledgement, or makes the NAK due that refuses it.
+    /// Accepts a READ, whose response is its acknowledgement, or schedules the NAK that refuses it.
     fn accept_read(&mut self, request: &RequestPacket, config: &Config) -> Result<(), Nak> {
         let asked_for = Reads::asked_for(request, config);
         let Some((bytes, packets)) =
@@ -242,7 +243,7 @@ impl Responder {
         Ok(())
     }
 
-    /// A packet that has come before: a READ is executed again (section 9.7.5.2), anything else is acknowledged.
+    /// A packet that has arrived before: a READ is executed again (section 9.7.5.2), anything else is acknowledged.
     fn handle_duplicate(&mut self, psn: u64, request: &RequestPacket, config: &Config) {
         if request.opcode != Opcode::Read {
             self.ack_due = true;
@@ -255,8 +256,8 @@ impl Responder {
         }
     }
 
-    /// The message with this packet added, if the packet's place and lengths fit (section 9.7.4.1) and there is a buffer
-    /// for it.
+    /// The message with this packet added, if the packet's position and lengths are correct (section 9.7.4.1) and there
+    /// is a buffer for it.
     fn check(&self, request: &RequestPacket, config: &Config) -> Result<Incoming, Syndrome> {
         let (begins, ends) = (request.position.begins(), request.position.ends());
         let opcode = request.opcode;
@@ -290,8 +291,8 @@ impl Responder {
         Ok(Incoming { bytes, ..begun })
     }
 
-    /// A packet ahead of the expected one: dropped, or kept by selective repeat. Go-back-N sends one NAK and is silent
-    /// until the expected packet arrives (section 9.7.5.1); selective repeat tells of each packet that arrives.
+    /// A packet ahead of the expected one: dropped, or kept by selective repeat. Go-back-N sends one NAK and is then
+    /// silent until the expected packet arrives (section 9.7.5.1); selective repeat reports each packet that arrives.
     fn handle_out_of_order(&mut self, psn: u64, request: &RequestPacket, config: &Config) {
         self.counters.out_of_order += 1;
         let window = config.selective_window();

@@ -1,4 +1,4 @@
-//! Messages that are posted and not completed, and the packets they are cut into.
+//! Messages that are posted but not completed, and the packets into which they are divided.
 
 use super::packet::{Opcode, Position, RequestPacket};
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ struct Entry {
     opcode: Opcode,
 }
 
-/// The queue. Packet numbers are given out when a message is posted, without gaps.
+/// The queue. Packet numbers are assigned when a message is posted, without gaps.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SendQueue {
     entries: VecDeque<Entry>,
@@ -39,12 +39,12 @@ impl SendQueue {
         self.entries.len()
     }
 
-    /// Messages posted in all.
+    /// Total number of messages posted.
     pub fn posted(&self) -> u64 {
         self.retired + self.entries.len() as u64
     }
 
-    /// Adds a message and answers its number. A message without bytes is one packet without payload.
+    /// Adds a message and returns its number. An empty message is one packet without payload.
     pub fn push(&mut self, opcode: Opcode, bytes: u32, path_mtu: u16) -> u64 {
         let number = self.posted();
         self.entries.push_back(Entry { first_psn: self.end, bytes, opcode });
@@ -52,7 +52,7 @@ impl SendQueue {
         number
     }
 
-    /// Takes the first message if all of its packets are before `acknowledged`.
+    /// Removes the first message if all of its packets are before `acknowledged`.
     pub fn retire(&mut self, acknowledged: u64) -> Option<Message> {
         if self.entries.is_empty() || self.end_of(0) > acknowledged {
             return None;
@@ -67,9 +67,9 @@ impl SendQueue {
         Some(Message { number: self.retired - 1, opcode: entry.opcode, bytes: entry.bytes })
     }
 
-    /// The packet with this number, without a request for an ACK, and the number after it. A READ has the numbers of its
-    /// response, and asks for what is left of it. `cursor` is the number of the message in which the last packet was
-    /// found: packets in sequence are found without a search.
+    /// The packet with this number, without a request for an ACK, and the number after it. A READ uses the numbers of
+    /// its response, and requests what is left of it. `cursor` is the number of the message in which the last packet
+    /// was found: packets in sequence are found without a search.
     pub fn packet(&self, psn: u64, path_mtu: u16, cursor: &mut u64) -> Option<(RequestPacket, u64)> {
         let index = self.find(psn, *cursor)?;
         *cursor = self.retired + index as u64;

@@ -4,28 +4,29 @@ use super::congestion::Algorithm;
 use crate::time::Nanos;
 use linkmend_diagnose::ParameterError;
 
-/// Least and largest payload of a segment, in bytes: what every network carries (RFC 791: packets of 68 B), and what an IP
-/// packet can hold.
+/// Minimum and maximum payload of a segment, in bytes: what every network carries (RFC 791: packets of 68 B), and what
+/// fits into an IP packet.
 pub(super) const MSS_MIN: u32 = 28;
 const MSS_MAX: u32 = 65_000;
 /// Largest window after scaling: 65,535 x 2^14 bytes (RFC 7323, section 2.3).
 const RECEIVE_BUFFER_MAX: u32 = 65_535 << 14;
 /// Longest delay of an acknowledgement (RFC 1122, section 4.2.3.2).
 const DELAYED_ACK_MAX: Nanos = Nanos::from_millis(500);
-/// Largest initial window in segments; more than the largest window holds no one needs.
+/// Maximum initial window in segments; nobody needs more than the maximum window holds.
 const INITIAL_WINDOW_MAX: u32 = 1 << 20;
 
-/// The timestamps option with its padding, in bytes: a segment has as much less payload (RFC 9293, section 3.7.1).
+/// The timestamps option with its padding, in bytes, which reduces the payload of a segment (RFC 9293, section 3.7.1).
 pub(super) const TIMESTAMPS_BYTES: u32 = 12;
 
-/// How a sender finds that segments are lost.
+/// How a sender detects that segments are lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LossDetection {
-    /// Three duplicate acknowledgements, or as many segments SACKed above (RFC 5681, RFC 6675).
+    /// Three duplicate acknowledgements, or three segments SACKed above it (RFC 5681, RFC 6675).
     DuplicateAcks,
-    /// As many duplicates as the reordering seen so far demands, from three on (RFC 4653's idea; Linux before RACK).
+    /// As many duplicates as the reordering seen so far requires, at least three (the idea of RFC 4653; Linux before
+    /// RACK).
     AdaptiveDuplicateAcks,
-    /// By time, with probes of the tail (RFC 8985).
+    /// By time, with tail loss probes (RFC 8985).
     #[default]
     RackTlp,
 }
@@ -41,19 +42,19 @@ pub enum Ecn {
     Dctcp,
 }
 
-/// A search for the longest segments that the path carries (RFC 4821), as Linux does it. The default has Linux's values.
+/// A search for the longest segments that the path can carry (RFC 4821), as in Linux. The default has Linux's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathProbing {
-    /// Whether connections search from the beginning (Linux: `tcp_mtu_probing` of 2), and not only once timeouts in a row suggest
-    /// that long segments vanish (1).
+    /// Whether connections search from the beginning (Linux: `tcp_mtu_probing` of 2), rather than only once consecutive
+    /// timeouts suggest that long segments are lost (1).
     pub from_beginning: bool,
-    /// Bytes of payload that every path is taken to carry (`tcp_base_mss`): an end that opens a connection and searches from the
-    /// beginning starts with as much.
+    /// Bytes of payload that every path is assumed to carry (`tcp_base_mss`): an end that opens a connection and
+    /// searches from the beginning starts with this.
     pub base_mss: u32,
-    /// Least payload in bytes, however many timeouts follow each other (`tcp_mtu_probe_floor`).
+    /// Minimum payload in bytes, however many timeouts follow each other (`tcp_mtu_probe_floor`).
     pub floor_mss: u32,
-    /// The search ends when what is left of its range is less than this many bytes (`tcp_probe_threshold`), and begins again after
-    /// a time (`tcp_probe_interval`).
+    /// The search ends when the rest of its range is smaller than this many bytes (`tcp_probe_threshold`), and starts
+    /// again after some time (`tcp_probe_interval`).
     pub threshold: u32,
     pub interval: Nanos,
 }
@@ -70,13 +71,13 @@ impl Default for PathProbing {
     }
 }
 
-/// What one end of a connection does. The default is that of a Linux host of 2023, except that it speaks no ECN.
+/// Configuration of one end of a connection. The default is that of a Linux host of 2023, without ECN.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
-    /// Most bytes of payload in a segment: 1,448 with timestamps in 1,500 B packets of IPv4.
+    /// Maximum payload of a segment in bytes: 1,448 with timestamps in IPv4 packets of 1,500 B.
     pub mss: u32,
     pub algorithm: Algorithm,
-    /// For what the algorithm draws at random: the phase in which BBR begins its cycle of gains.
+    /// Seed for the algorithm's random choices: the phase in which BBR begins its cycle of gains.
     pub seed: u64,
     /// Whether an algorithm without a rate of its own is paced by its window (Linux: with the `fq` queueing discipline).
     pub pacing: bool,
@@ -86,20 +87,22 @@ pub struct Config {
     pub adapt_reordering_window: bool,
     /// Whether the tail is probed, with [`LossDetection::RackTlp`] (RFC 8985, section 7; Linux: `tcp_early_retrans`).
     pub tail_loss_probe: bool,
-    /// What RACK-TLP's timers wait beyond the times of RFC 8985 (nothing there; Linux: [`Config::LINUX_TIMER_SLACK`]): a probe beyond
-    /// two round trips if several segments are in flight, and a look for losses beyond the reordering window.
+    /// How much longer RACK-TLP's timers wait than in RFC 8985 (0 there; Linux: [`Config::LINUX_TIMER_SLACK`]): a probe
+    /// waits longer than two round trips if several segments are in flight, and loss detection longer than the
+    /// reordering window.
     pub timer_slack: Nanos,
-    /// Least time until a tail is probed (nothing in RFC 8985; Linux before 4.14: 10 ms). The retransmission timeout limits it.
+    /// Minimum time until a tail is probed (nothing in RFC 8985; Linux before 4.14: 10 ms). The retransmission timeout
+    /// limits it.
     pub probe_min: Nanos,
     /// Initial congestion window in segments (RFC 6928).
     pub initial_window: u32,
-    /// Selective acknowledgements (RFC 2018), if the peer takes them.
+    /// Selective acknowledgements (RFC 2018), if the peer supports them.
     pub sack: bool,
-    /// Timestamps (RFC 7323), if the peer takes them.
+    /// Timestamps (RFC 7323), if the peer supports them.
     pub timestamps: bool,
-    /// Explicit congestion notification, if the peer takes it.
+    /// Explicit congestion notification, if the peer supports it.
     pub ecn: Ecn,
-    /// Least retransmission timeout (RFC 6298: 1 s; Linux: 200 ms; the paper's hosts: 1 ms).
+    /// Minimum retransmission timeout (RFC 6298: 1 s; Linux: 200 ms; the paper's hosts: 1 ms).
     pub rto_min: Nanos,
     /// Timeout before any round trip was measured (RFC 6298: 1 s), also of a SYN.
     pub rto_initial: Nanos,
@@ -109,27 +112,27 @@ pub struct Config {
     pub rto_unit: Nanos,
     /// Forward RTO recovery (RFC 5682).
     pub f_rto: bool,
-    /// Whether an idle connection begins again with the initial window (RFC 5681, section 4.1).
+    /// Whether a connection restarts with the initial window after an idle time (RFC 5681, section 4.1).
     pub restart_after_idle: bool,
-    /// Least delay of a delayed acknowledgement (Linux: 40 ms).
+    /// Minimum delay of a delayed acknowledgement (Linux: 40 ms).
     pub delayed_ack_min: Nanos,
     /// Longest delay of a delayed acknowledgement (RFC 1122: below 500 ms; Linux: 200 ms).
     pub delayed_ack_max: Nanos,
-    /// Acknowledgements that are sent at once when a connection begins (Linux: up to 16).
+    /// Acknowledgements that are sent immediately when a connection begins (Linux: up to 16).
     pub quick_acks: u32,
-    /// Most bytes that leave as one segment for segmentation offload; the MSS without offload.
+    /// Maximum number of bytes passed to segmentation offload as one segment; the MSS without offload.
     pub offload_bytes: u32,
     /// Receive buffer, and so the largest receive window, in bytes.
     pub receive_buffer: u32,
-    /// Memory that packets which arrived may take until they are read, if it counts, as it does in Linux: it is what the window
-    /// follows then, which opens as data arrives.
+    /// Maximum memory of arrived packets until they are read, if memory counts, as it does in Linux. The window then
+    /// follows it, and opens as data arrives.
     pub receive_memory: Option<u32>,
-    /// Send buffer: most bytes written and not acknowledged.
+    /// Send buffer: maximum number of bytes that are written but not acknowledged.
     pub send_buffer: u64,
-    /// Whether the send buffer counts the memory of packets, as Linux's does, and not their payload alone. It is then filled a
-    /// packet at a time, and a writer who waits hears of room when a third is free.
+    /// Whether the send buffer counts the memory of packets, as in Linux, and not only their payload. It is then filled
+    /// one packet at a time, and a waiting writer is told of free space when a third is free.
     pub counts_packet_memory: bool,
-    /// Segments of the least burst of a sender that paces (Linux: `tcp_min_tso_segs`).
+    /// Minimum burst of a pacing sender, in segments (Linux: `tcp_min_tso_segs`).
     pub burst_segments_min: u32,
     /// Search for longer segments, if this end does.
     pub path_probing: Option<PathProbing>,
@@ -176,12 +179,12 @@ impl Config {
     /// ticks before, which is the same with 1,000 ticks a second.
     pub const LINUX_TIMER_SLACK: Nanos = Nanos::from_millis(2);
 
-    /// Payload of a segment that a SYN offers to take: without regard to options, as RFC 6691 asks for.
+    /// Segment payload that a SYN offers to accept, without regard to options, as required by RFC 6691.
     pub(super) fn offered_segment(&self) -> u32 {
         self.mss.saturating_add(if self.timestamps { TIMESTAMPS_BYTES } else { 0 })
     }
 
-    /// Whether it can be used.
+    /// Checks whether the configuration can be used.
     ///
     /// # Errors
     /// If a value is not in its range, or contradicts another.

@@ -1,13 +1,13 @@
 //! TCP (RFC 9293), one end of a connection at a time.
 //!
-//! - [`Connection`]: states, handshake, options, and closing; it joins a sender and a receiver.
+//! - [`Connection`]: states, handshake, options, and closing; it combines a sender and a receiver.
 //! - `sender`: what is outstanding, loss detection and recovery, retransmission timers, congestion window.
 //! - `receiver`: reassembly, acknowledgements and their delay, SACK blocks, ECN feedback, the receive window.
 //! - [`congestion`]: congestion control behind one trait.
-//! - [`segment`]: what travels.
+//! - [`segment`]: what is sent.
 //!
-//! The stream is counted in 64 bits: the SYN is byte 0, the first byte of data is byte 1. Numbers on the wire are the low
-//! 32 bits after adding an initial sequence number; only those who write packets need them.
+//! The stream is counted in 64 bits: the SYN is byte 0, the first byte of data is byte 1. Numbers on the wire are the
+//! low 32 bits after adding an initial sequence number, which matters only for writing packets.
 
 pub mod config;
 pub mod congestion;

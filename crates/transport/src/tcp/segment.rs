@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Most SACK blocks that an acknowledgement carries: four, or three beside timestamps (RFC 2018, section 3).
+/// Maximum number of SACK blocks in an acknowledgement: four, or three with timestamps (RFC 2018, section 3).
 pub const SACK_BLOCKS_MAX: usize = 4;
 
 /// A TCP segment (RFC 9293, section 3.1), or several in a row that segmentation offload has not split yet, or that
@@ -17,8 +17,8 @@ pub struct Segment {
     pub window: u32,
     /// Bytes of payload.
     pub length: u32,
-    /// Payload of each of the segments that segmentation offload is to make of it but the last, if they are not the longest that
-    /// the connection has; or of the longest of those that receive offload has joined, if it says so; 0 otherwise.
+    /// Payload of the segments into which segmentation offload divides it, except the last, if they are shorter than
+    /// the connection's maximum; or of the longest segment that receive offload has joined, if known; 0 otherwise.
     pub longest: u16,
     pub flags: Flags,
     /// ECN codepoint of the IP header.
@@ -32,7 +32,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Bytes of sequence space that it takes: its payload, and one each for SYN and FIN.
+    /// Bytes of sequence space that it occupies: its payload, plus one each for SYN and FIN.
     pub fn sequence_length(&self) -> u64 {
         let controls =
             u64::from(self.flags.contains(Flags::SYN)) + u64::from(self.flags.contains(Flags::FIN));
@@ -44,8 +44,8 @@ impl Segment {
         self.sequence.saturating_add(self.sequence_length())
     }
 
-    /// The segments that segmentation offload makes of it, none of them with more than `mss` bytes unless it says so itself. CWR is on the first of
-    /// them, PSH and FIN are on the last.
+    /// The segments into which segmentation offload divides it, none with more than `mss` bytes unless it says so
+    /// itself. The first has CWR; the last has PSH and FIN.
     pub fn split(self, mss: u32) -> impl Iterator<Item = Segment> {
         let mss = if self.longest > 0 { u32::from(self.longest) } else { mss.max(1) };
         let pieces = self.length.div_ceil(mss).max(1);
@@ -112,7 +112,7 @@ impl Flags {
 /// ECN codepoint of an IP header (RFC 3168, section 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Codepoint {
-    /// The transport does not understand ECN.
+    /// The transport does not support ECN.
     #[default]
     NotEct,
     Ect0,
@@ -132,9 +132,9 @@ pub struct Timestamps {
 /// Options of a SYN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SynOptions {
-    /// Largest segment that its sender takes, in bytes of payload.
+    /// Largest segment that its sender accepts, in bytes of payload.
     pub mss: Option<u16>,
-    /// Its sender understands SACK.
+    /// Its sender supports SACK.
     pub sack_permitted: bool,
     /// Shift of its sender's windows (RFC 7323, section 2).
     pub window_scale: Option<u8>,

@@ -6,10 +6,10 @@
 //! [`Sender::waits_for_window`], the connection's persist timer runs, and [`Sender::poll_partial`] uses the little room
 //! that there may be.
 //!
-//! A number on its own counts segments; bytes are called so. The parts:
+//! Numbers count segments unless they are called bytes. The parts:
 //!
 //! - `send_buffer`: what was written; `scoreboard`: a record for each outstanding segment;
-//! - `ack`: what an acknowledgement says; `recovery`: what follows from it, in one place; `undo`: what was spurious;
+//! - `ack`: what an acknowledgement says; `recovery`: the resulting actions, in one place; `undo`: spurious reductions;
 //! - `path`: longer segments, if the path carries them;
 //! - `rack`, `timers`, `round_trip`, `delivery_rate`, `limits`, `output`: RACK; RTO, probes and the timer; measurements; sending.
 
@@ -47,7 +47,7 @@ use timers::{LossProbe, Timer};
 
 /// Duplicates after which a segment is lost (RFC 5681, section 3.2), as long as no reordering was seen.
 const DUPLICATES_THRESHOLD: u32 = 3;
-/// The degree of reordering is not taken for higher (Linux: `tcp_max_reordering`).
+/// Upper limit of the degree of reordering (Linux: `tcp_max_reordering`).
 const REORDERING_MAX: u32 = 300;
 /// Records have 16 bits for a length with a FIN.
 const MSS_MAX: u32 = u16::MAX as u32 - 1;
@@ -68,8 +68,8 @@ pub(super) struct Outgoing {
 /// How the application writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Write {
-    /// More follows soon: what is no full segment waits for it, until an acknowledgement arrives or a probe of the window would
-    /// be due (Linux: `MSG_MORE`).
+    /// More follows soon: what is not a full segment waits for it, until an acknowledgement arrives or a probe of the
+    /// window would be due (Linux: `MSG_MORE`).
     pub more_follows: bool,
     /// A segment ends with the last byte, and none holds it together with a later one (Linux: `MSG_EOR`).
     pub ends_record: bool,
@@ -84,7 +84,7 @@ pub(super) struct Acknowledged {
     pub is_ahead: bool,
 }
 
-/// The part of [`Config`] that is needed again.
+/// The part of [`Config`] that is needed later.
 #[derive(Debug, Clone)]
 struct Settings {
     loss_detection: LossDetection,
@@ -151,7 +151,7 @@ pub(super) struct Sender {
     path: Option<Box<PathSearch>>,
     controller: Controller,
     window: Window,
-    /// Whether the algorithm sets the window altogether.
+    /// Whether the algorithm has full control of the window.
     is_controlled: bool,
     recovery: Recovery,
     /// The degree of reordering, in segments: how far apart segments were that arrived in the other order.
@@ -244,7 +244,7 @@ impl Sender {
         self.output.leaves_at_once = !nagle;
     }
 
-    /// Whether small segments wait until this is taken back (Linux: `TCP_CORK`), or until a probe of the window is due.
+    /// Whether small segments wait until this is reset (Linux: `TCP_CORK`), or until a probe of the window is due.
     pub fn set_cork(&mut self, is_corked: bool) {
         self.cork = if is_corked { Cork::In } else { Cork::Out };
     }
@@ -301,7 +301,7 @@ impl Sender {
         self.buffer.set_limit(bytes);
     }
 
-    /// From how many bytes that were written and not sent on the send buffer takes no more.
+    /// Sets the number of unsent bytes at which the send buffer accepts no more.
     pub fn set_unsent_limit(&mut self, bytes: u64) {
         self.buffer.set_unsent_limit(bytes);
     }
@@ -366,12 +366,12 @@ impl Sender {
         self.counts.timeouts_in_a_row
     }
 
-    /// The number after the last byte that the peer's window takes.
+    /// The number after the last byte that fits into the peer's window.
     fn window_end(&self) -> u64 {
         self.unacknowledged.saturating_add(self.peer_window)
     }
 
-    /// The threshold of duplicates in force.
+    /// The current threshold of duplicates.
     fn threshold(&self) -> u32 {
         match self.settings.loss_detection {
             LossDetection::DuplicateAcks => DUPLICATES_THRESHOLD,
@@ -479,7 +479,7 @@ fn is_older(one: u32, other: u32) -> bool {
     (one.wrapping_sub(other) as i32) < 0
 }
 
-/// Whether recovery is under way.
+/// Whether recovery is in progress.
 fn is_recovering(phase: Phase) -> bool {
     matches!(phase, Phase::Recovery | Phase::Loss)
 }

@@ -1,6 +1,7 @@
 //! Checksums of IPv4 and TCP, and the CRC of RoCE.
 
-/// The internet checksum (RFC 1071) of a header whose checksum field is zero. `sum` is that of what is covered besides.
+/// The internet checksum (RFC 1071) of a header whose checksum field is zero. `sum` is the sum of everything else that
+/// the checksum covers.
 pub(super) fn internet_checksum(sum: u32, header: &[u8]) -> u16 {
     let mut sum = sum;
     for pair in header.chunks(2) {
@@ -30,7 +31,7 @@ const TABLE: [u32; 256] = {
     table
 };
 
-/// A CRC of Ethernet in the making.
+/// An Ethernet CRC that is being computed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Crc32(u32);
 

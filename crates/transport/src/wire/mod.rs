@@ -3,8 +3,8 @@
 //! - [`tcp`]: Ethernet, IPv4, TCP with its options.
 //! - [`roce`]: Ethernet, IPv4, UDP, base transport header, extended headers, invariant CRC.
 //!
-//! Payload is all zeros, because nothing here has any, and checksums are right for that. A frame is written as far as
-//! the snap length of the capture, and without a frame check sequence, as captures are.
+//! Payload is all zeros, because nothing here has any, and checksums are correct for that. A frame is written up to the
+//! snap length of the capture, without a frame check sequence, as is usual in captures.
 
 mod check;
 pub mod roce;
@@ -22,7 +22,7 @@ const FCS_BYTES: u32 = ethernet::FCS_BYTES as u32;
 const FRAME_BYTES_MIN: u32 = ethernet::FRAME_BYTES_MIN_IN_MEMORY as u32;
 const DO_NOT_FRAGMENT: u16 = 0x4000;
 
-/// An end of a connection as it is addressed.
+/// The address of one end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Host {
     pub mac: [u8; 6],
@@ -40,7 +40,7 @@ pub struct Way {
     /// Class of the packets (RFC 2474), six bits.
     pub dscp: u8,
     pub time_to_live: u8,
-    /// The same for all packets: they are never fragmented, so nobody looks at it (RFC 6864, section 4.1).
+    /// The same for all packets: they are never fragmented, so it does not matter (RFC 6864, section 4.1).
     pub identification: u16,
 }
 
@@ -79,7 +79,7 @@ fn ecn_bits(codepoint: Codepoint) -> u8 {
     }
 }
 
-/// Brings a frame that has all but its zero payload to its length, as far as the snap length goes, and answers the whole.
+/// Pads a frame that lacks only its zero payload, up to the snap length, and returns its full length.
 fn end(frame: &mut Vec<u8>, payload: u32, snap_bytes: usize) -> u32 {
     let whole = u32::try_from(frame.len()).unwrap_or(u32::MAX).saturating_add(payload).max(FRAME_BYTES_MIN);
     frame.resize((whole as usize).min(snap_bytes), 0);

@@ -15,7 +15,7 @@ const DEFAULT_PARTITION: u16 = 0xffff;
 /// Opcodes (section 9.2, table of OpCode values; CNP: annex A17.9.3).
 const ACKNOWLEDGE: u8 = 0x11;
 const CONGESTION_NOTIFICATION: u8 = 0x81;
-/// BTH: migrated, as every connection is that never migrates.
+/// BTH: migrated, as in every connection that never migrates.
 const MIGRATED: u8 = 0x40;
 /// BTH: backward explicit congestion notification.
 const BECN: u8 = 0x40;
@@ -35,15 +35,15 @@ pub struct Flow {
     /// Number of this end's first request, and of the peer's; 24 bits.
     pub first_psn: u32,
     pub peer_first_psn: u32,
-    /// Where WRITEs go, in the RETH of each.
+    /// Target address of WRITEs, in the RETH of each.
     pub remote_address: u64,
     pub remote_key: u32,
 }
 
-/// Writes a packet up to `snap_bytes`, and answers the length of the whole frame without its check sequence.
+/// Writes a packet up to `snap_bytes`, and returns the length of the whole frame without its check sequence.
 ///
-/// A response that says what has arrived out of order is an AETH with 12 bytes behind it, which analysers show as data:
-/// the number of the highest packet in 32 bits, and the 64 bits. No specification knows it.
+/// A response that reports out-of-order arrivals is an AETH followed by 12 bytes, which analysers show as data: the
+/// number of the highest packet in 32 bits, and the 64 bits. No specification defines it.
 pub fn write(frame: &mut Vec<u8>, flow: &Flow, packet: &Packet, snap_bytes: usize) -> u32 {
     // The frame is as long as its header says, but for what Ethernet adds to the shortest.
     let padded = match &packet.body {

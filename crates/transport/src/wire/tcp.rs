@@ -28,7 +28,7 @@ pub struct Flow {
 }
 
 /// Bytes of the Ethernet frame with its check sequence, without preamble and gap. A segment that offload has not split
-/// is one frame here, too; those that would be longer than 65,535 B are said to be that long.
+/// also counts as one frame here; the length is capped at 65,535 B.
 pub fn frame_bytes(segment: &Segment) -> u16 {
     let headers = ETHERNET_BYTES + IPV4_BYTES + HEADER_BYTES + option_bytes(segment);
     // Headers have less than 2^7 bytes.
@@ -36,7 +36,7 @@ pub fn frame_bytes(segment: &Segment) -> u16 {
     u16::try_from(frame).unwrap_or(u16::MAX)
 }
 
-/// Writes a segment up to `snap_bytes`, and answers the length of the whole frame without its check sequence.
+/// Writes a segment up to `snap_bytes`, and returns the length of the whole frame without its check sequence.
 pub fn write(frame: &mut Vec<u8>, flow: &Flow, segment: &Segment, snap_bytes: usize) -> u32 {
     let mut options = Options { bytes: [NO_OPERATION; OPTION_BYTES_MAX], length: 0 };
     options.fill(flow, segment);

@@ -1,4 +1,4 @@
-//! What the receiver owes its sender, and since when.
+//! Which acknowledgements the receiver owes its sender, and since when.
 
 use crate::config::Config;
 use crate::mode::{Mode, PerMode};
@@ -20,9 +20,9 @@ pub(in crate::link_end) struct Acks {
     pub(in crate::link_end) pending: PerMode<bool>,
     /// The lane whose ACK goes first if both owe one: the lane whose ACK did not travel last.
     pub(in crate::link_end) turn: usize,
-    /// Whether the sender must be told something at once: a loss, a change of the pause state, a new session.
+    /// Whether the sender must be told something immediately: a loss, a change of the pause state, a new session.
     pub(in crate::link_end) urgent: bool,
-    /// How many feedbacks still repeat a change of the pause state, in case the first is lost.
+    /// How many feedback frames still repeat a change of the pause state, in case the first is lost.
     pub(in crate::link_end) repeats: u8,
     /// Whether anything arrived since the last feedback.
     pub(in crate::link_end) has_arrivals: bool,
@@ -30,8 +30,8 @@ pub(in crate::link_end) struct Acks {
     pub(in crate::link_end) ack_at: Instant,
     pub(in crate::link_end) lane_ack_at: PerMode<Instant>,
     pub(in crate::link_end) feedback_at: Instant,
-    /// When everything missing was last reported, or its repetition began; and how many more feedbacks may continue the
-    /// repetition now.
+    /// When everything missing was last reported, or its repetition began; and how many more feedback frames may
+    /// continue the repetition now.
     pub(in crate::link_end) repeat_at: Instant,
     pub(in crate::link_end) parts_left: u8,
     /// Compact format: the lane in which a loss was found, until its notification is out.
@@ -47,12 +47,12 @@ impl Acks {
         self.has_arrivals = true;
     }
 
-    /// Notes whether the feedback that confirmed a session seems to be lost.
+    /// Records whether the feedback that confirmed a session seems to be lost.
     pub(in crate::link_end) fn repeat_confirmation(&mut self, lost: bool) {
         self.urgent |= lost;
     }
 
-    /// Whether anything but a plain ACK is owed at once, or, within `interval`, an ACK that repeats something.
+    /// Whether anything but a plain ACK is owed immediately, or, within `interval`, an ACK that repeats something.
     pub(in crate::link_end) fn owes_more_than_ack(&self, interval: Ticks, out_of_reach: Ticks) -> bool {
         self.urgent || self.notify.is_some() || (self.repeats > 0 && interval < out_of_reach)
     }
@@ -73,7 +73,7 @@ impl Acks {
         (wait(self.ack_at, config.ack_gap), PerMode(lanes))
     }
 
-    /// Notes that both lanes are acknowledged.
+    /// Records that both lanes are acknowledged.
     pub(super) fn acknowledged(&mut self, now: Instant) {
         self.pending = PerMode::default();
         self.ack_at = now;
@@ -88,7 +88,7 @@ impl Acks {
         Mode::ALL.into_iter().filter_map(overdue_at).min()
     }
 
-    /// Advances as if ACKs had been sent; complete feedbacks were not, and keep their age.
+    /// Advances as if ACKs had been sent; complete feedback frames were not, and keep their age.
     pub(in crate::link_end) fn fast_forward(&mut self, elapsed: Ticks) {
         self.ack_at = self.ack_at + elapsed;
         self.lane_ack_at = PerMode(self.lane_ack_at.0.map(|at| at + elapsed));

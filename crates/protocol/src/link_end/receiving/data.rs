@@ -188,7 +188,7 @@ impl ReceivingSide {
         }
     }
 
-    /// Notes that `lost` frames before `end` are missing; everything else before `seen` is not.
+    /// Records that `lost` frames before `end` are missing; everything else before `seen` is not.
     pub(super) fn loss_found(
         &mut self,
         shared: &mut Shared,

@@ -9,7 +9,7 @@ use crate::sequence::SequenceNumber;
 use crate::session::SessionNumber;
 use crate::time::Instant;
 
-/// Largest number of feedbacks in an ACK interval that repeat what is missing: some 256 runs of frames. With more
+/// Maximum number of feedback frames in an ACK interval that repeat what is missing: some 256 runs of frames. With more
 /// missing, it takes several intervals.
 const REPEAT_PARTS_MAX: u8 = 8;
 
@@ -47,7 +47,7 @@ impl ReceivingSide {
         })
     }
 
-    /// Lets a complete feedback go at once.
+    /// Lets a complete feedback go immediately.
     pub(in crate::link_end) fn report_at_once(&mut self) {
         if self.receive.active.is_some() {
             self.acks.urgent = true;

@@ -45,13 +45,13 @@ impl ReceivingSide {
         self.receive.active.map(|session| Control::Fin { session })
     }
 
-    /// Notes the peer's Fin, which it repeats until it hears the echo.
+    /// Records the peer's Fin, which it repeats until it hears the echo.
     pub(super) fn note_fin(&mut self, shared: &Shared) {
         self.leaving.over_at = shared.now + Ticks(ECHO_WAITS * shared.config.handshake_min.0);
     }
 
-    /// Notes that the peer wants to begin a session, so it knows that the one before has ended. Returns whether this
-    /// end leaves and takes part in none.
+    /// Records that the peer wants to begin a session, so it knows that the previous one has ended. Returns whether
+    /// this end leaves and takes part in none.
     pub(in crate::link_end) fn declines_session(&mut self, shared: &Shared) -> bool {
         if self.receive.active.is_none() {
             self.leaving.over_at = self.leaving.over_at.min(shared.now);

@@ -47,12 +47,12 @@ impl Sessionless {
         self.numbers_unknown |= stalled;
     }
 
-    /// Notes a hole of `length` frames that ends before `end`; `acknowledged` is one beyond the leading ACK.
+    /// Records a hole of `length` frames that ends before `end`; `acknowledged` is one beyond the leading ACK.
     pub(super) fn note_hole(&mut self, end: SequenceNumber, length: u64, acknowledged: SequenceNumber) {
         self.holes.push_back(Hole { first: end.minus(length), length, acknowledged });
     }
 
-    /// Notes a frame that arrived and found no room: it counts as a hole that ends with the frame itself.
+    /// Records a frame that arrived and did not fit: it counts as a hole that ends with the frame itself.
     pub(super) fn note_overflow(&mut self, number: SequenceNumber) {
         self.note_hole(number.plus(1), 1, number.plus(1));
     }
@@ -185,7 +185,8 @@ impl ReceivingSide {
 }
 
 impl Acks {
-    /// When a pause or resume is due: at once if it has changed, then as often as it is repeated or must be renewed.
+    /// When a pause or resume is due: immediately if it has changed, then as often as it is repeated or must be
+    /// renewed.
     fn pause_due_at(&self, now: Instant, paused: bool, interval: Ticks) -> Option<Instant> {
         if self.urgent {
             Some(now)

@@ -54,7 +54,7 @@ impl SendingSide {
         }
     }
 
-    /// When a withdrawal must go: at once.
+    /// When a withdrawal must go: immediately.
     pub(in crate::link_end) fn withdrawal_due_at(&self, shared: &Shared) -> Option<Instant> {
         self.withdrawal.then_some(shared.now)
     }

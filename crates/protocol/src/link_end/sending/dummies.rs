@@ -1,7 +1,7 @@
-//! When dummies are due (section 3.2). On the Tofino they replenish themselves; here a burst leaves each time a lane
-//! has nothing more to send, followed by repeats with growing waits until everything of that lane is acknowledged.
+//! When dummies are due (section 3.2). On the Tofino they replenish themselves. Here, a burst is sent each time a lane
+//! has nothing more to send, followed by repeats at growing intervals until everything in that lane is acknowledged.
 //!
-//! Every lane has its own clock, because only later frames of the same lane reveal a lost tail: traffic of the other
+//! Every lane has its own clock, because only later frames of the same lane reveal a lost tail: traffic on the other
 //! lane must not delay its dummies. A dummy that finds no idle port is overdue after another
 //! [`Config::dummy_interval_min`], and then goes ahead of normal frames.
 
@@ -91,12 +91,12 @@ impl Dummies {
         (ahead == 0).then(|| now.since(sent_at))
     }
 
-    /// Notes that the session is open from `now` on.
+    /// Records that the session is open from `now` on.
     pub(super) fn opened(&mut self, now: Instant) {
         self.latest_at = now;
     }
 
-    /// Notes that a frame leaves in `mode`.
+    /// Records that a frame leaves in `mode`.
     #[inline]
     pub(super) fn sent(&mut self, now: Instant, mode: Mode) {
         let clock = &mut self.clocks[mode];
@@ -104,7 +104,8 @@ impl Dummies {
         clock.sent_at = now;
     }
 
-    /// Notes that a copy leaves in `mode`. It may be the last frame for a while, so a dummy follows to reveal its loss.
+    /// Records that a copy leaves in `mode`. It may be the last frame for a while, so a dummy follows to reveal its
+    /// loss.
     pub(super) fn copied(&mut self, now: Instant, mode: Mode, config: &Config) {
         let clock = &mut self.clocks[mode];
         clock.apply_restart(config);
@@ -145,8 +146,8 @@ impl Dummies {
         Mode::ALL.into_iter().find(waits)
     }
 
-    /// Notes that a dummy leaves that announces `lanes`. It serves every lane whose dummy is due, and a lane that only
-    /// repeats, as its next repeat. It does not serve a lane whose latest frames may soon be followed by others.
+    /// Records that a dummy leaves that announces `lanes`. It serves every lane whose dummy is due, and a lane that
+    /// only repeats, as its next repeat. It does not serve a lane whose latest frames may soon be followed by others.
     pub(super) fn left(&mut self, now: Instant, lanes: PerMode<bool>, config: &Config) {
         self.latest_at = now;
         for mode in Mode::ALL {

@@ -93,7 +93,7 @@ impl SendingSide {
         for mode in Mode::ALL {
             let resent = self.senders[mode].resend_all();
             if resent > 0 {
-                // The stamp of a dummy that the path before has lost proves nothing; another follows the last copy.
+                // The stamp of a dummy that the previous path has lost proves nothing; another follows the last copy.
                 self.dummies.sent(now, mode);
             }
             frames += resent;
@@ -102,7 +102,7 @@ impl SendingSide {
         frames
     }
 
-    /// When copies must go: at once.
+    /// When copies must go: immediately.
     pub(in crate::link_end) fn copies_due_at(&self, shared: &Shared) -> Option<Instant> {
         Mode::ALL.iter().any(|&mode| self.senders[mode].has_retransmissions()).then_some(shared.now)
     }

@@ -1,4 +1,4 @@
-//! Handles the peer's reports: acknowledgements, feedbacks, notifications.
+//! Handles the peer's reports: acknowledgements, feedback frames, notifications.
 
 use super::SendingSide;
 use crate::event::Event;
@@ -76,8 +76,8 @@ impl SendingSide {
         self.lane_begins_at.is_none()
     }
 
-    /// Notes that the compact format leaves the lane `before` for another. If nothing was sent there in this session,
-    /// no ACK for it can be under way.
+    /// Records that the compact format leaves the lane `before` for another. If nothing was sent there in this session,
+    /// no ACK for it can be in flight.
     #[inline(never)]
     pub(super) fn begin_lane(&mut self, before: Mode) {
         let is_used = self.senders[before].next() != self.transmit.session.first_sequence(before);

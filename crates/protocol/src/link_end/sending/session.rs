@@ -92,7 +92,7 @@ impl SendingSide {
             // It was not requested: the receiver has lost the session, and an ended one never comes back.
             self.peer_lost(shared, now, CloseReason::PeerLost);
         }
-        // A repeated confirmation is no fault.
+        // A repeated confirmation is not an error.
         self.transmit.handle_farewell_echo(session) || ends || session == self.transmit.session
     }
 
@@ -199,7 +199,7 @@ impl SendingSide {
         if is_stuck { Some(1.0) } else { self.loss.estimate() }
     }
 
-    /// What the path before has lost says nothing about the one that is now in use.
+    /// What the previous path has lost says nothing about the one that is now in use.
     pub(super) fn begin_path(&mut self, shared: &mut Shared, now: Instant) {
         self.loss = LossWindow::new(shared.config.loss_window_frames);
         self.update_copies(shared);

@@ -13,7 +13,7 @@ use crate::time::Instant;
 
 impl SendingSide {
     /// Prepares for a frame that leaves in `mode`, in either of the authors' formats. In their protocol, silence counts
-    /// from the first frame that waits for an answer, and the lane gets the numbers of the one before.
+    /// from the first frame that waits for an answer, and the lane gets the numbers of the previous one.
     #[inline]
     pub(super) fn before_compact_send(&mut self, shared: &mut Shared, now: Instant, mode: Mode) {
         let before = core::mem::replace(&mut self.compact_lane, mode);

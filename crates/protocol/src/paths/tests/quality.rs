@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Loses probes of end 0 with a probability of so many in a thousand.
+/// Loses probes of end 0 with a probability of this many in a thousand.
 fn lossy(mut in_a_thousand: impl FnMut(&Probe) -> u32 + 'static) -> Loses {
     let mut noise: u32 = 1;
     Box::new(move |end, probe| {

@@ -1,4 +1,4 @@
-//! Parameters of a link that cannot be used.
+//! Link parameters that cannot be used.
 
 use crate::link::PortError;
 pub use linkmend_diagnose::ParameterError;
@@ -17,7 +17,7 @@ pub(crate) fn check(
     if holds { Ok(()) } else { Err(ParameterError::new(parameter, value, requirement)) }
 }
 
-/// The protocol's error, with the names and units of the command line and of experiment files.
+/// The protocol's error, with the names and units used on the command line and in experiment files.
 pub(crate) fn of_protocol(error: ConfigError) -> ParameterError {
     let parameter = match error.parameter {
         "window_frames" => "window",

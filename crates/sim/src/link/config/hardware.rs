@@ -1,4 +1,4 @@
-//! The hardware that is assumed for the switches of a link, with the reason, and what of it is too slow for the link.
+//! The hardware that is assumed for a link's switches, the reason, and whether any of it is too slow for the link.
 
 use super::{Buffering, LinkConfig};
 use crate::link::WIRE_OVERHEAD_BYTES;
@@ -13,14 +13,14 @@ pub(super) const TOFINO_PORT_MAX: Rate = match Rate::from_bits_per_second(100_00
     None => panic!("a byte lasts 80 ps"),
 };
 
-/// How the switches of a link buffer.
+/// How the switches of a link buffer frames.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Hardware {
     /// `recirculating`, `direct`, or `none` on a link without protection.
     pub buffering: &'static str,
-    /// Rate of the recirculation ports, Gbit/s, if there are any.
+    /// Rate of the recirculation ports in Gbit/s, if the link uses any.
     pub recirculation_gbps: Option<f64>,
-    /// The hardware that buffers in this way.
+    /// The hardware that buffers this way.
     pub reason: String,
 }
 
@@ -44,13 +44,13 @@ impl LinkConfig {
         Hardware { buffering, recirculation_gbps: self.recirculates().then_some(port), reason }
     }
 
-    /// Warnings about switches that keep the link from its rate, whatever happens on it.
+    /// Warnings about switches that prevent the link from reaching its rate under any conditions.
     pub fn warnings(&self) -> Vec<String> {
         self.too_slow_a_port(1, self.rate.bits_per_second()).into_iter().collect()
     }
 
-    /// Whether links of this kind that send so many bits a second together are too much for the recirculation port
-    /// that they share: every protected frame passes it at least once.
+    /// Whether links of this kind that together send this many bits per second exceed the capacity of the recirculation
+    /// port that they share: every protected frame passes through it at least once.
     pub(crate) fn too_slow_a_port(&self, links: usize, bits_per_second: u64) -> Option<String> {
         let port = self.switch.recirculation_rate.bits_per_second();
         if !self.recirculates() || port >= bits_per_second {
@@ -69,7 +69,7 @@ impl LinkConfig {
         ))
     }
 
-    /// What the protocol's parameters lack for a link of this rate, length and loss.
+    /// Which of the protocol's parameters are too small for a link of this rate, length and loss.
     pub(crate) fn shortfalls(&self) -> Vec<String> {
         let (Some(protocol), Some(protection)) = (self.protocol_config(), self.protection) else {
             return Vec::new();
@@ -92,7 +92,7 @@ impl LinkConfig {
             let (name, value, needed) = match field {
                 "window_frames" => ("`window`", format!("{value} frames"), needed.to_string()),
                 "recovery_timeout" => ("`recovery-timeout`", time(value), time(needed)),
-                // Without backpressure there is no pause after which anything could overflow.
+                // Without backpressure there is no pause, so nothing can overflow after one.
                 "rx_buffer_bytes" if protection.backpressure.is_none() => return None,
                 "window_bytes" | "rx_buffer_bytes" => (buffer, bytes(value), bytes(needed)),
                 _ => return None,

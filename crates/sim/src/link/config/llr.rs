@@ -1,4 +1,4 @@
-//! What the ports of a link with LLR have: a published profile or a rule, and registers that replace some of it.
+//! The configuration of the ports of a link with LLR: a published profile or a rule, and registers that override it.
 
 use super::{LinkConfig, ParameterError};
 use crate::link::scheme::{LlrConfig, ORDERED_SET_OCTETS};
@@ -9,7 +9,7 @@ use linkmend_llr::{Config, Span};
 use std::fmt;
 use std::str::FromStr;
 
-/// A profile as it is asked for: the name of a preset or of a rule, and then registers as `name=value`.
+/// A profile as requested: the name of a preset or a rule, followed by registers as `name=value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LlrProfile {
     text: String,
@@ -18,19 +18,19 @@ pub struct LlrProfile {
     sees_damaged: bool,
 }
 
-/// Where the registers come from that are not set.
+/// Where the values of registers that are not set come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Base {
-    /// HPE's rule, from the loop of the link.
+    /// HPE's rule, applied to the loop of the link.
     Loop,
-    /// The planner's, from the cable.
+    /// The planner's values for the cable.
     Plan,
     Preset(Config),
 }
 
-/// Whether a receiver sees damaged frames: the one value that is no register.
+/// Whether a receiver sees damaged frames: the only value that is not a register.
 const SEES_DAMAGED: &str = "sees_damaged";
-/// How rare the planner makes a FLUSH: ten years apart.
+/// How rare the planner makes FLUSH: one every ten years.
 const YEARS_BETWEEN_FLUSHES: f64 = 10.0;
 
 impl Default for LlrProfile {
@@ -95,7 +95,7 @@ impl LlrProfile {
     /// The configuration of both ports of a link.
     ///
     /// # Errors
-    /// A register that is out of its range, or that this link cannot use.
+    /// A register that is out of range, or that this link cannot use.
     pub fn config(&self, link: &LinkConfig) -> Result<LlrConfig, ParameterError> {
         let mut registers = match self.base {
             Base::Preset(config) => config,
@@ -122,7 +122,7 @@ impl LlrProfile {
     }
 }
 
-/// From an INIT to its echo.
+/// Time from an INIT to its echo.
 fn loop_time(link: &LinkConfig) -> Span {
     let way = link.wire_latency() + link.ingress_latency() + link.rate.time_of(ORDERED_SET_OCTETS.into());
     Span(2 * way.0)

@@ -1,9 +1,9 @@
 //! The description of one link.
 //!
-//! A [`LinkConfig`] says of a link what everybody who plans a network with it must decide: rate and length, what is
-//! corrupted, how it is protected, what its switches can do, how much waits before it. It says nothing about traffic.
-//! From the description follow the two ports, the parameters of the protocol, the hardware that is assumed, and what of
-//! it is too slow or too small for the link.
+//! A [`LinkConfig`] contains everything that the designer of a network must decide about a link: its rate and length,
+//! what it corrupts, how it is protected, what its switches can do, and how much may queue for it. It says nothing
+//! about traffic. The two ports, the parameters of the protocol, and the assumed hardware with its shortcomings all
+//! follow from the description.
 
 mod error;
 mod hardware;
@@ -30,16 +30,16 @@ use hardware::TOFINO_PORT_MAX;
 use linkmend_protocol::schedule::QueueLimits;
 use linkmend_topology::Cable;
 
-/// Latency of the PHYs of a link one way, in Meta's budget of LLR.
+/// One-way latency of the PHYs of a link, in Meta's budget for LLR.
 const PHY_NS: u64 = 66;
 
-/// How buffered frames can be reached.
+/// How buffered frames can be accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Buffering {
-    /// As on the Tofino: buffered frames circle through a recirculation port, and each is available only when it
+    /// As on the Tofino: buffered frames circulate through a recirculation port, and each is available only when it
     /// returns.
     Recirculating,
-    /// Immediately: software, or the credit-based queues of the Tofino2.
+    /// Immediately, as in software or with the credit-based queues of the Tofino2.
     Direct,
 }
 
@@ -55,8 +55,9 @@ impl Buffering {
         }
     }
 
-    /// What switches with ports of this rate have. The Tofino's go up to 100G, and its successor need not recirculate:
-    /// its advanced flow control holds frames back in their queues (section 5, "Implementing LinkGuardian with Tofino2").
+    /// The kind of buffering of switches with ports of this rate. The Tofino's ports go up to 100G, and its successor
+    /// does not need to recirculate: its advanced flow control holds frames back in their queues (section 5,
+    /// "Implementing LinkGuardian with Tofino2").
     pub fn of_switches_at(rate: Rate) -> Buffering {
         if rate > TOFINO_PORT_MAX { Buffering::Direct } else { Buffering::Recirculating }
     }
@@ -67,7 +68,7 @@ impl Buffering {
 pub enum Copies {
     /// Always this many, 1 to 16.
     Fixed(u8),
-    /// From Equation 2, for the loss rate of the corruption in force.
+    /// As many as Equation 2 requires for the current loss rate.
     Target {
         /// Effective loss rate to stay below, above 0 and below 1.
         loss: f64,
@@ -92,11 +93,11 @@ pub struct Protection {
     pub copies: Copies,
     /// `ackNoTimeout`, ns.
     pub recovery_timeout_ns: u64,
-    /// Algorithm 2; `None` switches it off (Figure 9b).
+    /// Algorithm 2; `None` disables it (Figure 9b).
     pub backpressure: Option<Backpressure>,
-    /// Whether dummies reveal lost tails (section 3.2), and in how many copies, 0 to 255; 0 switches them off.
+    /// Whether dummies reveal lost tails (section 3.2), and in how many copies, 0 to 255; 0 disables them.
     pub dummy_copies: u8,
-    /// Rounds of retransmission for one loss; 1 is the paper's protocol.
+    /// Maximum number of retransmission rounds for a loss; 1 is the paper's protocol.
     pub max_rounds: u8,
     /// Maximum number of outstanding frames: a power of two, 16 to 32,768 (half the sequence space).
     pub window_frames: u32,
@@ -105,56 +106,56 @@ pub struct Protection {
 /// The two switches of the link. Latencies are calibrated (Figure 19 and appendix B.1); see `docs/design/simulator.md`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SwitchHardware {
-    /// From the queue to the far port, without fibre and serialisation, ns: egress pipeline and both ports.
+    /// Time from the queue to the far port, without fibre and serialisation, in ns: egress pipeline and both ports.
     pub egress_latency_ns: u64,
-    /// From there to the decision of the ingress pipeline, ns.
+    /// Time from there to the decision of the ingress pipeline, in ns.
     pub ingress_latency_ns: u64,
-    /// From that decision to the forwarding decision, ns: 0 unless a scheme acts at the port itself, before the ingress
-    /// pipeline.
+    /// Time from that decision to the forwarding decision, in ns: 0 unless a scheme acts at the port itself, before the
+    /// ingress pipeline.
     pub pipeline_latency_ns: u64,
-    /// One trip through the recirculation port without its serialisation, ns.
+    /// Time of one pass through the recirculation port, without serialisation, in ns.
     pub loop_latency_ns: u64,
     /// Rate of the recirculation port.
     pub recirculation_rate: Rate,
-    /// Most bytes a recirculation buffer holds (section 4: 200 KB).
+    /// Maximum number of bytes in a recirculation buffer (section 4: 200 KB).
     pub recirculation_bytes: u64,
-    /// Packets per second that a pipe can process, to state the share of recirculation.
+    /// Packets per second that a pipe can process; recirculation is reported as a share of this.
     pub pipe_packets_per_second: u64,
-    /// Time between timer packets, ns (section 3.5: 10 Mpps); 0 if nothing waits for one.
+    /// Time between timer packets in ns (section 3.5: 10 Mpps); 0 if nothing waits for them.
     pub timer_interval_ns: u64,
 }
 
-/// A full-duplex link between two switches: from it, a network builds the link's two ports. [`LinkConfig::paper`] has the
-/// paper's values.
+/// A full-duplex link between two switches, from which a network builds the link's two ports. [`LinkConfig::paper`] has
+/// the paper's values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkConfig {
     pub rate: Rate,
     /// Length of the fibre, m (5 ns each).
     pub distance_m: u32,
-    /// Length of the frames that the link is set up for, from destination address to frame check sequence, without
-    /// Linkmend's header: 64 to 9,216. The number of copies follows from how many frames of this length it loses.
+    /// Length of the frames for which the link is set up, from the destination address to the frame check sequence,
+    /// without Linkmend's header: 64 to 9,216. The loss rate of frames of this length determines the number of copies.
     pub frame_bytes: u32,
     /// What the link corrupts, in the direction of the data.
     pub corruption: Corruption,
     /// The same in the other direction.
     pub reverse_corruption: Corruption,
-    /// `None` is an unprotected link.
+    /// `None` for an unprotected link.
     pub protection: Option<Protection>,
-    /// Whose parameters the link ends have besides those of `protection`.
+    /// Where the link ends get the parameters that are not in `protection`.
     pub profile: Profile,
     /// Where frames are buffered.
     pub buffering: Buffering,
     /// The switches at both ends.
     pub switch: SwitchHardware,
-    /// Bounds of the normal queues before the link, at both ends.
+    /// Limits of the normal queues in front of the link, at both ends.
     pub queue: QueueLimits,
 }
 
 impl LinkConfig {
-    /// A link of the paper's testbed at `rate`: 1,518-byte frames, iid corruption at `loss`, target 1e-8, thresholds and
-    /// timeout of appendix B.1 (other rates than 25G and 100G: those of the nearer one), and up to 10G the timeout that
-    /// the authors' artifact has there. Beyond 100G, which the Tofino
-    /// has not, buffers are those of switches that have.
+    /// A link of the paper's testbed at `rate`: 1,518-byte frames, iid corruption at `loss`, target 1e-8, thresholds
+    /// and timeout of appendix B.1 (at other rates than 25G and 100G, those of the closer one), and up to 10G the
+    /// timeout from the authors' artifact. Above 100G, which the Tofino does not support, frames are buffered as in
+    /// switches that do.
     pub fn paper(rate: Rate, loss: f64, mode: Mode) -> LinkConfig {
         let fast = rate.bits_per_second() > 50_000_000_000;
         let slow = rate.bits_per_second() <= 10_000_000_000;
@@ -199,8 +200,8 @@ impl LinkConfig {
         }
     }
 
-    /// The same link with its frames buffered so. A recirculation port is as fast as the link, and no slower than the
-    /// Tofino's.
+    /// The same link with this kind of buffering. A recirculation port is as fast as the link, and at least as fast as
+    /// the Tofino's.
     #[must_use]
     pub fn buffered(self, buffering: Buffering) -> LinkConfig {
         let recirculation_rate = match buffering {
@@ -210,10 +211,11 @@ impl LinkConfig {
         LinkConfig { buffering, switch: SwitchHardware { recirculation_rate, ..self.switch }, ..self }
     }
 
-    /// The same link over a cable of this speed and length.
+    /// The same link with a cable of this speed and length.
     ///
     /// # Errors
-    /// If a byte does not last a whole number of picoseconds at this speed, or the cable is longer than a fibre may be.
+    /// If a byte does not last a whole number of picoseconds at this speed, or the cable exceeds the maximum length of
+    /// a fibre.
     pub fn over(self, cable: Cable) -> Result<LinkConfig, ParameterError> {
         let rate = Rate::from_bits_per_second(cable.speed.0)
             .ok_or_else(|| ParameterError::new("speed", cable.speed, RATE_REQUIREMENT))?;
@@ -237,15 +239,15 @@ impl LinkConfig {
         self.buffering == Buffering::Recirculating && self.protection.is_some()
     }
 
-    /// Whether frames are delivered in the order of sending.
+    /// Whether frames are delivered in the order in which they were sent.
     pub fn is_ordered(&self) -> bool {
         self.protection.is_some_and(|protection| protection.mode == Mode::Ordered)
     }
 }
 
 impl SwitchHardware {
-    /// The same switch for a scheme that acts in the port, as LLR does: what is left between the two ends are their PHYs, with
-    /// 66 ns each way as in Meta's budget of LLR (FBOSS), and the fibre. The pipelines follow.
+    /// The same switch for a scheme that acts in the port, as LLR does. Only the PHYs (66 ns each way, as in Meta's
+    /// budget for LLR from FBOSS) and the fibre remain between the two ends; the pipelines are behind the ports.
     #[must_use]
     pub fn at_the_port(self) -> SwitchHardware {
         let pipelines = (self.egress_latency_ns + self.ingress_latency_ns).saturating_sub(PHY_NS);

@@ -7,18 +7,18 @@ use crate::link::{PortConfig, Scheme};
 use crate::time::{Rate, TICK, Time};
 use linkmend_protocol::{Config, FallbackConfig, Format, Ticks, copies_for};
 
-/// A day: longer than any simulated run, for timers that are to stay out of the way.
+/// A day, which is longer than any simulated run: for timers that must never fire.
 const NEVER: Ticks = TICK.secs(86_400);
-/// How often what is missing is repeated when feedbacks can be lost.
+/// How often missing frames are reported again if feedback frames can be lost.
 pub(crate) const REPEAT: Ticks = TICK.micros(10);
-/// Rounds of retransmission where there is a second link, as the daemon has them: a frame is not given up because a link fails.
+/// Rounds of retransmission with a second link, as in the daemon, so that no frame is given up because a link fails.
 const ROUNDS_OF_TWO: u8 = 32;
-/// Buffer of a switch that can reach its frames directly, bytes.
+/// Buffer of a switch that can access its frames directly, in bytes.
 pub(super) const DIRECT_BUFFER_BYTES: u64 = 16 << 20;
 
 impl LinkConfig {
-    /// The two ports of the link: the one that sends and is protected, and the one that receives. Their buffered frames
-    /// circle through the recirculation ports `loops`, if they circle.
+    /// The two ports of the link: the one that sends and is protected, and the one that receives. If buffered frames
+    /// recirculate, they do so through the recirculation ports `loops`.
     pub fn ports(&self, loops: [usize; 2]) -> [PortConfig; 2] {
         self.ports_with(self.schemes(loops))
     }
@@ -42,7 +42,7 @@ impl LinkConfig {
         [scheme(protect, loops[0]), scheme(None, loops[1])]
     }
 
-    /// The same two ports with other schemes, instead of the protection that the description has.
+    /// The same two ports with other schemes, instead of the protection in the description.
     pub fn ports_with<S: Scheme>(&self, schemes: [S::Config; 2]) -> [PortConfig<S>; 2] {
         let port = |corruption: &Corruption, scheme: S::Config| PortConfig {
             rate: self.rate,
@@ -64,17 +64,17 @@ impl LinkConfig {
         (self.switch.recirculation_rate, Time::from_nanos(self.switch.loop_latency_ns))
     }
 
-    /// From the queue to the peer's port, without serialisation; light takes 5 ns for a metre of fibre.
+    /// Time from the queue to the peer's port, without serialisation; light takes 5 ns per metre of fibre.
     pub(crate) fn wire_latency(&self) -> Time {
         Time::from_nanos(self.switch.egress_latency_ns + 5 * u64::from(self.distance_m))
     }
 
-    /// From there to the peer's ingress decision.
+    /// Time from there to the peer's ingress decision.
     pub(crate) fn ingress_latency(&self) -> Time {
         Time::from_nanos(self.switch.ingress_latency_ns)
     }
 
-    /// Copies of a lost frame, if the link is protected.
+    /// Number of copies of a lost frame, if the link is protected.
     pub fn copies(&self) -> Option<u8> {
         self.protection.map(|protection| match protection.copies {
             Copies::Fixed(copies) => copies,
@@ -82,7 +82,7 @@ impl LinkConfig {
         })
     }
 
-    /// How the sending link end chooses copies. The switch is told the loss rate; the daemon measures it, and begins with
+    /// How the sending link end chooses copies. The switch is told the loss rate. The daemon measures it, starting from
     /// what corruptd has measured.
     fn protected_copies(&self) -> Option<linkmend_protocol::Copies> {
         match (self.profile, self.protection?.copies) {
@@ -103,8 +103,8 @@ impl LinkConfig {
         }
     }
 
-    /// The same for ends that have a second link: in the format that may change its path, and without giving up by the clock.
-    /// The daemon's are so already.
+    /// The same for ends that have a second link: in a format that can change paths, and without a timeout after which
+    /// the receiver gives up. The daemon's parameters already meet this.
     pub(crate) fn protocol_config_of_two(&self) -> Option<Config> {
         let config = self.protocol_config()?;
         if matches!(self.profile, Profile::Daemon(_)) {
@@ -114,7 +114,7 @@ impl LinkConfig {
             format: Format::Transparent,
             max_rounds: ROUNDS_OF_TWO,
             give_up_by_clock: false,
-            // Whatever the link corrupts, what it had is lost when it fails.
+            // Even if the link corrupts nothing, the frames on it are lost when it fails.
             ack_interval: REPEAT,
             keepalive: REPEAT * 10,
             ..config
@@ -126,7 +126,7 @@ impl LinkConfig {
             Buffering::Recirculating => self.switch.recirculation_bytes,
             Buffering::Direct => DIRECT_BUFFER_BYTES,
         };
-        // Without backpressure the pause threshold is one that the buffer never reaches.
+        // Without backpressure, the buffer never reaches the pause threshold.
         let (pause_bytes, resume_bytes) = match protection.backpressure {
             Some(backpressure) => (backpressure.pause_bytes, backpressure.resume_bytes),
             None => (buffer_bytes, buffer_bytes - 1),

@@ -1,4 +1,4 @@
-//! Whose parameters the link ends have: those of the published prototype, or those of the Linux daemon.
+//! Where the parameters of the link ends come from: those of the published prototype, or those of the Linux daemon.
 
 use super::{Backpressure, Buffering, LinkConfig, Protection};
 use crate::link::COMPACT_HEADER_BYTES;
@@ -8,15 +8,15 @@ use linkmend_protocol::daemon_profile::{DaemonProfile, Overrides};
 use linkmend_protocol::wire::HEADER_GROWTH_MAX;
 use linkmend_protocol::{Config, RoundTrips, Ticks};
 
-/// Whose parameters the link ends have.
+/// Where the parameters of the link ends come from.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Profile {
-    /// The prototype's, as published and calibrated: compact headers, one round of retransmission, and a clock by which
-    /// the receiver gives up.
+    /// The published and calibrated parameters of the prototype: compact headers, one round of retransmission, and a
+    /// timeout after which the receiver gives up.
     #[default]
     Tofino,
-    /// Exactly those that the Linux daemon derives for a link of this rate and round trip, except for what is set here:
-    /// transparent headers, up to 32 rounds, no giving up by a clock, automatic fallback.
+    /// Exactly what the Linux daemon derives for a link of this rate and round trip, except for what is set here:
+    /// transparent headers, up to 32 rounds, no timeout for giving up, and automatic fallback.
     Daemon(Overrides),
 }
 
@@ -35,7 +35,7 @@ impl ProfileName {
     /// All of them.
     pub const ALL: [ProfileName; 2] = [ProfileName::Tofino, ProfileName::Daemon];
 
-    /// As files and the command line spell it.
+    /// As spelled in files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             ProfileName::Tofino => "tofino",
@@ -45,7 +45,7 @@ impl ProfileName {
 }
 
 impl LinkConfig {
-    /// The same link between two Linux daemons, which buffer in memory. Parameters in `overrides` are not derived.
+    /// The same link between two Linux daemons, which buffer in memory. Parameters set in `overrides` are not derived.
     #[must_use]
     pub fn between_daemons(self, overrides: Overrides) -> LinkConfig {
         let link = LinkConfig { profile: Profile::Daemon(overrides), buffering: Buffering::Direct, ..self };
@@ -72,7 +72,7 @@ impl LinkConfig {
         profile.measured(profile.initial(), measured, self.rate.bits_per_second())
     }
 
-    /// Bytes that protection adds to a frame.
+    /// Number of bytes that protection adds to a frame.
     pub(crate) fn header_bytes(&self) -> u32 {
         match (&self.protection, self.profile) {
             (None, _) => 0,
@@ -81,7 +81,7 @@ impl LinkConfig {
         }
     }
 
-    /// From sending a frame until the peer's immediate answer arrives.
+    /// Time from sending a frame until the peer's immediate response arrives.
     pub(super) fn round_trip(&self) -> Ticks {
         let wire_bytes = u64::from(self.frame_bytes + self.header_bytes()) + WIRE_OVERHEAD_BYTES;
         let latency = self.wire_latency().0 + self.ingress_latency().0;

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 /// Frame lengths, with frame check sequence.
 const FRAME_BYTES: std::ops::RangeInclusive<u32> = 64..=9216;
-/// Share of the smallest frames that may be lost on a protected link: handshakes are repeated until one passes.
+/// Maximum loss rate of the smallest frames on a protected link: handshakes are repeated until one gets through.
 const HANDSHAKE_LOSS_MAX: f64 = 0.999;
-/// With fewer handshakes than these in the time that opening may take, latency is to blame rather than loss.
+/// If fewer handshakes than this fit into the time allowed for opening, the cause is latency rather than loss.
 const HANDSHAKES_LEAST: u64 = 10;
 /// Longest fibre, m.
 const DISTANCE_M_MAX: u32 = 100_000;
@@ -22,13 +22,13 @@ pub const DISTANCE_REQUIREMENT: &str = "must be at most 100km";
 /// What is required of a rate: see [`Rate`](crate::time::Rate).
 pub const RATE_REQUIREMENT: &str = "must be above 0, at most 8T, and one byte must last a whole number of \
      picoseconds, as at 10G, 25G, 40G, 50G, 100G, 200G, 400G and 800G";
-/// Longest time of anything in a switch: half a second.
+/// Maximum of any latency in a switch: half a second.
 const TIME_NANOS_MAX: u64 = 500_000_000;
 /// Longest traffic at line rate: half a day.
 const RUN_PICOSECONDS_MAX: u64 = 43_200_000_000_000_000;
 
 impl LinkConfig {
-    /// Checks everything; the first parameter that cannot be used is named.
+    /// Checks everything, and names the first parameter that cannot be used.
     ///
     /// # Errors
     /// [`ParameterError`].
@@ -63,8 +63,8 @@ impl LinkConfig {
         self.protocol_config().map_or(Ok(()), |config| config.validate()).map_err(of_protocol)
     }
 
-    /// Checks a number of frames: at least one is sent, and at line rate they take less than the half day after which
-    /// idle sessions say hello.
+    /// Checks a number of frames: there must be at least one, and at line rate they must take less than half a day,
+    /// after which idle sessions send hellos.
     ///
     /// # Errors
     /// [`ParameterError`].
@@ -125,7 +125,7 @@ impl LinkConfig {
         Ok(())
     }
 
-    /// What the loss in the direction of the data follows from.
+    /// The parameter that determines the loss in the direction of the data.
     fn loss_parameter(&self) -> &'static str {
         match self.corruption {
             Corruption::PerBit { .. } => "bit-error-rate",
@@ -135,7 +135,7 @@ impl LinkConfig {
         }
     }
 
-    /// The value of a parameter from which a loss follows.
+    /// The value of a parameter that determines a loss rate.
     fn written(&self, parameter: &str, loss: f64) -> String {
         match (parameter, &self.corruption) {
             ("bit-error-rate", Corruption::PerBit { bit_error_rate }) => {
@@ -148,8 +148,7 @@ impl LinkConfig {
         }
     }
 
-    /// Why no session could be opened in the time `waited`: the parameter that is the most likely cause, and the values of
-    /// the others.
+    /// Why no session could be opened within `waited`: the most likely parameter, and the values of the others.
     pub(crate) fn not_opened(&self, waited: Time) -> ParameterError {
         let switch = &self.switch;
         let there_and_back = Time(2 * (self.wire_latency().0 + self.ingress_latency().0));
@@ -188,7 +187,7 @@ impl LinkConfig {
         ParameterError { parameter, value, requirement }
     }
 
-    /// Checks that nothing in a switch takes a second, and that it can buffer.
+    /// Checks that nothing in a switch takes a second, and that the switch can buffer frames.
     fn validate_switch(&self) -> Result<(), ParameterError> {
         let switch = &self.switch;
         let times = [

@@ -1,4 +1,4 @@
-//! What a scheme lacks.
+//! A placeholder for capabilities that a scheme lacks.
 
 use super::account::Account;
 use super::context::{Buffer, SchemeContext};
@@ -9,8 +9,8 @@ use super::loops::{Loops, Round};
 use crate::link::frame::Frame;
 use crate::time::Time;
 
-/// The capability of a scheme that lacks it, and the other scheme of a set in a run that names none. There is no value of this
-/// type.
+/// Stands for a capability that a scheme lacks, and for the other scheme of a set in a run that specifies none. This
+/// type has no values.
 #[derive(Debug, Clone, Copy)]
 pub enum Absent {}
 

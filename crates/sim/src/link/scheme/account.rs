@@ -1,8 +1,8 @@
-//! What a scheme knows of lost frames.
+//! What a scheme knows about lost frames.
 
-/// A scheme that accounts for what was lost, so that measurements can tell why. Its headers are `H`.
+/// A scheme that accounts for losses, so that measurements can tell their causes. Its headers are `H`.
 pub trait Account<H> {
-    /// How many copies it sends of a lost frame.
+    /// How many copies of a lost frame it sends.
     fn copies(&self) -> u8 {
         1
     }
@@ -12,20 +12,20 @@ pub trait Account<H> {
         0
     }
 
-    /// What this end has counted, under the names that its specification gives.
+    /// The counters of this end, under the names in its specification.
     fn counters(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
 
-    /// As receiver: whether it no longer waits for the lost frame with this header.
+    /// As receiver: whether it has stopped waiting for the lost frame with this header.
     fn has_moved_past(&self, header: &H) -> bool;
 
-    /// As receiver: how many frames found no room.
+    /// As receiver: how many frames did not fit into its buffer.
     fn overflows(&self) -> u64 {
         0
     }
 
-    /// As receiver: how many missing frames it waits for no more.
+    /// As receiver: how many missing frames it has given up on.
     fn given_up(&self) -> u64 {
         0
     }

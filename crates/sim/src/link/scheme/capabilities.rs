@@ -1,6 +1,6 @@
-//! The capabilities of a set of schemes: each method asks the scheme that the set is.
+//! The capabilities of a set of schemes: each method delegates to the actual scheme.
 
-/// The second half of [`schemes!`](crate::schemes): what some schemes can do, for the set.
+/// The second half of [`schemes!`](crate::schemes), which delegates optional capabilities.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! scheme_capabilities {

@@ -12,7 +12,7 @@ pub struct Urgent {
     pub place: ControlPlace,
     /// It may not leave before this.
     pub ready_at: Time,
-    /// The peer's port takes it in ahead of its pipeline, as it does with a PFC frame.
+    /// The peer's port handles it ahead of its pipeline, like a PFC frame.
     pub overtakes: bool,
 }
 
@@ -36,13 +36,13 @@ pub trait ControlFrames<A, K> {
         let _ = (context, control);
     }
 
-    /// Takes note of a frame that is sent without a header. An acknowledgement may ride on it.
+    /// Records a frame that is sent without a header. It may carry an acknowledgement.
     fn send_plain<C: SchemeContext>(&mut self, context: &mut C, frame: &Frame) {
         let _ = (context, frame);
     }
 
-    /// The next control frame that goes ahead of normal ones. Its content goes to `store`, which keeps it until the frame
-    /// has arrived.
+    /// The next control frame that has priority over normal frames. Its content goes to `store`, which keeps it until
+    /// the frame has arrived.
     fn poll_urgent<C: SchemeContext>(
         &mut self,
         context: &mut C,
@@ -65,24 +65,24 @@ pub trait ControlFrames<A, K> {
         None
     }
 
-    /// Whether the port must look again after its present frame.
+    /// Whether the port must ask again after its current frame.
     fn has_more(&mut self) -> bool {
         false
     }
 
-    /// When the scheme should be asked again, if the port found nothing to send.
+    /// When to ask the scheme again if the port had nothing to send.
     fn idle_until(&mut self, now: Time) -> Option<Time> {
         let _ = now;
         None
     }
 
-    /// Whether the scheme is still preparing to protect anything, as with a handshake.
+    /// Whether the scheme is still preparing for protection, for example with a handshake.
     fn is_opening(&mut self) -> bool {
         false
     }
 
-    /// Whether an idle port sends frames of the shortest length without a gap, so that a frame that becomes ready
-    /// within such a slot waits for its end. The port asks this once.
+    /// Whether an idle port sends minimum-size frames without gaps, so that a frame that becomes ready within such a
+    /// slot waits for the end of the slot. The port asks this only once.
     fn fills_idle_slots(&mut self) -> bool {
         false
     }

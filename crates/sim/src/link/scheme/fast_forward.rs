@@ -10,13 +10,13 @@ use linkmend_protocol::Mode;
 pub struct Cycles {
     /// Duration of all cycles together.
     pub elapsed: Time,
-    /// Number of frames that it sends.
+    /// Number of frames that this end sends.
     pub sent: u64,
     /// Class of the frames that it sends.
     pub mode: Mode,
     /// Length of the frames that it sends.
     pub bytes: u32,
-    /// Number of frames that it receives.
+    /// Number of frames that this end receives.
     pub received: u64,
     /// Class of the frames that it receives.
     pub received_mode: Mode,
@@ -30,10 +30,10 @@ pub struct Cycles {
 
 /// A scheme whose steady state can be skipped exactly. Its headers are `H`, and its acknowledgements `A`.
 pub trait FastForward<H, A> {
-    /// Records what determines the future of this end, relative to the clock; `None` while it is not steady.
+    /// Records the state that determines the future of this end, relative to the clock; `None` if it is not steady.
     fn steady_state(&mut self, now: Time, state: &mut Vec<u64>) -> Option<()>;
 
-    /// Whether its timer may do something while it is steady, besides setting itself again.
+    /// Whether its timer may do anything other than rearm itself in the steady state.
     fn timer_matters(&mut self) -> bool {
         true
     }
@@ -44,7 +44,7 @@ pub trait FastForward<H, A> {
     /// Part of the steady state: an acknowledgement in flight, when `arriving` frames had been produced.
     fn ack_state(&mut self, ack: &A, arriving: u64) -> u64;
 
-    /// Part of the steady state: a circling frame, given how many frames had been `produced` here and at the peer.
+    /// Part of the steady state: a circulating frame, given how many frames had been `produced` here and at the peer.
     fn circling_state(&mut self, buffer: Buffer, slot: u32, produced: u64, arriving: u64) -> u64 {
         let _ = (buffer, slot, produced, arriving);
         0

@@ -1,4 +1,4 @@
-//! Schemes that send everything after a lost frame again.
+//! Schemes that retransmit everything from a lost frame on.
 
 use super::context::SchemeContext;
 use crate::link::frame::Frame;
@@ -7,13 +7,13 @@ use crate::time::Time;
 /// Octets of a control ordered set: one block of the PCS.
 pub const ORDERED_SET_OCTETS: u32 = 8;
 
-/// A scheme that goes back to a lost frame and sends everything from there again, in order. Its acknowledgements go ahead of
-/// frames, a lost one is not repeated, and damaged frames reach its receiver. Its headers are `H`.
+/// A scheme that goes back to a lost frame and retransmits everything from there, in order. Its acknowledgements have
+/// priority over frames, lost ones are not repeated, and damaged frames reach its receiver. Its headers are `H`.
 pub trait GoBackN<H> {
-    /// The next frame that is sent again, if the port is free for it now.
+    /// The next frame to retransmit, if the port is free for it now.
     fn poll_replay(&mut self, now: Time) -> Option<(H, Frame)>;
 
-    /// When the port is to be served for a replay, or for an acknowledgement that is due.
+    /// When the port must be served because of a replay or a due acknowledgement.
     fn next_service(&mut self) -> Option<Time>;
 
     /// Handles a frame with this header that has arrived damaged.

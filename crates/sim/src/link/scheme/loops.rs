@@ -1,4 +1,4 @@
-//! Frames that circle in a loop of their switch until they may go.
+//! Frames that circulate in a loop of their switch until they may leave.
 
 use super::context::{Buffer, SchemeContext};
 use crate::link::frame::Frame;
@@ -9,16 +9,16 @@ use crate::time::Time;
 pub enum Round {
     /// Send it through the loop again.
     Stays,
-    /// Remove it. If it `made_room`, a normal frame may go that could not before.
+    /// Remove it. If it `made_room`, a normal frame may now be sent that was blocked before.
     Leaves {
-        /// Whether the port should look for normal frames.
+        /// Whether the port should check for normal frames.
         made_room: bool,
     },
     Delivers {
         frame: Frame,
-        /// Whether to deliver the frames that `poll_deliver` returns, too.
+        /// Whether to deliver the frames that `poll_deliver` returns as well.
         more: bool,
-        /// Whether the scheme has something urgent, so that the port should look.
+        /// Whether the scheme has something urgent that the port should ask for.
         urgent: bool,
     },
 }
@@ -31,6 +31,6 @@ pub trait Loops<H> {
     /// Handles a frame of one of its buffers that has returned from its loop.
     fn handle_round<C: SchemeContext>(&mut self, context: &mut C, buffer: Buffer, slot: u32) -> Round;
 
-    /// Whether a frame will be sent through its loop again, if nothing else happens until it returns.
+    /// Whether a frame will be sent through its loop again if nothing else happens before it returns.
     fn keeps_circulating(&mut self, now: Time, buffer: Buffer, slot: u32) -> bool;
 }

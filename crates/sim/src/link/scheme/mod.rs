@@ -1,26 +1,26 @@
-//! How a link recovers what it corrupts.
+//! How a link recovers from corruption.
 //!
 //! A scheme is a type behind the trait [`Scheme`], with static dispatch. It never sees the event queue, the wire or the
-//! nodes. The port asks it what to send, tells it what has arrived, and gives it a [`SchemeContext`], through which it sets
-//! its timer, reports that it has something urgent, sends frames through loops, and tells observers.
+//! nodes. The port asks it what to send, tells it what has arrived, and gives it a [`SchemeContext`], through which it
+//! sets its timer, reports that it has something urgent, sends frames through loops, and informs observers.
 //!
-//! [`Scheme`] is what every scheme has. Whatever else one can do is a trait of its own, behind a method that returns `None`
-//! unless the scheme says otherwise:
+//! [`Scheme`] contains what every scheme has. Each optional capability is a separate trait, behind a method that
+//! returns `None` by default:
 //!
 //! | a scheme that | implements | and returns itself from |
 //! | --- | --- | --- |
-//! | sends frames of its own, such as acknowledgements | [`ControlFrames`] | [`Scheme::control_frames`] |
+//! | sends its own frames, such as acknowledgements | [`ControlFrames`] | [`Scheme::control_frames`] |
 //! | keeps frames in loops of its switch | [`Loops`] | [`Scheme::loops`] |
-//! | sends everything after a lost frame again | [`GoBackN`] | [`Scheme::go_back_n`] |
+//! | retransmits everything from a lost frame on | [`GoBackN`] | [`Scheme::go_back_n`] |
 //! | has a steady state that can be skipped | [`FastForward`] | [`Scheme::fast_forward`] |
-//! | knows what became of lost frames | [`Account`] | [`Scheme::account`] |
+//! | knows what happened to lost frames | [`Account`] | [`Scheme::account`] |
 //!
-//! The methods of capabilities take `&mut self`, also where they only look, so that a set of schemes can reach those of the
-//! scheme that it is.
+//! The methods of capabilities take `&mut self` even if they only read, so that a set of schemes can delegate to the
+//! actual scheme.
 //!
-//! What it puts on the wire are a [`Header`], an [`Acknowledgement`] and a [`ControlFrame`]; captures show them in words if
-//! these types say how. The macro in [`named`] makes a set of schemes one type, so that the links of a network may have
-//! different ones. Each set has room for a scheme of another crate.
+//! A scheme puts a [`Header`], an [`Acknowledgement`] or a [`ControlFrame`] on the wire. Captures describe them in
+//! words if these types define how. The macro in [`named`] combines a set of schemes into one type, so that the links
+//! of a network may have different schemes. Each set has room for a scheme from another crate.
 //!
 //! # Who calls what
 //!
@@ -73,11 +73,11 @@ use std::fmt::Debug;
 pub struct PortSeed {
     /// Seed of the run.
     pub seed: u64,
-    /// Number of its port, which names its random numbers.
+    /// Number of its port, which selects its stream of random numbers.
     pub port: u32,
 }
 
-/// What the scheme decides about a frame that has arrived with a header.
+/// The scheme's decision about a frame that has arrived with a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reception {
     Deliver,
@@ -93,15 +93,15 @@ pub enum Reception {
 pub trait Scheme: Sized + Debug {
     /// Its configuration.
     type Config: Clone + Debug;
-    /// The header that it puts before a frame of the traffic; [`Infallible`] if it has none.
+    /// The header that it adds to a frame of the traffic; [`Infallible`] if there is none.
     type Header: Header;
-    /// An acknowledgement: the control frame that is as frequent as data, and as long as the shortest frame.
-    /// [`Infallible`] if it has none.
+    /// An acknowledgement: the control frame that is as frequent as data and has the minimum length. [`Infallible`] if
+    /// it has none.
     type Ack: Acknowledgement;
     /// Any other control frame; it may be large. [`Infallible`] if it has none.
     type Control: ControlFrame;
 
-    /// Makes one end, given its own configuration and that of its peer.
+    /// Creates one end from its own configuration and that of its peer.
     ///
     /// # Errors
     /// Names the parameter that cannot be used.
@@ -110,11 +110,11 @@ pub trait Scheme: Sized + Debug {
     /// Bytes that the header adds to a frame.
     fn header_bytes(&self) -> u32;
 
-    /// Whether a normal frame may go now, and whether with a header.
+    /// Whether a normal frame may be sent now, and whether with a header.
     fn admission(&self, mode: Mode, bytes: u32) -> Admission;
 
-    /// Whether a frame that is held in `mode` waits until everything in the other class is acknowledged, which never
-    /// happens if more and more is sent there.
+    /// Whether a frame held in `mode` waits until everything in the other class is acknowledged, which never happens if
+    /// that class keeps sending.
     fn waits_for_lane(&self, mode: Mode) -> bool {
         let _ = mode;
         false
@@ -131,7 +131,7 @@ pub trait Scheme: Sized + Debug {
         frame: Frame,
     ) -> Reception;
 
-    /// The next copy that goes ahead of normal frames.
+    /// The next copy, which has priority over normal frames.
     fn poll_retransmission(&mut self) -> Option<(Self::Header, Frame)> {
         None
     }
@@ -147,34 +147,34 @@ pub trait Scheme: Sized + Debug {
         let _ = context;
     }
 
-    /// When its timer is due next, after the last timeout or control frame was handled. An earlier timeout is set with
-    /// [`SchemeContext::wake_at`].
+    /// When its timer is due next, once the last timeout or control frame has been handled. An earlier timeout is set
+    /// with [`SchemeContext::wake_at`].
     fn next_timeout(&self) -> Option<Time> {
         None
     }
 
-    /// Whether it does nothing at all: every frame goes as it is, and nothing else is ever sent. The port asks this once,
-    /// and then leaves the scheme alone.
+    /// Whether it does nothing at all: every frame is sent unchanged, and nothing else is ever sent. The port asks this
+    /// once, and then bypasses the scheme.
     fn is_inert(&self) -> bool {
         false
     }
 
-    /// Whether everything sent has arrived or was given up, and nothing waits to be delivered.
+    /// Whether everything sent has arrived or was given up, and nothing is waiting to be delivered.
     fn is_drained(&self) -> bool {
         true
     }
 
-    /// What the two ends tell each other besides data. Without it, nothing that arrives makes the port look again.
+    /// What the two ends tell each other besides data. Without it, nothing that arrives makes the port ask again.
     fn control_frames(&mut self) -> Option<&mut impl ControlFrames<Self::Ack, Self::Control>> {
         None::<&mut Absent>
     }
 
-    /// Frames that circle in loops.
+    /// Frames that circulate in loops.
     fn loops(&mut self) -> Option<&mut impl Loops<Self::Header>> {
         None::<&mut Absent>
     }
 
-    /// That it goes back to lost frames.
+    /// Retransmission of everything from a lost frame on.
     fn go_back_n(&mut self) -> Option<&mut impl GoBackN<Self::Header>> {
         None::<&mut Absent>
     }
@@ -184,19 +184,19 @@ pub trait Scheme: Sized + Debug {
         None::<&mut Absent>
     }
 
-    /// The protocol's link end, if that is what it is: it can use a second link
+    /// The protocol's link end, if the scheme is one: it can use a second link
     /// ([`Plan::second_link`](crate::network::Plan::second_link)).
     fn link_end_mut(&mut self) -> Option<&mut LinkEnd> {
         None
     }
 
-    /// What it knows of lost frames, for measurements.
+    /// What it knows about lost frames, for measurements.
     fn account(&self) -> Option<&impl Account<Self::Header>> {
         None::<&Absent>
     }
 }
 
-/// The other scheme of a set in a run that names none.
+/// The other scheme of a set in a run that specifies none.
 impl Scheme for Absent {
     type Config = Infallible;
     type Header = Infallible;

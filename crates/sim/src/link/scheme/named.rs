@@ -1,12 +1,13 @@
-//! Sets of schemes, and the set of those that links without hosts may have. Besides its own file, a scheme of this crate is
-//! named only where a set is made, here or in [`flows`](crate::flows); one of another crate only in the run that has it.
+//! Sets of schemes, and the set for links without hosts. Outside its own file, a scheme of this crate is named only
+//! where a set is defined, here or in [`flows`](crate::flows). A scheme of another crate is named only in the run that
+//! uses it.
 
 use super::{LinkGuardian, Unprotected};
 
-/// Defines a set of schemes, of which each link of a network has one: an enum that is a [`Scheme`](super::Scheme) itself,
-/// and enums for their configurations, headers, acknowledgements and control frames. The two ends of a link have the same
-/// one. Dispatch is a `match`. Every set has a variant `Other` for a scheme that a run names, which is
-/// [`Absent`](super::Absent) in runs that name none.
+/// Defines a set of schemes, from which each link of a network has one: an enum that is a [`Scheme`](super::Scheme)
+/// itself, and enums for their configurations, headers, acknowledgements and control frames. Both ends of a link have
+/// the same scheme. Dispatch is a `match`. Every set has a variant `Other` for a scheme that a run specifies; it is
+/// [`Absent`](super::Absent) in runs that specify none.
 ///
 /// ```
 /// use linkmend_sim::link::scheme::{LinkGuardian, Unprotected};
@@ -363,7 +364,7 @@ schemes! {
 }
 
 impl<X> Schemes<X> {
-    /// LinkGuardian's state machine, if that is the scheme.
+    /// LinkGuardian's state machine, if the link has that scheme.
     pub fn link_end(&self) -> Option<&linkmend_protocol::LinkEnd> {
         match self {
             Schemes::LinkGuardian(scheme) => Some(scheme.link_end()),

@@ -1,4 +1,4 @@
-//! What a scheme puts on the wire: headers before frames of the traffic, acknowledgements, and other control frames.
+//! What a scheme puts on the wire: headers of traffic frames, acknowledgements, and other control frames.
 
 use crate::link::frame::Frame;
 use linkmend_protocol::paths::Probe;
@@ -10,7 +10,7 @@ use std::fmt::Debug;
 pub struct Shown {
     /// What the frame says, in words.
     pub text: String,
-    /// The frame without its check sequence; `None` if it has no known format.
+    /// The frame without its check sequence; `None` if its format is not known.
     pub bytes: Option<Vec<u8>>,
 }
 
@@ -19,7 +19,7 @@ pub trait Header: Copy + Debug + PartialEq {
     /// Whether its frame was sent before.
     fn is_copy(&self) -> bool;
 
-    /// What it says, in words, for captures.
+    /// Its meaning in words, for captures.
     fn show(&self, frame: &Frame) -> String {
         let _ = frame;
         String::new()
@@ -28,12 +28,12 @@ pub trait Header: Copy + Debug + PartialEq {
 
 /// What an end of a link has received, in a frame of the shortest length.
 pub trait Acknowledgement: Copy + Debug + PartialEq {
-    /// Whether it is a control ordered set, of eight octets between frames, and no frame.
+    /// Whether it is a control ordered set of eight octets between frames, rather than a frame.
     fn is_ordered_set(&self) -> bool {
         false
     }
 
-    /// It as captures show it, sent from this MAC address.
+    /// Its representation in captures, sent from this MAC address.
     fn show(&self, source: [u8; 6]) -> Shown {
         let _ = source;
         Shown::default()
@@ -45,7 +45,7 @@ pub trait ControlFrame: Debug {
     /// Its length, with its frame check sequence.
     fn bytes(&self) -> u32;
 
-    /// Whether an idle port repeats it until one is not corrupted.
+    /// Whether an idle port repeats it until one gets through.
     fn replenishes(&self) -> bool {
         false
     }
@@ -55,7 +55,7 @@ pub trait ControlFrame: Debug {
         false
     }
 
-    /// The probe of one of two links that it is.
+    /// The probe that it contains, if it is one.
     fn probe(&self) -> Option<&Probe> {
         None
     }
@@ -69,7 +69,7 @@ pub trait ControlFrame: Debug {
         None
     }
 
-    /// It as captures show it, sent from this MAC address.
+    /// Its representation in captures, sent from this MAC address.
     fn show(&self, source: [u8; 6]) -> Shown {
         let _ = source;
         Shown::default()

@@ -47,7 +47,7 @@ impl Scheme for Unprotected {
     }
 }
 
-/// Nothing happens here besides what the port does.
+/// The port does everything.
 impl FastForward<Infallible, Infallible> for Unprotected {
     fn steady_state(&mut self, _: Time, _: &mut Vec<u64>) -> Option<()> {
         Some(())

@@ -1,11 +1,11 @@
-//! Wharf: forward error correction over blocks of frames at one link (Giesen et al., "In-network computing to the rescue
-//! of faulty links", NetCompute 2018), with which the paper compares (section 4.7).
+//! Wharf: forward error correction over blocks of frames on one link (Giesen et al., "In-network computing to the
+//! rescue of faulty links", NetCompute 2018), with which the paper compares LinkGuardian (section 4.7).
 //!
-//! A block is `data` frames in the order of sending; `parity` frames follow it, each as long as the longest of the block. The
-//! code is maximum distance separable, like the Reed-Solomon codes of the original: any `data` of the `data + parity` frames
-//! give back the others. Frames that arrive are passed on at once. A lost one is passed on when enough of its block has
-//! arrived, behind those that followed it. A block that is not full after a while is closed with fewer frames, so that a
-//! lost tail can be recovered.
+//! A block consists of `data` frames in the order of sending, followed by `parity` frames, each as long as the longest
+//! frame of the block. The code is maximum distance separable, like the Reed-Solomon codes of the original: any `data`
+//! of the `data + parity` frames are enough to restore the others. Frames that arrive are passed on immediately. A lost
+//! frame is passed on when enough of its block has arrived, after the frames that followed it. A block that is not full
+//! after a while is closed with fewer frames, so that a lost tail can be recovered.
 
 use super::{
     ControlFrame, ControlFrames, ControlPlace, Header, PortSeed, Reception, Scheme, SchemeContext, Shown,
@@ -19,9 +19,10 @@ use std::convert::Infallible;
 
 /// Header of a protected frame: number of the block, and place in it.
 pub const WHARF_HEADER_BYTES: u32 = 4;
-/// Most frames of a block, with its parity: Reed-Solomon codes over bytes have no more.
+/// Maximum number of frames in a block, including parity: the limit of Reed-Solomon codes over bytes.
 const BLOCK_FRAMES_MAX: u32 = 255;
-/// Blocks whose frames a receiver remembers. Parity follows its block, so that one would do; a second is being filled.
+/// Number of blocks whose frames a receiver remembers. Parity follows its block, so one would be enough, and a second
+/// is being filled.
 const BLOCKS_REMEMBERED: usize = 4;
 
 /// Parameters of the code.
@@ -29,15 +30,15 @@ const BLOCKS_REMEMBERED: usize = 4;
 pub struct WharfConfig {
     /// Frames in a block.
     pub data: u32,
-    /// Parity frames for a block; 0 sends frames as they are.
+    /// Parity frames per block; with 0, frames are sent unchanged.
     pub parity: u32,
     /// A block is closed this long after its first frame, full or not.
     pub close_after: Time,
 }
 
 impl WharfConfig {
-    /// What the two ends of a link have that loses this share of frames in one direction: first the end whose frames are lost.
-    /// In the other direction there is nothing to correct.
+    /// Parameters of the two ends of a link that loses this share of frames in one direction, starting with the end
+    /// whose frames are lost. There is nothing to correct in the other direction.
     pub fn one_way(loss: f64) -> [WharfConfig; 2] {
         [WharfConfig::published(loss), WharfConfig::OFF]
     }
@@ -60,7 +61,7 @@ pub struct WharfHeader {
     place: u8,
 }
 
-/// A parity frame. Here it holds the frames themselves that a decoder would compute.
+/// A parity frame. Here it contains the frames that a decoder would compute.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parity {
     block: u32,
@@ -68,7 +69,7 @@ pub struct Parity {
     bytes: u32,
 }
 
-/// What has arrived of a block.
+/// The part of a block that has arrived.
 #[derive(Debug, Clone, Default)]
 struct Arrived {
     block: u32,
@@ -91,7 +92,7 @@ pub struct Wharf {
 }
 
 impl Wharf {
-    /// Closes the block that is being filled: its parity is to be sent.
+    /// Closes the block that is being filled, so that its parity is sent.
     fn close<C: SchemeContext>(&mut self, context: &mut C) {
         self.close_at = Time::NEVER;
         let frames = std::mem::take(&mut self.filling);
@@ -104,7 +105,7 @@ impl Wharf {
         context.request_service();
     }
 
-    /// What has arrived of this block, so far perhaps nothing.
+    /// The part of this block that has arrived, possibly nothing so far.
     fn arrived(&mut self, block: u32) -> &mut Arrived {
         let place = self.arrived.iter().position(|arrived| arrived.block == block);
         let place = place.unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! What happens to a failing link, and what its two switches do then.
+//! What happens to a failing link, and how its two switches react.
 
 use super::guard::State;
 use super::ring::Kept;
@@ -11,7 +11,7 @@ use crate::time::Time;
 use linkmend_protocol::schedule::Next;
 
 impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
-    /// Lets the next thing happen to a link.
+    /// Makes the next change to a link.
     pub(super) fn change_link(&mut self, link: usize) {
         let Some(failover) = &mut self.failover else { return };
         let Failing { config, times, left, next, at } = &mut failover.links[link];
@@ -101,15 +101,15 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// There is another way.
+    /// There is another path.
     fn open_way(&mut self, index: usize) {
         let Some(failover) = &mut self.failover else { return };
         let guard = &mut failover.guards[index];
         guard.state = State::Down { has_way: true };
         let way = guard.way;
         if guard.keeps() {
-            // What comes from now on waits until what was kept has left. If it joined that, and the port is busy, there would
-            // be no end of it.
+            // Frames that arrive from now on wait until the stored frames have left. If they joined the stored frames
+            // at a busy port, the store would never become empty.
             self.ports[guard.port.index()].admits = Admits::None;
         }
         let stopped = failover.stopped[index].drain(..).map(|tag| (index as u32, tag));
@@ -140,7 +140,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.wake(port);
     }
 
-    /// Frames take the port again that had failed, if those before them have left.
+    /// Frames use the failed port again, once those before them have left.
     fn go_back(&mut self, index: usize) {
         let Some(failover) = &mut self.failover else { return };
         let guard = &mut failover.guards[index];
@@ -154,7 +154,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Ends the handing over when everything has been.
+    /// Ends the hand-over once everything has been handed over.
     pub(super) fn close(&mut self, index: usize) {
         let Some(failover) = &mut self.failover else { return };
         let guard = &mut failover.guards[index];
@@ -191,7 +191,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
                     self.release(index, kept);
                 }
                 Some(Next::Urgent(Ready::Urgent(place))) => {
-                    // On a link that has failed it would be lost.
+                    // On a failed link, it would be lost.
                     if let Some(urgent) = self.ports[port.index()].urgent.remove(place) {
                         self.corrupted(port, urgent.on_wire);
                     }

@@ -1,44 +1,44 @@
-//! Links that fail, and what their switches do about it.
+//! Links that fail, and how their switches handle it.
 
 use crate::link::LinkId;
 use crate::link::config::{ParameterError, check};
 use crate::time::Time;
 
-/// A link that fails again and again, and what happens then. Both directions fail at once.
+/// A link that fails repeatedly, and what happens then. Both directions fail at the same time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailingLink {
-    /// Which link it is. Both of its ends are switches.
+    /// The failing link. Both of its ends are switches.
     pub link: LinkId,
-    /// The link that takes over, between the same switches; nothing is routed over it otherwise. `None` if the failed one
-    /// itself comes back when routes have been reconfigured, as where another switch takes the place of its end
-    /// (ShareBackup).
+    /// The link that takes over, between the same switches; nothing else is routed over it. `None` if the failed link
+    /// itself comes back when routes have been reconfigured, for example because another switch replaces one of its
+    /// ends (ShareBackup).
     pub backup: Option<LinkId>,
-    /// When it fails first, and from one failure to the next on average, by chance up to an eighth
-    /// more or less: what waits for seconds would meet every failure or none if they came like a clock.
+    /// When it first fails. The mean interval is `every`, and intervals vary randomly by up to an eighth: with strictly
+    /// periodic failures, traffic that waits for seconds would hit either all or none of them.
     pub first: Time,
     pub every: Time,
-    /// How often it fails at most.
+    /// Maximum number of failures.
     pub failures_max: u64,
     /// How long a failed link that has a backup stays down. One that has none comes back after detection and
     /// reconfiguration.
     pub down_for: Time,
-    /// From the failure until both switches know.
+    /// Time from the failure until both switches detect it.
     pub detection: Time,
-    /// From then until frames have another way.
+    /// Time from then until frames have another path.
     pub reconfiguration: Time,
-    /// What becomes of frames until then.
+    /// What happens to frames until then.
     pub hand_off: HandOff,
 }
 
-/// What a switch does about frames that a failed link lost or cannot take.
+/// What a switch does with frames that a failed link lost or cannot carry.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum HandOff {
     /// Nothing: they are lost.
     None,
-    /// It keeps a copy of each for the delay time, and sends what it has on the other way (SQR, ICNP 2019).
+    /// It keeps a copy of each frame for the delay time, and sends the copies on the other path (SQR, ICNP 2019).
     Sqr(SqrConfig),
-    /// It keeps each until the other end has acknowledged it, as the sender of a link that recovers losses does, and sends the
-    /// others; the receiver knows them by their numbers, and drops what it has already.
+    /// It keeps each frame until the other end has acknowledged it, as the sender of a link that recovers losses does,
+    /// and retransmits the others. The receiver identifies them by their numbers, and drops those that it already has.
     Acknowledged,
 }
 
@@ -53,30 +53,31 @@ impl HandOff {
     }
 }
 
-/// What the paper leaves to who runs it, and what it does not say.
+/// Parameters that the paper leaves to the operator, and those that it does not give.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SqrConfig {
-    /// Bits of the clock that stamps copies, in ns: it wraps around.
+    /// Number of bits of the nanosecond clock that stamps copies. It wraps around.
     pub clock_bits: u32,
-    /// How far back the load of a port is measured (section III-F of the paper: 150 us).
+    /// Time window over which the load of a port is measured (section III-F of the paper: 150 us).
     pub window: Time,
-    /// How much longer than detection takes copies are kept, so that frames that were on their way when the link failed still have
-    /// one when it is known; `None` for as long as a full frame takes from queue to queue. The paper's has none, and its links
-    /// failed before the wire.
+    /// How much longer copies are kept than detection takes, so that frames that were in flight when the link failed
+    /// still have copies when the failure is detected. `None` for the time that a full frame takes from queue to queue.
+    /// The paper has no such margin, and its links failed in front of the wire.
     pub margin: Option<Time>,
     /// Whether all copies are in the caching queue of the port itself, instead of that of the least loaded one.
     pub one_queue: bool,
-    /// From one pass through the egress pipeline to the next, when the port is free. The paper does not say; ours.
+    /// Time from one pass through the egress pipeline to the next, if the port is free. This is our assumption; the
+    /// paper does not give it.
     pub loop_latency: Time,
-    /// What a pass takes of the time of the port in whose caching queue the copy was, as a share of what the frame would take on
-    /// its wire. The paper's Figure 14: 10 Gbit/s of copies take 750 Mbit/s of a port.
+    /// How much of its port's time a pass takes, as a share of the frame's time on the wire; the port is the one in
+    /// whose caching queue the copy was. In the paper's Figure 14, 10 Gbit/s of copies take 750 Mbit/s of a port.
     pub pass_share: f64,
-    /// A switch caches nothing more for a link of which it has this many bytes (the backstop of section VI).
+    /// A switch stops caching frames of a link for which it already holds this many bytes (the backstop of section VI).
     pub buffer_bytes: u64,
 }
 
 impl SqrConfig {
-    /// The paper's program, as far as it is described.
+    /// The paper's program, as far as the paper describes it.
     pub fn published() -> SqrConfig {
         SqrConfig {
             clock_bits: 32,
@@ -90,16 +91,16 @@ impl SqrConfig {
     }
 }
 
-/// Longest failure, a minute: what is not handed over by then is not seamless.
+/// Longest failure, a minute. A hand-over after that would not be seamless.
 const FAILURE_MAX: Time = Time::from_nanos(60_000_000_000);
 
 impl FailingLink {
-    /// From the failure until frames have another way: the paper's route failure time.
+    /// Time from the failure until frames have another path: the paper's route failure time.
     pub fn route_failure_time(&self) -> Time {
         self.detection + self.reconfiguration
     }
 
-    /// Most that a failure comes earlier or later than on average.
+    /// Maximum deviation of a failure from its average time.
     pub(crate) fn jitter_max(&self) -> Time {
         Time(self.every.0 / 8).min(Time(self.every.0.saturating_sub(self.outage().0)))
     }
@@ -141,7 +142,8 @@ impl FailingLink {
         let HandOff::Sqr(sqr) = &self.hand_off else { return Ok(()) };
         check(sqr.buffer_bytes > 0, "sqr-buffer", "0B", "must be above 0B, or no copies could be kept")?;
         if let Some(margin) = sqr.margin {
-            // Copies that outlive the time between two failures would never be gone when the next one comes.
+            // If copies were kept for longer than the time between failures, there would still be copies when the next
+            // failure occurs.
             let longest = Time(self.every.0.saturating_sub(self.detection.0));
             check(
                 margin < longest,

@@ -1,4 +1,4 @@
-//! Frames at guarded ports, their copies in caching queues, and those that are handed over.
+//! Frames at guarded ports, their copies in caching queues, and frames that are handed over.
 
 use super::guard::{Guard, Inserted, State, Store};
 use super::ring::{Kept, Pass};
@@ -9,7 +9,7 @@ use crate::time::Time;
 use linkmend_protocol::Admission;
 
 impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
-    /// Puts a copy that has got to a caching queue into it.
+    /// Puts a copy into the caching queue that it has reached.
     pub(super) fn queue_copy(&mut self, index: usize) {
         let Some(failover) = &mut self.failover else { return };
         if let Some((tag, port)) = failover.guards[index].poll_queued(self.now) {
@@ -22,7 +22,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Serves a port of a network in which links fail: its caching queue and its other ones take turns.
+    /// Serves a port of a network in which links fail: its caching queue and its other queues take turns.
     pub(in crate::network) fn serve_with_copies(&mut self, port: PortId) {
         let Some(failover) = &mut self.failover else { return };
         let caching = &mut failover.caching[port.index()];
@@ -53,7 +53,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let this = &mut self.ports[port.index()];
         let lasts = this.rate.time_of(u64::from(bytes) + WIRE_OVERHEAD_BYTES).0 as f64 * share;
         this.free_at = self.now + Time(lasts as u64);
-        // Whatever else there is may go then.
+        // Anything else may be sent after that.
         self.queue.set(port.service(), this.free_at);
         match guard.pass(self.now, tag) {
             None | Some(Pass::Again | Pass::Waits) => {}
@@ -82,7 +82,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.wake(way);
     }
 
-    /// Sends the first frame that has been handed over to a port, if there is one that may go.
+    /// Sends the first frame that was handed over to a port, if one may be sent.
     fn serve_released(&mut self, port: PortId) -> bool {
         let Some(failover) = &mut self.failover else { return false };
         let released = &mut failover.released[port.index()];
@@ -105,7 +105,8 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         true
     }
 
-    /// Sends a frame that leaves the queues of a port, and keeps it if the port is guarded; or holds it, if it has failed.
+    /// Sends a frame that leaves the queues of a port, and keeps it if the port is guarded. If the port has failed, it
+    /// holds the frame.
     pub(in crate::network) fn send_guarded(&mut self, port: PortId, frame: Frame, admission: Admission) {
         let Some(failover) = &mut self.failover else { return };
         let index = failover.guard_of[port.index()];
@@ -148,7 +149,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
                 self.hosts.dropped(&kept.frame);
             }
         }
-        // It takes the pipeline's time alone, and leaves the wire to others.
+        // It only takes time in the pipeline, and leaves the wire to other frames.
         let this = &self.ports[port.index()];
         if this.has_normal() {
             self.queue.set(port.service(), this.free_at.max(now));

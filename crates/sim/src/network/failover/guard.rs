@@ -9,23 +9,23 @@ use crate::link::{FlowId, PortId};
 use crate::time::Time;
 use std::collections::VecDeque;
 
-/// What the switch knows of its port.
+/// What the switch knows about its port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// It is up, as far as is known.
+    /// It is up, as far as the switch knows.
     Up,
-    /// It is known to have failed. Frames are held, if the switch does that.
+    /// It is known to have failed. Frames are held if the switch does so.
     Down { has_way: bool },
-    /// New frames take the other way from the start.
+    /// New frames take the other path from the start.
     Rerouted,
 }
 
-/// How long frames take on the link of a guard.
+/// Latencies of frames on the link of a guard.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::network) struct Latencies {
-    /// Of a full frame, from the queue until the other end's port has it.
+    /// Time that a full frame takes from the queue until the other end's port has it.
     pub(in crate::network) transit: Time,
-    /// From a frame's arrival until its acknowledgement has come back.
+    /// Time from a frame's arrival until its acknowledgement has arrived.
     pub(in crate::network) acknowledgement: Time,
 }
 
@@ -33,19 +33,19 @@ pub(in crate::network) struct Latencies {
 #[derive(Debug)]
 pub(super) struct Guard {
     pub(super) port: PortId,
-    /// The port by which frames leave when this one has failed: the same one if it comes back.
+    /// The port that frames use when this one has failed: the same port if it comes back.
     pub(super) way: PortId,
     pub(super) state: State,
     pub(super) store: Store,
-    /// How the link corrupts when it is not cut, while it is.
+    /// How the link corrupts frames normally; set while it is cut.
     pub(super) uncut: Option<CorruptionProcess>,
-    /// Frames that the link had corrupted when it was cut. What it loses while it is cut is counted by itself.
+    /// Frames that the link had corrupted before it was cut. Losses during the cut are counted separately.
     pub(super) corrupted_before: u64,
     pub(super) stats: FailoverStats,
     gap: Gap,
 }
 
-/// What a switch keeps of the frames it has sent.
+/// What a switch keeps of the frames that it has sent.
 #[derive(Debug)]
 pub(super) enum Store {
     Nothing,
@@ -53,7 +53,7 @@ pub(super) enum Store {
     Unacknowledged { frames: VecDeque<Kept>, bytes: u64, ack_latency: Time },
 }
 
-/// How long a receiver got nothing because of a failure.
+/// How long a receiver received nothing because of a failure.
 #[derive(Debug, Clone, Copy, Default)]
 struct Gap {
     /// The last frame that left and arrived before the failure: its flow, and when it left.
@@ -90,12 +90,12 @@ impl Guard {
         }
     }
 
-    /// Whether the failure is known, and frames have no other way yet.
+    /// Whether the failure is known, but frames have no other path yet.
     pub(super) fn has_no_way(&self) -> bool {
         self.state == State::Down { has_way: false }
     }
 
-    /// Whether its link has failed, whatever the switch knows.
+    /// Whether its link has failed, even if the switch does not know yet.
     pub(super) fn is_cut(&self) -> bool {
         self.uncut.is_some()
     }
@@ -110,7 +110,7 @@ impl Guard {
         self.keeps() && self.has_no_way()
     }
 
-    /// Takes in a frame that leaves, or would leave if the link had not failed.
+    /// Accepts a frame that leaves, or that would leave if the link had not failed.
     pub(super) fn insert(&mut self, kept: Kept) -> Inserted {
         let now = kept.left_at;
         let inserted = match &mut self.store {
@@ -152,7 +152,7 @@ impl Guard {
         }
     }
 
-    /// When the next copy gets to a caching queue.
+    /// When the next copy reaches a caching queue.
     pub(super) fn next_queued(&self) -> Time {
         match &self.store {
             Store::Ring { ring, .. } => ring.next_at(),
@@ -160,7 +160,7 @@ impl Guard {
         }
     }
 
-    /// The next copy that has got to a caching queue: its number, and the port.
+    /// The next copy that has reached a caching queue: its number, and the port.
     pub(super) fn poll_queued(&mut self, now: Time) -> Option<(u64, PortId)> {
         match &mut self.store {
             Store::Ring { ring, .. } => ring.poll_queued(now),
@@ -168,7 +168,7 @@ impl Guard {
         }
     }
 
-    /// Lets the copy with this number pass through the egress pipeline; one that stays goes to another caching queue.
+    /// Passes the copy with this number through the egress pipeline. If it stays, it goes to another caching queue.
     pub(super) fn pass(&mut self, now: Time, tag: u64) -> Option<Pass> {
         self.stats.passes += 1;
         let Store::Ring { ring, loads, config } = &mut self.store else { return None };
@@ -187,7 +187,7 @@ impl Guard {
         Some(pass)
     }
 
-    /// The bytes of a copy, and what its pass takes of the time that they would take on the wire.
+    /// The length of a copy, and the duration of its pass as a share of its time on the wire.
     pub(super) fn pass_size(&self, tag: u64) -> (u16, f64) {
         match &self.store {
             Store::Ring { ring, config, .. } => (ring.bytes_of(tag), config.pass_share),
@@ -195,7 +195,7 @@ impl Guard {
         }
     }
 
-    /// The next frame that the other end has acknowledged, which is kept no longer.
+    /// The next frame that the other end has acknowledged, and that is no longer kept.
     pub(super) fn poll_acknowledged(&mut self, now: Time) -> Option<Kept> {
         let Store::Unacknowledged { frames, bytes, ack_latency } = &mut self.store else { return None };
         let first = frames.front()?;
@@ -206,7 +206,7 @@ impl Guard {
         frames.pop_front()
     }
 
-    /// The next frame that is handed over as soon as there is a way.
+    /// The next frame to hand over as soon as there is a path.
     pub(super) fn poll_unacknowledged(&mut self) -> Option<Kept> {
         let Store::Unacknowledged { frames, bytes, .. } = &mut self.store else { return None };
         let first = frames.pop_front()?;
@@ -233,14 +233,14 @@ impl Guard {
         }
     }
 
-    /// Takes note of a frame that was sent on the link.
+    /// Records a frame that was sent on the link.
     pub(super) fn sent(&mut self, now: Time, kept: &Kept) {
         if kept.is_lost {
             return;
         }
         let before = self.gap.before.replace((kept.frame.flow, now));
-        // The link is back, and nothing had to be handed over in this direction. If the same flow goes on, it was stopped in the
-        // other one.
+        // The link is back, and nothing had to be handed over in this direction. If the same flow continues, it was
+        // stopped in the other direction.
         if self.keeps() && self.way == self.port && self.state == State::Up && !self.is_cut() {
             let is_open = std::mem::take(&mut self.gap.is_open);
             if let Some((_, since)) = before.filter(|(flow, _)| is_open && *flow == kept.frame.flow) {
@@ -249,7 +249,7 @@ impl Guard {
         }
     }
 
-    /// Takes note of a frame that is handed over.
+    /// Records a frame that is handed over.
     pub(super) fn released(&mut self, now: Time, kept: &Kept) {
         match (kept.is_held, kept.is_lost) {
             (true, _) => self.stats.held_frames += 1,
@@ -264,7 +264,7 @@ impl Guard {
     }
 }
 
-/// What becomes of a frame that a guard is given.
+/// What happens to a frame that is passed to a guard.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Inserted {
     Kept,

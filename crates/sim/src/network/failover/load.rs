@@ -1,11 +1,12 @@
-//! Which port of a switch is loaded least, as SQR's queue selection knows it (section III-D of the paper).
+//! Which port of a switch has the lowest load, according to SQR's queue selection (section III-D of the paper).
 
 use crate::link::PortId;
 use crate::time::Time;
 use std::collections::VecDeque;
 
-/// The bytes that ports of one switch sent in a moving window. As published, a port is compared when it sends something: one
-/// that never sends is never chosen, and the lowest load is that of the moment when it was measured.
+/// The bytes that ports of one switch sent in a moving window. As published, a port is compared when it sends
+/// something. A port that never sends is therefore never chosen, and the lowest load is the one at the time when it was
+/// measured.
 #[derive(Debug)]
 pub(super) struct PortLoads {
     window: Time,
@@ -21,17 +22,17 @@ struct Sent {
 }
 
 impl PortLoads {
-    /// Loads of the switch with this port, which is chosen until another one is known to be loaded less.
+    /// Loads of the switch with this port, which is chosen until another port is known to have a lower load.
     pub(super) fn new(window: Time, port: PortId) -> PortLoads {
         PortLoads { window, ports: Vec::new(), least_loaded: port, least_bytes: u64::MAX }
     }
 
-    /// The port whose caching queue is taken.
+    /// The port whose caching queue is used.
     pub(super) fn least_loaded(&self) -> PortId {
         self.least_loaded
     }
 
-    /// Takes note of a frame that a port sends.
+    /// Records a frame that a port sends.
     pub(super) fn sent(&mut self, now: Time, port: PortId, bytes: u16) {
         let index = self.ports.iter().position(|(known, _)| *known == port).unwrap_or_else(|| {
             self.ports.push((port, Sent::default()));

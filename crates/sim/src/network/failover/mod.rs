@@ -1,15 +1,16 @@
 //! Links that fail, and switches that hand over what a failed link lost: SQR (ICNP 2019), and a switch that knows what was
 //! acknowledged.
 //!
-//! A link fails in both directions at once. What it carries at that moment, and what it is given until its switches know, is
-//! lost; a [`guard::Guard`] at either end keeps frames for that case. When the failure is known, frames that would leave by the
-//! failed port are held behind those. When there is another way, they follow each other on it, in their order; what comes
-//! meanwhile waits, and then takes that way from the start.
+//! A link fails in both directions at the same time. Frames that it carries at that moment are lost, and so are frames
+//! sent until its switches detect the failure; a [`guard::Guard`] at each end keeps frames for this case. Once the
+//! failure is detected, frames that would leave through the failed port are held after those. When there is another
+//! path, all of them are sent on it in order. Frames that arrive in the meantime wait, and then take that path from the
+//! start.
 //!
 //! # What is an event
 //!
-//! All failures have one source of events, the last one: the next thing that happens to a link, and the next copy that gets to a
-//! caching queue. That is one of the queues of its port, and is served with them.
+//! All failures share one source of events, the last one: the next change to a link, and the next copy that reaches a
+//! caching queue. A caching queue is one of the queues of its port, and is served together with them.
 
 mod changes;
 mod config;
@@ -32,7 +33,7 @@ use guard::Guard;
 pub(super) use guard::Latencies;
 use std::collections::VecDeque;
 
-/// How long a switch waits before it looks again whether frames may go back to the link that failed.
+/// How long a switch waits before it checks again whether frames may return to the failed link.
 const RETURN_CHECK: Time = Time::from_nanos(10_000);
 const NO_GUARD: u32 = u32::MAX;
 
@@ -42,19 +43,19 @@ pub(super) struct Failover {
     links: Vec<Failing>,
     /// Two for each failing link.
     guards: Vec<Guard>,
-    /// By port: its guard, the port by which frames leave instead, what has been handed over to it, and its caching queue.
+    /// By port: its guard, the port that frames use instead, the frames handed over to it, and its caching queue.
     guard_of: Vec<u32>,
     way_of: Vec<PortId>,
     released: Vec<VecDeque<Frame>>,
     caching: Vec<CachingQueue>,
-    /// By guard: copies in the caching queue of a port by which nothing leaves yet. It is not served.
+    /// By guard: copies in the caching queue of a port that sends nothing yet. It is not served.
     stopped: Vec<VecDeque<u64>>,
 }
 
 /// The caching queue of a port.
 #[derive(Debug, Clone, Default)]
 struct CachingQueue {
-    /// Guards and numbers of copies.
+    /// The guard and the number of each copy.
     copies: VecDeque<(u32, u64)>,
     /// Whether it is its turn.
     is_next: bool,
@@ -64,9 +65,9 @@ struct CachingQueue {
 #[derive(Debug)]
 struct Failing {
     config: FailingLink,
-    /// When it fails, or did.
+    /// When it fails or failed.
     times: FailureTimes,
-    /// How often it will still fail.
+    /// Number of remaining failures.
     left: u64,
     next: Change,
     at: Time,
@@ -87,11 +88,11 @@ enum Change {
     Cut,
     /// Its switches know.
     Detected,
-    /// There is another way, which is the link itself if it has no backup.
+    /// There is another path, which is the link itself if it has no backup.
     HasWay,
     /// It works again.
     Mended,
-    /// Frames take it again.
+    /// Frames use it again.
     Returns,
 }
 
@@ -145,19 +146,19 @@ impl Failover {
 }
 
 impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
-    /// What failures have cost so far, all links together.
+    /// The cost of all failures so far, over all links.
     pub fn failover_stats(&self) -> FailoverStats {
         self.failover.as_ref().map_or_else(FailoverStats::default, |failover| failover.stats())
     }
 
-    /// Frames that the link of `port` had corrupted when it was cut, if it is now.
+    /// Frames that the link of `port` had corrupted before it was cut, if it is cut now.
     pub(super) fn corrupted_before_cut(&self, port: PortId) -> Option<u64> {
         let failover = self.failover.as_ref()?;
         let guard = failover.guards.iter().find(|guard| guard.port == port)?;
         guard.is_cut().then_some(guard.corrupted_before)
     }
 
-    /// The port by which a frame leaves that was to leave by `out`.
+    /// The port from which a frame leaves that was to leave from `out`.
     #[inline]
     pub(super) fn way_of(&self, out: PortId) -> PortId {
         self.failover.as_ref().map_or(out, |failover| failover.way_of[out.index()])
@@ -177,7 +178,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.schedule_failover();
     }
 
-    /// Has the source act when something happens next.
+    /// Schedules the source for its next event.
     pub(super) fn schedule_failover(&mut self) {
         if let Some(failover) = &self.failover {
             let source = PortId::sources(self.ports.len()) + self.loops.len() + self.hosts.sources();

@@ -1,13 +1,13 @@
-//! SQR's multi-queue ring, without its queues: copies of the frames that left by a port lately, which pass through the egress pipeline again and
-//! again until they are old enough to be dropped or, when the link has failed, sent on another way in their old order
-//! (Algorithms 1 to 3 of the paper).
+//! SQR's multi-queue ring, without its queues: copies of the frames that recently left a port. They pass through the
+//! egress pipeline again and again until they are old enough to be dropped or, if the link has failed, are sent on
+//! another path in their original order (Algorithms 1 to 3 of the paper).
 //!
-//! Three things are as they must be for the paper's claims to hold and not as its algorithms say; each has its test:
-//! - An age of 0 ticks is 0. Algorithm 1 takes every difference that is not above 0 for a wrapped clock.
-//! - The number that is expected next never goes back. Algorithm 3 sets it back when copies leave in another order than they
-//!   came, and would then wait for one that is gone.
-//! - A copy with a smaller number than the expected one is dropped: a younger one has been dropped for its age, so it has
-//!   arrived. Algorithm 3 says nothing about it, Algorithm 2 would send it after the younger one.
+//! For the paper's claims to hold, three details must differ from its algorithms; each has a test:
+//! - An age of 0 ticks is 0. Algorithm 1 mistakes every difference that is not above 0 for a wrapped clock.
+//! - The next expected number never decreases. Algorithm 3 resets it when copies leave in a different order than they
+//!   arrived, and would then wait for one that is gone.
+//! - A copy with a number below the expected one is dropped: a younger copy was dropped because of its age, so this one
+//!   has arrived. Algorithm 3 does not mention this case, and Algorithm 2 would send the copy after the younger one.
 
 use super::config::SqrConfig;
 use crate::link::{Frame, PortId};
@@ -15,38 +15,39 @@ use crate::time::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// A copy, or an original that found its link failed.
+/// A copy, or an original whose link had failed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Kept {
     pub(super) frame: Frame,
-    /// When it first left, or would have left.
+    /// When it first left or would have left.
     pub(super) left_at: Time,
     /// When the other end's port has all of it, unless it is lost.
     pub(super) arrives_at: Time,
-    /// Whether the other end does not get it from the failed link.
+    /// Whether the other end does not receive it over the failed link.
     pub(super) is_lost: bool,
-    /// Whether it was never sent: it came when the failure was known.
+    /// Whether it was never sent, because it arrived after the failure was detected.
     pub(super) is_held: bool,
 }
 
-/// What the egress pipeline does with a copy that passes.
+/// What the egress pipeline does with a copy that passes through it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Pass {
     /// It is not old enough, and goes to the caching queue of the least loaded port.
     Again,
-    /// It goes to the caching queue of the port by which it will leave, where those that came in order stay in order.
+    /// It goes to the caching queue of the port from which it will leave, where copies that arrived in order stay in
+    /// order.
     Waits,
     /// It is old enough, or known to have arrived.
     Dropped(Kept),
-    /// It goes on the other way.
+    /// It is sent on the other path.
     Released(Kept),
 }
 
-/// The primary port, as the copies' switch knows it.
+/// What the copies' switch knows about the primary port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Primary {
     Up,
-    /// It has failed; whether there is another way by now.
+    /// It has failed; whether there is another path yet.
     Down {
         has_way: bool,
     },
@@ -59,13 +60,13 @@ pub(super) struct Ring {
     delay: u64,
     clock_mask: u64,
     buffer_bytes: u64,
-    /// By number, from `first_tag` on: those that are still here, each with its stamp.
+    /// By number, from `first_tag` on: the copies that are still here, each with its stamp.
     entries: VecDeque<Option<(Kept, u64)>>,
     first_tag: u64,
     /// The paper's NextPktTag.
     expected_tag: u64,
-    /// Those on their way to a caching queue: when they get there, and of which port; at the same time in the order of their
-    /// numbers.
+    /// Copies on their way to a caching queue: when they reach it, and which port it belongs to. Simultaneous ones are
+    /// in the order of their numbers.
     on_the_way: BinaryHeap<Reverse<(Time, u64, PortId)>>,
     bytes: u64,
 }
@@ -85,12 +86,12 @@ impl Ring {
         }
     }
 
-    /// Changes the delay time, for those that are here as well.
+    /// Changes the delay time, also for existing copies.
     pub(super) fn set_delay(&mut self, delay: Time) {
         self.delay = ticks(delay);
     }
 
-    /// Bytes of frames that are here.
+    /// Total length of the frames that are here.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -100,7 +101,7 @@ impl Ring {
         self.bytes == 0
     }
 
-    /// Bytes of the frame with this number.
+    /// Length of the frame with this number.
     pub(super) fn bytes_of(&self, tag: u64) -> u16 {
         let entry = tag.checked_sub(self.first_tag).and_then(|index| self.entries.get(index as usize));
         entry.and_then(|entry| *entry).map_or(0, |(kept, _)| kept.frame.bytes)
@@ -111,7 +112,7 @@ impl Ring {
         self.bytes + u64::from(bytes) <= self.buffer_bytes
     }
 
-    /// Takes in a frame, which gets to the caching queue of this port at `at`.
+    /// Accepts a frame, which reaches the caching queue of this port at `at`.
     pub(super) fn insert(&mut self, kept: Kept, at: Time, port: PortId) {
         let tag = self.first_tag + self.entries.len() as u64;
         let stamp = ticks(kept.left_at) & self.clock_mask;
@@ -120,12 +121,12 @@ impl Ring {
         self.on_the_way.push(Reverse((at, tag, port)));
     }
 
-    /// When the next one gets to a caching queue.
+    /// When the next copy reaches a caching queue.
     pub(super) fn next_at(&self) -> Time {
         self.on_the_way.peek().map_or(Time::NEVER, |Reverse((at, ..))| *at)
     }
 
-    /// The next one that has got to a caching queue: its number, and the port.
+    /// The next copy that has reached a caching queue: its number, and the port.
     pub(super) fn poll_queued(&mut self, now: Time) -> Option<(u64, PortId)> {
         if self.next_at() > now {
             return None;
@@ -134,7 +135,7 @@ impl Ring {
         Some((tag, port))
     }
 
-    /// Lets the one with this number pass. If it stays, [`Ring::send_back`] must follow.
+    /// Passes the copy with this number. If it stays, [`Ring::send_back`] must be called next.
     pub(super) fn pass(&mut self, now: Time, tag: u64, primary: Primary) -> Option<Pass> {
         let index = (tag - self.first_tag) as usize;
         let (kept, stamp) = (*self.entries.get(index)?)?;
@@ -169,12 +170,12 @@ impl Ring {
         Some(pass)
     }
 
-    /// Sends the one with this number to the caching queue of a port, where it gets at `at`.
+    /// Sends the copy with this number to the caching queue of a port, which it reaches at `at`.
     pub(super) fn send_back(&mut self, tag: u64, at: Time, port: PortId) {
         self.on_the_way.push(Reverse((at, tag, port)));
     }
 
-    /// All that are here.
+    /// All copies that are here.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Kept> {
         self.entries.iter_mut().flatten().map(|(kept, _)| kept)
     }
@@ -211,7 +212,7 @@ mod tests {
         PortId::at(0)
     }
 
-    /// Lets the next one pass, at a time of its own.
+    /// Passes the next one, at its own time.
     fn pass(ring: &mut Ring, at: Time, primary: Primary) -> Option<(u64, Pass)> {
         let (tag, port) = ring.poll_queued(at)?;
         let pass = ring.pass(at, tag, primary)?;
@@ -242,7 +243,7 @@ mod tests {
         for id in 0..3 {
             ring.insert(kept(id, us(id)), us(40 - id), port());
         }
-        // Numbers 2 and 1 pass before 0, which a younger one has overtaken; then the link fails.
+        // Numbers 2 and 1 pass before 0, which a younger copy has overtaken; then the link fails.
         assert!(matches!(pass(&mut ring, us(38), Primary::Up), Some((2, Pass::Dropped(_)))));
         assert!(matches!(pass(&mut ring, us(39), Primary::Up), Some((1, Pass::Dropped(_)))));
         ring.set_delay(us(760));

@@ -1,4 +1,4 @@
-//! What failures cost.
+//! The cost of failures.
 
 use super::ring::Kept;
 use crate::link::FlowId;
@@ -11,43 +11,44 @@ pub struct FailoverStats {
     pub cuts: u64,
     /// Frames of the traffic that a failed link lost.
     pub lost_frames: u64,
-    /// Those of them that were sent on another way.
+    /// How many of these were sent on another path.
     pub recovered_frames: u64,
-    /// Frames sent on another way that had arrived already.
+    /// Frames sent on another path although they had already arrived.
     pub duplicate_frames: u64,
-    /// Frames that waited at the switch until there was another way.
+    /// Frames that waited at the switch until there was another path.
     pub held_frames: u64,
-    /// Frames that were not kept for lack of room.
+    /// Frames that were not kept, for lack of room.
     pub not_kept_frames: u64,
-    /// The most bytes kept while the link was up, and while it was known to have failed.
+    /// Maximum number of bytes kept while the link was up, and while it was known to have failed.
     pub steady_bytes_max: u64,
     pub failed_bytes_max: u64,
     /// How often copies passed through the egress pipeline.
     pub passes: u64,
-    /// For each failure that met traffic, in each direction: from the last frame of the same flow that arrived to the next one,
-    /// which was handed over, or came when the link was back; for a flow of which none had come before, how long its first one was
-    /// kept.
+    /// For each failure that hit traffic, in each direction: the time from the last frame of a flow that arrived before
+    /// the failure to its next one, which was handed over or arrived once the link was back. If no frame of the flow
+    /// had arrived before, it is how long the first one was kept.
     pub recovery_times: Vec<Recovery>,
 }
 
-/// How long a receiver got nothing.
+/// How long a receiver received nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recovery {
     pub time: Time,
-    /// The flow that went on, in one of its directions.
+    /// The flow that continued, in one of its directions.
     pub flow: FlowId,
-    /// Whether the link had a frame of the traffic when it failed, or was given one before the switch knew.
+    /// Whether a frame of the traffic was on the link when it failed, or was sent before the switch detected the
+    /// failure.
     pub lost_frames: bool,
 }
 
 impl FailoverStats {
-    /// Takes note of a frame that leaves for a receiver which has got nothing since then.
+    /// Records a frame that leaves for a receiver that has received nothing since then.
     pub(super) fn recovered(&mut self, now: Time, since: Time, next: &Kept, lost_frames: bool) {
         let time = Time(now.0.saturating_sub(since.0));
         self.recovery_times.push(Recovery { time, flow: next.frame.flow, lost_frames });
     }
 
-    /// Adds the counts of another.
+    /// Adds the counts of `other`.
     pub fn add(&mut self, other: &FailoverStats) {
         self.cuts += other.cuts;
         self.lost_frames += other.lost_frames;

@@ -1,9 +1,9 @@
-//! When a link fails: the same moments for whatever is compared.
+//! When a link fails: the same times for everything that is compared.
 
 use crate::random::Random;
 use crate::time::Time;
 
-/// The moments at which a link fails, one after the other.
+/// The times at which a link fails, one after the other.
 #[derive(Debug, Clone)]
 pub(crate) struct FailureTimes {
     random: Random,
@@ -13,7 +13,8 @@ pub(crate) struct FailureTimes {
 }
 
 impl FailureTimes {
-    /// Of the link with this number: `first`, and then on average each `every`, by chance up to `jitter` earlier or later.
+    /// For the link with this number: `first`, and then every `every` on average, randomly up to `jitter` earlier or
+    /// later.
     pub(crate) fn new(seed: u64, link: u32, first: Time, every: Time, jitter: Time) -> FailureTimes {
         FailureTimes {
             random: Random::new(seed, &format!("failures of link {link}")),
@@ -23,12 +24,12 @@ impl FailureTimes {
         }
     }
 
-    /// The one that was drawn last.
+    /// The time drawn last.
     pub(crate) fn at(&self) -> Time {
         self.at
     }
 
-    /// Draws until one is later than `now`.
+    /// Draws times until one is later than `now`.
     pub(crate) fn skip_to(&mut self, now: Time) {
         while self.at <= now {
             let later = (2.0 * self.jitter.0 as f64 * self.random.uniform()) as u64;

@@ -1,4 +1,4 @@
-//! What a second link is, and when one of the two fails.
+//! The configuration of a second link, and when one of the two fails.
 
 use crate::link::LinkId;
 use crate::link::config::{ParameterError, of_protocol};
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// How the ends of a link use a second one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SecondLinkConfig {
-    /// How they watch both links, and choose.
+    /// How they monitor both links and choose one.
     pub paths: PathsConfig,
     /// Length of a full-size probe: as long as the longest frame with its header.
     pub full_bytes: u32,
@@ -20,8 +20,8 @@ pub struct SecondLinkConfig {
 }
 
 impl SecondLinkConfig {
-    /// Ends that take a link for failed after a `silence` of this length, or of the time that says when failures are
-    /// noticed if they are noticed so; and that use the first one again when it has been up for `return_after`.
+    /// Ends that consider a link failed after a `silence` of this length (or after the detection time of `cuts`, if
+    /// failures are noticed by silence), and that use the first link again once it has been up for `return_after`.
     pub fn new(silence: Time, return_after: Time, cuts: Option<Cuts>, full_bytes: u32) -> SecondLinkConfig {
         let noticed = cuts.filter(|cuts| cuts.noticed == Noticed::Silence);
         let detection = noticed.map_or(silence, |cuts| cuts.detection).ticks();
@@ -68,9 +68,9 @@ impl Noticed {
 /// Which link fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// The one that is used unless it has failed.
+    /// The link that is used unless it has failed.
     Primary,
-    /// One of them, by chance each time.
+    /// One of them, chosen at random each time.
     Either,
     /// Both at the same time.
     Both,
@@ -90,24 +90,25 @@ impl Cut {
     }
 }
 
-/// Failures of two links between the same ends. A link fails in both directions at once.
+/// Failures of two links between the same ends. A link fails in both directions at the same time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cuts {
     pub cut: Cut,
     pub noticed: Noticed,
-    /// From the failure until both ends know, if they know by the carrier. Otherwise that is [`PathsConfig::detection`].
+    /// Time from the failure until both ends detect it, if they detect it by the carrier. Otherwise
+    /// [`PathsConfig::detection`] applies.
     pub detection: Time,
-    /// From the start of the traffic to the first failure, and from one to the next on average; by chance up to an eighth more or
-    /// less.
+    /// Mean time from the start of the traffic to the first failure, and from one failure to the next; it varies
+    /// randomly by up to an eighth.
     pub every: Time,
     /// How long a failed link stays down.
     pub down_for: Time,
-    /// How often links fail at most.
+    /// Maximum number of failures.
     pub failures_max: u64,
 }
 
 impl Cuts {
-    /// The same failures of a link by itself, whose switches do what `hand_off` says.
+    /// The same failures for a single link, whose switches do what `hand_off` says.
     pub fn failing(&self, link: LinkId, backup: LinkId, hand_off: HandOff) -> FailingLink {
         FailingLink {
             link,
@@ -128,7 +129,7 @@ impl Cuts {
         self.failing(LinkId(0), LinkId(1), HandOff::None).validate()
     }
 
-    /// When this link fails, if the traffic begins at `began`.
+    /// When this link fails if the traffic begins at `began`.
     pub(crate) fn times(&self, seed: u64, link: LinkId, began: Time) -> FailureTimes {
         let jitter = self.failing(link, link, HandOff::None).jitter_max();
         FailureTimes::new(seed, link.0, began + self.every, self.every, jitter)

@@ -25,7 +25,7 @@ pub(super) struct Pair {
     pub(super) primary: LinkId,
     cuts: Option<Cuts>,
     times: Option<FailureTimes>,
-    /// Which link fails, if that is by chance.
+    /// Which link fails, if it is chosen at random.
     random: Random,
     next: Change,
     pub(super) at: Time,
@@ -61,7 +61,7 @@ impl Pair {
         self.times = Some(times);
     }
 
-    /// Draws which link fails, if that is by chance, and says what happens after what happens now.
+    /// Draws which link fails, if it is chosen at random, and schedules the change after the current one.
     fn advance(&mut self, cuts: &Cuts, now: Time) -> Change {
         let change = self.next;
         let mended_at = |cut_at: Time| cut_at + cuts.down_for;
@@ -153,7 +153,8 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
         self.queue.set(port.peer().arrival(), self.ports[port.index()].next_arrival());
         for on_wire in lost {
-            // What is still on a link that is not in use was sent again on the other one, and may be with its host.
+            // Frames still on a link that is not in use were retransmitted on the other link, and may have reached
+            // their host.
             if let Some(frame) = on_wire.original().filter(|_| in_use) {
                 self.hosts.corrupted(frame);
                 self.hosts.met_failure(frame);

@@ -1,4 +1,4 @@
-//! An end of two links: what arrives on which, when it changes, and its probes.
+//! An end of two links: on which link frames arrive, when the end changes links, and its probes.
 
 use super::stats::SecondLinkStats;
 use crate::corruption::CorruptionProcess;
@@ -10,7 +10,7 @@ use crate::time::Time;
 use linkmend_protocol::paths::{Path, Paths, Probe};
 use linkmend_protocol::{LinkEnd, ReceiveState, TransmitState};
 
-/// Shortest time after which an end looks again that had nothing to do although something was due.
+/// Minimum time after which an end checks again if it had nothing to do although something was due.
 const AGAIN: Time = Time::from_nanos(10);
 
 /// An end of two links.
@@ -23,10 +23,11 @@ pub(super) struct End {
     /// The path whose wire its port has; the spare has the other.
     pub(super) uses: Path,
     full_bytes: u32,
-    /// By path, while it is cut: how the wire corrupts otherwise, and how many frames it had corrupted before.
+    /// By path, while it is cut: how the wire corrupts normally, and how many frames it had corrupted before.
     pub(super) uncut: [Option<CorruptionProcess>; 2],
     pub(super) corrupted_before: [u64; 2],
-    /// Since when its peer has delivered nothing, because a link lost frames, and until when what arrives there passed before.
+    /// Since when its peer has delivered nothing because a link lost frames, and until when arrivals there were sent
+    /// before the loss.
     gap: Option<(Time, Time)>,
     pub(super) counts: SecondLinkStats,
 }
@@ -71,12 +72,12 @@ impl End {
         if path == self.uses { self.port } else { self.spare }
     }
 
-    /// The port that has the wire which belongs to one of its ports.
+    /// The port that currently has the wire of one of its ports.
     pub(super) fn wire_of(&self, port: PortId) -> PortId {
         self.with_wire(if port == self.port { Path::Primary } else { Path::Backup })
     }
 
-    /// The path on which frames leave by one of its ports now.
+    /// The path that frames leaving from one of its ports take now.
     fn path_from(&self, port: PortId) -> Path {
         if port == self.port { self.uses } else { self.uses.other() }
     }
@@ -85,14 +86,14 @@ impl End {
         self.uncut[path as usize].is_some()
     }
 
-    /// A path fails whose wire has corrupted so many frames.
+    /// A path fails; its wire had corrupted this many frames.
     pub(super) fn cut(&mut self, path: Path, corrupted: u64) {
         self.counts.cuts += 1;
         self.counts.cuts_in_use += u64::from(path == self.uses);
         self.corrupted_before[path as usize] = corrupted;
     }
 
-    /// A failed link has lost a frame of the traffic. What arrives within `passed` had passed it before.
+    /// A failed link has lost a frame of the traffic. Frames that arrive within `passed` had crossed it before.
     pub(super) fn lost(&mut self, now: Time, passed: Time) {
         self.gap.get_or_insert((now, now + passed));
     }
@@ -117,7 +118,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
                 end.paths.handle_probe(now, path, probe);
                 true
             }
-            // They have no number, so nothing is wrong with them on either path; a pause is that of the port.
+            // They have no number, so they are accepted on either path; a pause applies to the port.
             (None, OnWire::Plain { .. } | OnWire::WithAck { .. } | OnWire::Pause { .. }) => true,
             (
                 None,
@@ -150,7 +151,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         end.map_or(0, |end| end.stats().delivered_frames)
     }
 
-    /// Drops a frame that arrives on a path which its sender has left.
+    /// Drops a frame that arrives on a path that its sender has left.
     fn drop_late(&mut self, at: PortId, port: PortId) {
         let from = &mut self.ports[at.peer().index()];
         if let Some((_, on_wire)) = from.in_flight.pop_front() {
@@ -163,7 +164,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.queue.set(at.arrival(), from.next_arrival());
     }
 
-    /// Lets an end do what its paths ask for: change the path, send probes.
+    /// Does what an end's paths request: changes the path, sends probes.
     pub(super) fn follow_paths(&mut self, index: usize) {
         let Some(links) = &mut self.second_links else { return };
         let end = &mut links.ends[index];
@@ -196,7 +197,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.queue.set(links.first_source + index, due);
     }
 
-    /// Sends on the chosen path from now on. The link end retransmits everything unacknowledged, so copies that are already
+    /// Switches to the chosen path. The link end retransmits everything unacknowledged, so copies that are already
     /// queued are dropped.
     fn take_path(&mut self, index: usize) {
         let Some(links) = &mut self.second_links else { return };
@@ -217,7 +218,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.queue.set(port.service(), this.next_start(self.now));
     }
 
-    /// Sends a probe on a path, ahead of whatever waits.
+    /// Sends a probe on a path, ahead of all waiting frames.
     fn send_probe(&mut self, index: usize, path: Path, probe: Probe) {
         let Some(links) = &self.second_links else { return };
         let end = &links.ends[index];

@@ -1,18 +1,19 @@
-//! Second links: two links between the same switches that one protected session uses, as the daemon does
+//! Second links: two links between the same switches that one protected session uses, as in the daemon
 //! ([`linkmend_protocol::paths`]).
 //!
-//! Such a link end owns two ports. The one at the primary link has its queues and its scheme; the other one, the *spare*, has
-//! nothing but a wire. When the end changes its path, the two ports exchange their wires with all that is on them. So the port
-//! that sends frames always has the wire in use, and everything about queues and schemes is as with one link. Only
-//! arrivals differ: which path one came on follows from which wire its sender uses, and [`Paths`] says whether it is
-//! taken.
+//! Such a link end owns two ports. The port at the primary link has the end's queues and its scheme; the other one, the
+//! *spare*, has only a wire. When the end changes its path, the two ports swap their wires with everything on them. The
+//! port that sends frames therefore always has the wire in use, and queues and schemes work as with one link. Only
+//! arrivals differ: the wire that the sender uses determines the path of a frame, and [`Paths`] decides whether to
+//! accept it.
 //!
-//! The links fail as [`Cuts`] says. A failed link loses what is on it and what it is given, in both directions.
+//! The links fail as configured in [`Cuts`]. A failed link loses all frames on it and all frames sent on it, in both
+//! directions.
 //!
 //! # What is an event
 //!
-//! The last sources of events are those of second links: for each end, what its paths have to do next, and then for each pair
-//! of links, its next failure or the end of one.
+//! The last sources of events are those of second links: for each end, the next action of its paths, and then for each
+//! pair of links, the next start or end of a failure.
 
 mod config;
 mod cuts;
@@ -33,7 +34,7 @@ use ends::End;
 use linkmend_protocol::paths::{Path, Paths};
 use linkmend_protocol::{ConfigError, Format, LinkEnd};
 
-/// A second link of a plan: the first one, the second one, and how both are used.
+/// A second link in a plan: the first link, the second link, and how both are used.
 pub(super) type Planned = (LinkId, LinkId, SecondLinkConfig);
 
 const NO_END: u32 = u32::MAX;
@@ -53,7 +54,8 @@ pub(super) struct SecondLinks {
 
 impl SecondLinks {
     /// # Errors
-    /// If the scheme of a first link cannot use a second one, that of a second one is one, or paths have wrong parameters.
+    /// If the scheme of a first link cannot use a second link, if a second link has a scheme itself, or if paths have
+    /// wrong parameters.
     pub(super) fn new<S: Scheme>(
         planned: &[Planned],
         (ports, schemes): (&mut [Port<S>], &mut [S]),
@@ -83,7 +85,7 @@ impl SecondLinks {
                 for at in [port, spare] {
                     links.end_of[at.index()] = links.ends.len() as u32;
                 }
-                // Ends over two links are software: neither fills the time between frames, or repeats one by itself.
+                // Ends over two links are software: they neither fill idle time nor repeat a frame by themselves.
                 let this = &mut ports[port.index()];
                 (this.fills_idle_slots, this.replenishes) = (false, false);
                 links.ends.push(End::new(port, spare, paths, config.full_bytes));
@@ -93,7 +95,7 @@ impl SecondLinks {
         Ok(Some(Box::new(links)))
     }
 
-    /// How many sources of events they have.
+    /// Number of their sources of events.
     pub(super) fn sources(planned: &[Planned]) -> usize {
         3 * planned.len()
     }
@@ -126,12 +128,13 @@ fn unfit() -> ConfigError {
 }
 
 impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
-    /// The protocol's link end at a port, if its scheme is that.
+    /// The protocol's link end at a port, if its scheme has one.
     pub fn link_end_mut(&mut self, port: PortId) -> Option<&mut LinkEnd> {
         self.schemes[port.index()].link_end_mut()
     }
 
-    /// What failures and changes of links have cost what leaves an end so far; `None` if its link has no second one.
+    /// The cost of failures and link changes so far, for the direction that leaves an end; `None` if its link has no
+    /// second link.
     pub fn second_link_stats(&self, port: PortId) -> Option<SecondLinkStats> {
         let links = self.second_links.as_ref()?;
         let index = links.end_at(port)?;
@@ -139,7 +142,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         Some(SecondLinkStats { late_frames: peer.paths.stats().late_frames, ..end.stats() })
     }
 
-    /// The same of all ends together; `None` if there are no second links.
+    /// The same for all ends together; `None` if there are no second links.
     pub fn all_second_link_stats(&self) -> Option<SecondLinkStats> {
         let links = self.second_links.as_ref()?;
         let mut all = SecondLinkStats::default();
@@ -149,18 +152,18 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         Some(all)
     }
 
-    /// How the failures of a link that has a second one, and of that one, stand.
+    /// The state of the failures of a link with a second link, and of that second link.
     pub fn failures(&self, primary: LinkId) -> Option<Failures> {
         Some(self.second_links.as_ref()?.pair_of(primary)?.failures)
     }
 
-    /// The port that has the wire which belongs to `port`.
+    /// The port that currently has the wire of `port`.
     pub(super) fn wire_of(&self, port: PortId) -> PortId {
         let Some(links) = self.second_links.as_ref() else { return port };
         links.end_at(port).map_or(port, |end| links.ends[end].wire_of(port))
     }
 
-    /// Frames that the link of `port` had corrupted when it was cut, if it is now.
+    /// Frames that the link of `port` had corrupted before it was cut, if it is cut now.
     pub(super) fn corrupted_before_path_cut(&self, port: PortId) -> Option<u64> {
         let links = self.second_links.as_ref()?;
         let end = &links.ends[links.end_at(port)?];
@@ -180,13 +183,13 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Begins to watch all paths.
+    /// Begins to monitor all paths.
     pub(super) fn begin_paths(&mut self) {
         let ends = self.second_links.as_ref().map_or(0, |links| links.ends.len());
         (0..ends).for_each(|end| self.follow_paths(end));
     }
 
-    /// Begins with the failures, because the traffic begins.
+    /// Starts the failures, because the traffic starts.
     pub(super) fn begin_cuts(&mut self) {
         let Some(links) = &mut self.second_links else { return };
         let first = links.first_source + links.ends.len();
@@ -196,7 +199,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// An end that has a second link and is not ready for traffic: it does not hear its peer on both.
+    /// An end with a second link that is not ready for traffic, because it does not hear its peer on both links.
     pub(super) fn opening_path(&mut self) -> Option<PortId> {
         let links = self.second_links.as_ref()?;
         let schemes = &mut self.schemes;
@@ -207,7 +210,8 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         links.ends.iter().find(is_opening).map(|end| end.port)
     }
 
-    /// Takes note of a frame of the traffic that the wire of `port` has lost; whether because its link has failed.
+    /// Records a frame of the traffic that the wire of `port` has lost. Returns whether it was lost because the link
+    /// has failed.
     #[cold]
     #[inline(never)]
     pub(super) fn note_lost(&mut self, port: PortId, frame: &Frame, is_copy: bool) {

@@ -1,9 +1,9 @@
-//! What is counted about two links between the same ends.
+//! Counters for two links between the same ends.
 
 use crate::time::Time;
 use linkmend_protocol::paths::Path;
 
-/// Counts of the direction that leaves one end, over both links, or of several.
+/// Counts for the direction that leaves one end, over both links, or for several ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SecondLinkStats {
     /// How often a link failed, and how often it was the one in use.
@@ -19,12 +19,12 @@ pub struct SecondLinkStats {
     pub resent_frames: u64,
     /// Frames that arrived at the other end on a link that this one had left.
     pub late_frames: u64,
-    /// For each failure that lost frames: from the first loss until the other end delivered something again.
+    /// For each failure that lost frames: the time from the first loss until the other end delivered something again.
     pub gaps: Vec<Time>,
 }
 
 impl SecondLinkStats {
-    /// Adds the counts of another.
+    /// Adds the counts of `other`.
     pub fn add(&mut self, other: &SecondLinkStats) {
         self.cuts += other.cuts;
         self.cuts_in_use += other.cuts_in_use;
@@ -41,11 +41,12 @@ impl SecondLinkStats {
 /// The state of the failures of two links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failures {
-    /// How often one failed or worked again.
+    /// How often a link failed or recovered.
     pub changes: u64,
     /// Whether one, or both, is down now.
     pub is_down: bool,
-    /// When one failed last, which it was, and whether side A sent on it; both are named the primary.
+    /// When a link last failed, which one it was, and whether side A was sending on it; if both failed, the primary is
+    /// named.
     pub cut_at: Time,
     pub path: Path,
     pub in_use: bool,

@@ -1,7 +1,8 @@
 //! BBR version 1: draft-cardwell-iccrg-bbr-congestion-control-00, whose sections are cited.
 //!
-//! Beyond the draft it has what Linux adds for every path: a margin below the estimated rate, and room in the window for
-//! acknowledgements that come many at once ([`aggregation`]). Left out is Linux's long-term bandwidth sampling, which is for policers.
+//! In addition to the draft, it has what Linux adds for every path: a margin below the estimated rate, and room in the
+//! window for aggregated acknowledgements ([`aggregation`]). Linux's long-term bandwidth sampling, which is meant for
+//! policers, is left out.
 
 mod aggregation;
 mod model;
@@ -13,7 +14,7 @@ use crate::time::{Instant, Nanos};
 use aggregation::Aggregation;
 use model::{Gain, Model};
 
-/// 2 / ln 2: the least gain with which the rate can double each round (section 4.3.1.1).
+/// 2 / ln 2: the minimum gain with which the rate can double each round (section 4.3.1.1).
 const HIGH_GAIN: Gain = Gain(2_885);
 /// Its inverse drains in one round what startup has queued (section 4.3.2).
 const DRAIN_GAIN: Gain = Gain(347);
@@ -26,14 +27,14 @@ const CYCLE: [Gain; 8] =
     [Gain(1_250), Gain(750), Gain::ONE, Gain::ONE, Gain::ONE, Gain::ONE, Gain::ONE, Gain::ONE];
 /// Startup ends when the bandwidth has not grown by a quarter in this many rounds (section 4.3.1.2).
 const FULL_ROUNDS: u8 = 3;
-/// The least window, in segments (section 4.2.3.2: BBRMinPipeCwnd).
+/// The minimum window, in segments (section 4.2.3.2: BBRMinPipeCwnd).
 const CWND_MIN: u32 = 4;
 /// The time for which that window is kept to measure the round-trip time (section 4.3.4: ProbeRTTDuration).
 const PROBE_RTT_DURATION: Nanos = Nanos::from_millis(200);
 /// The round-trip time that paces the first window if the handshake has measured none (section 4.2.1).
 const RTT_UNKNOWN: Nanos = Nanos::from_millis(1);
 
-/// What it does at present (section 3.4).
+/// Its current state (section 3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Startup,
@@ -69,7 +70,7 @@ pub struct Bbr {
     full_bandwidth: u64,
     full_rounds: u8,
     is_pipe_full: bool,
-    /// Sending began again after an idle time, and nothing was acknowledged yet.
+    /// Sending has restarted after an idle time, and nothing has been acknowledged yet.
     is_idle_restart: bool,
     /// The window before recovery or before the probe of the round-trip time.
     prior_cwnd: u32,
@@ -202,7 +203,7 @@ impl Bbr {
     }
 
     fn handle_probe_rtt(&mut self, context: &Context, mut probe: ProbeRtt) {
-        // What is sent with this small window says little about the bandwidth.
+        // Packets sent with this small window say little about the bandwidth.
         self.model.ignore_rate_of_what_is_sent_now(context.in_flight);
         match probe.until {
             None if context.in_flight <= CWND_MIN => {
@@ -280,7 +281,7 @@ impl Bbr {
 }
 
 impl CongestionControl for Bbr {
-    /// The threshold means nothing to BBR; congestion is when the window is saved.
+    /// BBR does not use the threshold; on congestion, it saves the window.
     fn ssthresh(&mut self, context: &Context, _: Congestion) -> u32 {
         self.save_cwnd(context);
         context.window.ssthresh.max(SSTHRESH_MIN)
@@ -289,7 +290,7 @@ impl CongestionControl for Bbr {
     /// Unused, because [`control`](CongestionControl::control) sets the window.
     fn grow(&mut self, _: &Context, _: &mut Window, _: u32) {}
 
-    /// The reduction was spurious, and so may be the end of the bandwidth's growth.
+    /// The reduction was spurious, and the detected end of bandwidth growth may be spurious as well.
     fn undo(&mut self, context: &Context, _: Window) -> u32 {
         self.full_bandwidth = 0;
         self.full_rounds = 0;

@@ -161,7 +161,7 @@ mod tests {
     }
 
     algorithms! {
-        /// The usual ones, and one more.
+        /// The usual algorithms, and one more.
         Extended;
         /// Their states as above.
         ExtendedState;

@@ -1,15 +1,16 @@
-//! CUBIC: RFC 9438, with HyStart, and as Linux has it.
+//! CUBIC: RFC 9438, with HyStart, and as in Linux.
 //!
-//! Linux differs from the RFC in how the window grows ([`Linux`], [`Rfc9438`]). Its Reno-friendly estimate does not grow faster
-//! once it has reached the window at which the last segment was lost (section 4.3). And where the curve has no plateau to go
-//! to, after slow start has ended without a loss or after a timeout (sections 4.8 and 4.10), the window grows by a twentieth
-//! in each round trip at least. Both matter where random losses keep the window small: with a round trip of 10 ms and a loss
-//! of 1e-3 the RFC's window is a quarter larger. The curve is aimed a round trip ahead, which is the smoothed one in the RFC
-//! and the least one in Linux. And Linux counts in whole segments, looks at the curve at most every 31 ms while the window
-//! stays the same, and lets it grow by one for every two acknowledged segments at most.
+//! Linux differs from the RFC in how the window grows ([`Linux`], [`Rfc9438`]). Its Reno-friendly estimate does not
+//! grow faster once it has reached the window at which the last segment was lost (section 4.3). And if the curve has no
+//! plateau, because slow start ended without a loss or after a timeout (sections 4.8 and 4.10), the window grows by at
+//! least a twentieth per round trip. Both matter where random losses keep the window small: with a round trip of 10 ms
+//! and a loss of 1e-3 the RFC's window is a quarter larger. The target is the curve one round trip ahead: the smoothed
+//! round trip in the RFC, and the minimum one in Linux. Moreover, Linux counts in whole segments, evaluates the curve
+//! at most every 31 ms while the window stays the same, and lets the window grow by at most one segment for every two
+//! acknowledged ones.
 //!
-//! Times are in units of 2^-20 s and windows in units of 2^-24 segments, so that the curve needs multiplications and
-//! shifts only; the cube root is taken once for each reduction.
+//! Times are in units of 2^-20 s and windows in units of 2^-24 segments, so that the curve needs only multiplications
+//! and shifts; the cube root is taken once per reduction.
 
 mod growth;
 
@@ -102,7 +103,7 @@ fn units(span: Nanos) -> u64 {
 }
 
 impl<G: Growth> Cubic<G> {
-    /// For a new connection. Nothing is drawn at random.
+    /// For a new connection. There are no random choices.
     pub fn new(_seed: u64) -> Cubic<G> {
         let curve = Curve { w_max: 0, cwnd_prior: 0, epoch: None };
         Cubic { hystart: HyStart::default(), before: curve.clone(), curve, last_seen: Instant::default() }
@@ -169,7 +170,7 @@ impl<G: Growth> CongestionControl for Cubic<G> {
     }
 
     fn idle_ended(&mut self, context: &Context, idle: Nanos) {
-        // What an acknowledgement has counted already counts once.
+        // Time that an acknowledgement has already counted is not counted again.
         let counted = if G::PAUSES_WHILE_LIMITED { context.now.since(self.last_seen) } else { Nanos::MAX };
         self.shift_epoch(context.now, idle.min(counted));
         self.last_seen = context.now;

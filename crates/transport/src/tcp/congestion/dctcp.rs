@@ -16,7 +16,7 @@ pub struct Dctcp {
     alpha: u64,
     /// The window of observation ends when this byte is acknowledged (RFC 8257, section 3.3: WindowEnd).
     window_end: u64,
-    /// Segments delivered in this window, and those of them with a mark.
+    /// Segments delivered in this window, and how many of them were marked.
     delivered: u64,
     marked: u64,
     /// The window before the latest reduction.
@@ -24,7 +24,7 @@ pub struct Dctcp {
 }
 
 impl Dctcp {
-    /// For a new connection, with alpha = 1 as in Linux: the first mark halves the window. Nothing is drawn at random.
+    /// For a new connection, with alpha = 1 as in Linux: the first mark halves the window. There are no random choices.
     pub fn new(_seed: u64) -> Dctcp {
         let alpha = 1 << ALPHA_BITS;
         Dctcp { reno: Reno::default(), alpha, window_end: 0, delivered: 0, marked: 0, cwnd_before: 0 }
@@ -62,7 +62,8 @@ impl CongestionControl for Dctcp {
         self.reno.grow(context, window, acknowledged);
     }
 
-    /// A spurious reduction may have followed one for marks, which was not: only the latest is undone.
+    /// A spurious reduction may have followed one because of marks, which was not spurious, so only the latest is
+    /// undone.
     fn undo(&mut self, context: &Context, _: Window) -> u32 {
         context.window.cwnd.max(self.cwnd_before)
     }

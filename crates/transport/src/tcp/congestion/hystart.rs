@@ -7,17 +7,17 @@
 use super::Window;
 use crate::time::{Instant, Nanos};
 
-/// Below this window, in segments, slow start goes on whatever is measured.
+/// Below this window, in segments, slow start continues whatever is measured.
 const WINDOW_MIN: u32 = 16;
 /// Acknowledgements no further apart than this belong to one train.
 const TRAIN_SPACING_MAX: Nanos = Nanos::from_millis(2);
-/// Samples of a round whose least is compared with the least of all.
+/// Number of samples in a round whose minimum is compared with the overall minimum.
 const SAMPLES: u32 = 8;
 /// The round-trip time has grown when it is larger by an eighth of itself, within these bounds.
 const DELAY_INCREASE_MIN: Nanos = Nanos::from_millis(4);
 const DELAY_INCREASE_MAX: Nanos = Nanos::from_millis(16);
 
-/// What one connection has seen.
+/// The state of one connection.
 #[derive(Debug, Clone, Default)]
 pub struct HyStart {
     has_ended: bool,
@@ -26,10 +26,10 @@ pub struct HyStart {
     round_start: Instant,
     /// The end of the train that began with the round.
     train_end: Instant,
-    /// The least round-trip time of this round, from so many samples.
+    /// The minimum round-trip time of this round, from this many samples.
     round_rtt: Option<Nanos>,
     samples: u32,
-    /// The least round-trip time of all.
+    /// The overall minimum round-trip time.
     min_rtt: Option<Nanos>,
 }
 
@@ -57,7 +57,7 @@ impl HyStart {
         (self.round_rtt, self.samples) = (None, 0);
     }
 
-    /// The train has lasted for half of the least round-trip time, the estimate of the forward path's delay.
+    /// The train has lasted for half of the minimum round-trip time, the estimate of the forward path's delay.
     fn train_is_long(&mut self, now: Instant, min_rtt: Nanos) -> bool {
         if now.since(self.train_end) > TRAIN_SPACING_MAX {
             return false;

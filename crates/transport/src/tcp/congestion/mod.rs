@@ -1,9 +1,9 @@
 //! Congestion control: how large the window is, and at which rate it is sent.
 //!
-//! The sender detects loss and recovers; during recovery it spreads the reduction itself (PRR). An algorithm is asked for
-//! the new threshold when congestion is met, lets the window grow while there is none, and may take over altogether
-//! ([`CongestionControl::control`]). Windows are in segments, as in most implementations, so that results can be compared
-//! with them.
+//! The sender detects loss and recovers; during recovery it spreads the reduction itself (PRR). An algorithm determines
+//! the new threshold when there is congestion, lets the window grow while there is none, and may take full control
+//! ([`CongestionControl::control`]). Windows are in segments, as in most implementations, so that results can be
+//! compared with them.
 //!
 //! An algorithm is one file, which implements the trait, and one line in the list of `controller.rs`, which gives it its
 //! name on the command line. [`Controller`] is the algorithm of one connection; its calls are dispatched statically.
@@ -24,7 +24,7 @@ pub use pacing::window_pacing_rate;
 
 use crate::time::{Instant, Nanos};
 
-/// The least window after a reduction, in segments (RFC 5681, equation 4).
+/// The minimum window after a reduction, in segments (RFC 5681, equation 4).
 pub const SSTHRESH_MIN: u32 = 2;
 
 /// The congestion window and the threshold between slow start and congestion avoidance, in segments.
@@ -65,10 +65,10 @@ pub enum Phase {
     Loss,
 }
 
-/// What has met congestion.
+/// The cause of a congestion event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Congestion {
-    /// A segment was found lost.
+    /// A segment was detected as lost.
     Loss,
     /// The retransmission timer expired.
     Timeout,
@@ -83,11 +83,11 @@ pub struct Context {
     pub mss: u32,
     pub window: Window,
     pub phase: Phase,
-    /// Segments that are in the network, as far as is known (RFC 6675's pipe).
+    /// Segments in the network, as far as is known (RFC 6675's pipe).
     pub in_flight: u32,
     /// Smoothed round-trip time, once measured.
     pub smoothed_rtt: Option<Nanos>,
-    /// Least round-trip time in the last five minutes, once measured.
+    /// Minimum round-trip time in the last five minutes, once measured.
     pub min_rtt: Option<Nanos>,
     /// First byte not acknowledged, and first byte not sent.
     pub unacknowledged: u64,
@@ -105,7 +105,7 @@ pub struct AckSample {
     pub acknowledged: u32,
     /// Bytes newly acknowledged cumulatively.
     pub acknowledged_bytes: u64,
-    /// Segments newly found lost.
+    /// Segments newly detected as lost.
     pub lost: u32,
     /// Whether it echoes a mark (ECE).
     pub marked: bool,
@@ -122,9 +122,9 @@ pub struct AckSample {
 pub struct RateSample {
     /// Segments delivered within the interval.
     pub delivered: u32,
-    /// Segments delivered in all when the newest acknowledged one was sent.
+    /// Total segments delivered when the newest acknowledged one was sent.
     pub delivered_before: u64,
-    /// Segments delivered in all by now.
+    /// Total segments delivered so far.
     pub delivered_total: u64,
     /// The longer of the intervals in which they were sent and acknowledged.
     pub interval: Nanos,
@@ -132,8 +132,8 @@ pub struct RateSample {
     pub is_app_limited: bool,
 }
 
-/// A congestion control algorithm. One that only answers [`ssthresh`](Self::ssthresh) and [`grow`](Self::grow) is
-/// complete.
+/// A congestion control algorithm. Implementing only [`ssthresh`](Self::ssthresh) and [`grow`](Self::grow) is
+/// sufficient.
 ///
 /// The order of calls: [`opened`](Self::opened) once, when the connection is established. For each acknowledgement, after
 /// the sender has counted it (so the context is the one that it leaves), [`acknowledged`](Self::acknowledged); then, if
@@ -144,8 +144,8 @@ pub trait CongestionControl {
     /// The threshold after `congestion`, in segments; at least [`SSTHRESH_MIN`].
     fn ssthresh(&mut self, context: &Context, congestion: Congestion) -> u32;
 
-    /// Lets the window grow after an acknowledgement of `acknowledged` segments; only called while neither recovery nor a
-    /// reduction is under way and the window limits the sender.
+    /// Lets the window grow after an acknowledgement of `acknowledged` segments; only called while neither recovery nor
+    /// a reduction is in progress and the window limits the sender.
     fn grow(&mut self, context: &Context, window: &mut Window, acknowledged: u32);
 
     /// The window to return to when a reduction turns out to be spurious; `before` is that before the reduction.
@@ -165,7 +165,7 @@ pub trait CongestionControl {
         let _ = (context, sample, window);
     }
 
-    /// Sets the window altogether, instead of the sender's growth and recovery. Returns whether it does.
+    /// Takes full control of the window, instead of the sender's growth and recovery. Returns whether it does.
     fn control(&mut self, context: &Context, sample: &AckSample, window: &mut Window) -> bool {
         let _ = (context, sample, window);
         false
@@ -181,7 +181,7 @@ pub trait CongestionControl {
         let _ = (context, idle);
     }
 
-    /// Bytes a second at which segments leave; `None` for as fast as the window allows.
+    /// Rate at which segments are sent, in bytes per second; `None` for as fast as the window allows.
     fn pacing_rate(&self) -> Option<u64> {
         None
     }

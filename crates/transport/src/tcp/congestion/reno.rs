@@ -13,7 +13,7 @@ pub struct Reno {
 }
 
 impl Reno {
-    /// For a new connection. Nothing is drawn at random.
+    /// For a new connection. There are no random choices.
     pub fn new(_seed: u64) -> Reno {
         Reno::default()
     }
@@ -23,7 +23,7 @@ impl Reno {
     pub(super) fn avoid(&mut self, window: &mut Window, size: u32, acknowledged: u32) {
         let size = size.max(1);
         if self.carried >= size {
-            // It was saved up under a larger window, before a reduction: it counts for one step and no more.
+            // It was accumulated under a larger window, before a reduction, so it counts for only one step.
             self.carried = 0;
             window.cwnd = window.cwnd.saturating_add(1);
         }

@@ -1,12 +1,12 @@
-//! What an application asks of its connection.
+//! The application's interface to its connection.
 
 use super::{Abort, Connection, Reset, State, handshake};
 use crate::tcp::sender::Write;
 use crate::time::{Instant, Nanos};
 
 impl Connection {
-    /// Whether what arrives counts as read at once, which it does unless told otherwise; if not, it fills the receive
-    /// buffer until [`read`](Self::read).
+    /// Whether what arrives counts as read immediately, which it does unless told otherwise; if not, it fills the
+    /// receive buffer until [`read`](Self::read).
     pub fn set_reads_at_once(&mut self, reads_at_once: bool) {
         self.receiver.set_reads_at_once(reads_at_once);
     }
@@ -17,22 +17,22 @@ impl Connection {
         self.sender.set_nagle(nagle);
     }
 
-    /// Most bytes written and not acknowledged from now on, at least one; what was written stays.
+    /// Sets the maximum number of bytes that may be written but not acknowledged, at least one; what was written stays.
     pub fn set_send_buffer(&mut self, bytes: u64) {
         self.sender.set_send_buffer(bytes);
     }
 
-    /// Whether small segments wait until this is taken back (Linux: `TCP_CORK`).
+    /// Whether small segments wait until this is reset (Linux: `TCP_CORK`).
     pub fn set_cork(&mut self, is_corked: bool) {
         self.sender.set_cork(is_corked);
     }
 
-    /// From how many bytes that were written and not sent on the send buffer takes no more (Linux: `TCP_NOTSENT_LOWAT`).
+    /// Sets the number of unsent bytes at which the send buffer accepts no more (Linux: `TCP_NOTSENT_LOWAT`).
     pub fn set_unsent_limit(&mut self, bytes: u64) {
         self.sender.set_unsent_limit(bytes);
     }
 
-    /// Memory that packets which arrived may take until they are read, if it counts.
+    /// Sets the maximum memory of arrived packets until they are read, if memory counts.
     pub fn set_receive_memory(&mut self, bytes: u32) {
         self.receiver.set_memory(bytes);
     }
@@ -44,15 +44,15 @@ impl Connection {
         self.user_timeout = timeout;
     }
 
-    /// The route to the peer carries segments of `bytes` without options from now on. If this end searches for longer ones, it
-    /// begins anew; otherwise it is bound by them, and does not use longer ones.
+    /// The route to the peer carries segments of `bytes` without options from now on. If this end searches for longer
+    /// ones, the search restarts; otherwise it does not use longer ones.
     pub fn set_route_segment(&mut self, bytes: u32) {
         if let Some(options) = self.options {
             self.sender.set_route(handshake::payload(bytes, options));
         }
     }
 
-    /// Whether the host's own queue is full: until it is not, nothing leaves, and what is tried does not count as sent.
+    /// Sets whether the host's own queue is full. While it is, nothing leaves, and attempts do not count as sent.
     pub fn set_queue_full(&mut self, is_full: bool) {
         self.is_queue_full = is_full;
         self.sender.set_queue_full(is_full);
@@ -65,7 +65,7 @@ impl Connection {
         self.write_as(bytes, Write::default())
     }
 
-    /// The same in a way of its own.
+    /// The same, with this kind of write.
     pub fn write_as(&mut self, bytes: u64, kind: Write) -> u64 {
         if !self.state.may_write() || self.closes_when_established {
             return 0;
@@ -85,7 +85,7 @@ impl Connection {
         self.receiver.read(bytes)
     }
 
-    /// Bytes that have arrived in order and were not read.
+    /// Bytes that have arrived in order but have not been read.
     pub fn unread(&self) -> u64 {
         self.receiver.unread()
     }
@@ -105,14 +105,14 @@ impl Connection {
         }
     }
 
-    /// The same by an application that reads no more: data that arrives ends the connection by a RST (RFC 1122, section
-    /// 4.2.2.13).
+    /// The same for an application that will not read any more: data that arrives then ends the connection with a RST
+    /// (RFC 1122, section 4.2.2.13).
     pub fn close_for_good(&mut self, now: Instant) {
         self.reads_no_more = true;
         self.close(now);
     }
 
-    /// Ends the connection at once, by a RST if the peer knows of it (RFC 9293, section 3.10.5).
+    /// Ends the connection immediately, with a RST if the peer knows about it (RFC 9293, section 3.10.5).
     pub fn abort(&mut self) {
         if self.state.is_synchronized() && self.state != State::TimeWait {
             let acknowledgement = Some(self.receiver.next());

@@ -18,7 +18,7 @@ pub enum Abort {
 pub enum Event {
     /// The handshake is over.
     Established,
-    /// So many bytes more have arrived in order.
+    /// This many more bytes have arrived in order.
     Delivered(u64),
     /// The peer has acknowledged more of what was written.
     Acknowledged {
@@ -35,7 +35,7 @@ pub enum Event {
     Aborted(Abort),
 }
 
-/// Events that wait for their application. There is one of each kind at most, so it takes no queue.
+/// Events that wait for the application. There is at most one of each kind, so no queue is needed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Events {
     pub established: bool,

@@ -79,7 +79,7 @@ impl Handshake {
         *self = Handshake { is_due: true, ..Handshake::default() };
     }
 
-    /// Sends it again without waiting for the timer.
+    /// Retransmits it without waiting for the timer.
     pub fn repeat(&mut self) {
         self.is_due = true;
     }
@@ -120,7 +120,7 @@ impl Handshake {
         self.timer
     }
 
-    /// Sends it again, if it is time. Returns whether it was sent often enough to give up.
+    /// Retransmits it, if it is time. Returns whether it was sent often enough to give up.
     pub fn handle_timeout(&mut self, now: Instant, is_answer: bool) -> bool {
         if self.timer.is_none_or(|timer| timer > now) {
             return false;

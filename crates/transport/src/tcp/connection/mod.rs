@@ -50,7 +50,7 @@ struct Reset {
 /// 4. then [`poll_event`](Self::poll_event) until it answers `None`;
 /// 5. and again from 2, no later than [`next_timeout`](Self::next_timeout), which only these calls change.
 ///
-/// Time never goes back. Segments may say anything: no segment makes it panic or hold more than a bounded amount.
+/// Time must never go back. Segments may contain anything: no segment causes a panic or unbounded memory use.
 #[derive(Debug, Clone)]
 pub struct Connection {
     config: Arc<Config>,
@@ -73,8 +73,8 @@ pub struct Connection {
     is_queue_full: bool,
 }
 
-/// The earlier of two times, one of which may be none. It is asked after every segment, and several times as fast as the least
-/// of a list.
+/// The earlier of two times, either of which may be `None`. It is called after every segment, and is several times as
+/// fast as the minimum of a list.
 fn earliest(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -99,7 +99,7 @@ impl Connection {
         Connection::new(config.into(), State::Listen)
     }
 
-    /// An end of a connection that is open, although no handshake was exchanged. Both ends are taken to have the same
+    /// An end of a connection that is open, although no handshake was exchanged. Both ends are assumed to have the same
     /// configuration.
     ///
     /// # Errors
@@ -166,7 +166,7 @@ impl Connection {
         self.state
     }
 
-    /// What both ends know of it, as Linux reports it in `tcp_info`.
+    /// Its state, as Linux reports it in `tcp_info`.
     pub fn info(&self, now: Instant) -> Info {
         let advmss = handshake::offer(&self.config).mss.map_or(0, u32::from);
         let (probes, backoff, _) = self.persist.state();
@@ -330,7 +330,7 @@ impl Connection {
         let was_finished = self.sender.is_finished();
         let acknowledged = self.sender.handle_ack(now, segment);
         let is_finished = self.sender.is_finished();
-        // The FIN takes a number and is no byte of the application.
+        // The FIN takes a number, but is not a byte of the application.
         let bytes = acknowledged.bytes - u64::from(is_finished && !was_finished);
         if bytes > 0 {
             self.events.acknowledged += bytes;
@@ -389,7 +389,7 @@ impl Connection {
         }
     }
 
-    /// There is no connection any more.
+    /// The connection no longer exists.
     fn end(&mut self, abort: Option<Abort>) {
         self.state = State::Closed;
         self.handshake.stop();
@@ -435,7 +435,7 @@ impl Connection {
         }
     }
 
-    /// When the application gives the peer up.
+    /// When the application gives up on the peer.
     fn user_deadline(&self) -> Option<Instant> {
         let timeout = self.user_timeout?;
         let (_, _, first_probe_at) = self.persist.state();
@@ -472,7 +472,7 @@ impl Connection {
             return self.end(Some(Abort::TimedOut));
         }
         if self.forgets_at.is_some_and(|at| at <= now) {
-            // The application has heard of it at the beginning of TIME-WAIT.
+            // The application was told at the beginning of TIME-WAIT.
             self.end(None);
             self.events.closed = false;
         }

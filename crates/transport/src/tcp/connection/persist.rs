@@ -1,14 +1,14 @@
-//! The persist timer: probes of a window that is closed (RFC 9293, section 3.8.6.1).
+//! The persist timer: probes for a closed window (RFC 9293, section 3.8.6.1).
 
 use crate::time::{Instant, Nanos};
 
-/// Doublings after which the time between probes grows no more, whatever the longest timeout is.
+/// Number of doublings after which the interval between probes no longer grows, whatever the maximum timeout is.
 const BACKOFF_MAX: u32 = 30;
 
-/// How soon a probe is tried again that the host's own queue did not take (Linux: `TCP_RESOURCE_PROBE_INTERVAL`).
+/// How soon a probe is retried if the host's own queue was full (Linux: `TCP_RESOURCE_PROBE_INTERVAL`).
 const RETRY_INTERVAL: Nanos = Nanos::from_millis(500);
 
-/// The timer. It runs while there is data to send, none under way, and no room in the peer's window.
+/// The timer. It runs while there is data to send, none in flight, and no room in the peer's window.
 #[derive(Debug, Clone, Default)]
 pub struct Persist {
     timer: Option<Instant>,
@@ -74,7 +74,7 @@ impl Persist {
         self.unanswered
     }
 
-    /// Whether a probe is to be sent now; the answer is yes once.
+    /// Whether a probe must be sent now; asking resets it.
     pub fn take_due(&mut self) -> bool {
         std::mem::take(&mut self.is_due)
     }

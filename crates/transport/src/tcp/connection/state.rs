@@ -1,9 +1,9 @@
-//! The states of a connection and what leads from one to another (RFC 9293, section 3.3.2).
+//! The states of a connection and the transitions between them (RFC 9293, section 3.3.2).
 
 /// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum State {
-    /// There is no connection: not yet, or no more.
+    /// There is no connection, either not yet or no longer.
     #[default]
     Closed,
     /// Waits for the peer to open it.
@@ -23,7 +23,7 @@ pub enum State {
     Closing,
     /// The peer has closed and then this end; its FIN is not acknowledged.
     LastAck,
-    /// Both ends have closed; waits for what may still be under way.
+    /// Both ends have closed; waits for what may still be in flight.
     TimeWait,
 }
 
@@ -52,7 +52,7 @@ impl State {
         }
     }
 
-    /// The FIN of the peer has arrived, and all that was before it.
+    /// The FIN of the peer has arrived, and everything before it.
     pub(super) fn after_peer_fin(self) -> State {
         match self {
             State::SynReceived | State::Established => State::CloseWait,

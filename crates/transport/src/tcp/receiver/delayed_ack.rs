@@ -1,10 +1,11 @@
-//! When an acknowledgement is sent: at once, with data, or after a delay (RFC 1122, section 4.2.3.2; RFC 5681, section
-//! 4.2), with the refinements of Linux: quick acknowledgements while a connection is young, and an adaptive delay.
+//! When an acknowledgement is sent: immediately, with data, or after a delay (RFC 1122, section 4.2.3.2; RFC 5681,
+//! section 4.2), with the refinements of Linux: quick acknowledgements while a connection is young, and an adaptive
+//! delay.
 
 use crate::tcp::config::Config;
 use crate::time::{Instant, Nanos};
 
-/// Acknowledgements sent at once after the first mark of an episode of ECN.
+/// Acknowledgements sent immediately after the first mark of an episode of ECN.
 const QUICK_ACKS_AFTER_MARK: u32 = 2;
 /// The delay of a connection on which data flows one way without a push is at most this (RFC 5681, section 4.2: 500 ms).
 const ONE_WAY_DELAY_MAX: Nanos = Nanos::from_millis(500);
@@ -33,7 +34,7 @@ enum Owed {
 pub struct DelayedAck {
     owed: Owed,
     timer: Option<Instant>,
-    /// Acknowledgements that are still sent at once.
+    /// Acknowledgements that are still sent immediately.
     quick: u32,
     quick_max: u32,
     delay_min: Nanos,
@@ -41,17 +42,17 @@ pub struct DelayedAck {
     /// The adaptive delay, about the time between segments; zero before the first.
     delay: Nanos,
     last_data: Instant,
-    /// The application answers: acknowledgements ride on its data.
+    /// The application responds, so acknowledgements are piggybacked on its data.
     is_interactive: bool,
-    /// The end of what the peer had to say has arrived (PSH) since the last acknowledgement.
+    /// The end of a message of the peer has arrived (PSH) since the last acknowledgement.
     is_pushed: bool,
     /// Bytes in order since the last acknowledgement.
     unacknowledged: u64,
     /// The largest segment so far, up to `segment_max`.
     segment: u32,
     segment_max: u32,
-    /// The window shrinks for want of memory, so that acknowledging would only say how little is left; more than half of the
-    /// memory is in use.
+    /// Whether the window is shrinking for lack of memory, so that an acknowledgement would only announce how little is
+    /// left; and whether more than half of the memory is in use.
     is_shrinking: bool,
     is_half_used: bool,
 }
@@ -104,8 +105,8 @@ impl DelayedAck {
         if self.is_half_used {
             self.quick = 0;
         }
-        // Quick acknowledgements are for one-way data; more than one full segment is acknowledged at once (RFC 5681,
-        // section 4.2, with segments as long as receive offload makes them).
+        // Quick acknowledgements are for one-way data; more than one full segment is acknowledged immediately (RFC
+        // 5681, section 4.2, with segments as long as receive offload makes them).
         let is_quick = self.quick > 0 && !self.is_interactive;
         if is_quick || (self.unacknowledged > u64::from(self.segment) && !self.is_shrinking) {
             self.owe_now();
@@ -119,7 +120,7 @@ impl DelayedAck {
         let pause = now.since(self.last_data);
         self.last_data = now;
         if self.delay == Nanos::ZERO {
-            // The sender begins with a small window, so it waits for each acknowledgement.
+            // The sender starts with a small window, so it waits for each acknowledgement.
             self.delay = self.delay_min.max(Nanos(1));
             self.allow_quick();
         } else if pause <= self.delay_min / 2 {
@@ -127,7 +128,7 @@ impl DelayedAck {
         } else if pause < self.delay {
             self.delay = (self.delay / 2 + pause).min(rtt.timeout);
         } else if pause > rtt.timeout {
-            // The sender may have lost its window meanwhile.
+            // The sender may have lost its window in the meantime.
             self.allow_quick();
         }
     }
@@ -138,27 +139,27 @@ impl DelayedAck {
         self.is_interactive = true;
     }
 
-    /// The application has read all there is. Data that was pushed is acknowledged then, unless it answers.
+    /// The application has read everything. Pushed data is then acknowledged, unless the application responds.
     pub fn handle_all_read(&mut self) {
         if self.owed == Owed::Later && self.is_pushed && !self.is_interactive {
             self.owe_now();
         }
     }
 
-    /// More than one full segment waits although the application has read.
+    /// More than one full segment is waiting although the application has read.
     pub fn handle_read(&mut self) {
         if self.owed == Owed::Later && self.unacknowledged > u64::from(self.segment) {
             self.owe_now();
         }
     }
 
-    /// The next acknowledgement is sent at once: something is out of order, has filled a gap, is not acceptable, or
+    /// The next acknowledgement is sent immediately: something is out of order, has filled a gap, is not acceptable, or
     /// ends the stream.
     pub fn owe_now(&mut self) {
         self.owed = Owed::Now;
     }
 
-    /// Acknowledgements are sent at once for a while: the peer sends data again that was not lost.
+    /// Acknowledgements are sent immediately for a while, because the peer retransmits data that was not lost.
     pub fn begin_quick(&mut self) {
         self.allow_quick();
         self.is_interactive = false;
@@ -208,7 +209,7 @@ impl DelayedAck {
         }
         self.timer = None;
         if self.is_interactive {
-            // It did not answer.
+            // It did not respond.
             self.is_interactive = false;
             self.delay = self.delay_min;
         } else {
@@ -231,7 +232,7 @@ impl DelayedAck {
         if delay > self.delay_min {
             let answers = self.is_interactive || self.is_pushed;
             let most = if answers { self.delay_max } else { ONE_WAY_DELAY_MAX };
-            // Not longer than a round trip: the sender might wait for it.
+            // No longer than a round trip, because the sender might be waiting for it.
             let most = rtt.smoothed.map_or(most, |smoothed| most.min(smoothed.max(self.delay_min)));
             delay = delay.min(most);
         }

@@ -7,15 +7,15 @@ use crate::tcp::segment::{Codepoint, Flags, Segment};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EcnReaction {
     /// The mark differs from that of the segment before (DCTCP): what was received until then is acknowledged with the
-    /// old echo, and this one at once.
+    /// old echo, and this one immediately.
     pub changed: bool,
     /// The first mark of an episode: the sender slows down, so the next acknowledgements are not delayed.
     pub begins_episode: bool,
-    /// The peer has reduced its window, maybe to one segment, so this segment is acknowledged at once.
+    /// The peer has reduced its window, maybe to one segment, so this segment is acknowledged immediately.
     pub ends_episode: bool,
 }
 
-/// What is told to the sender of marked segments.
+/// What the sender is told about marked segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EcnEcho {
     #[default]
@@ -27,7 +27,7 @@ pub enum EcnEcho {
 }
 
 impl EcnEcho {
-    /// The echo that was agreed on, of nothing yet.
+    /// The negotiated echo, with no marks yet.
     pub fn new(ecn: Ecn) -> EcnEcho {
         match ecn {
             Ecn::Off => EcnEcho::Off,

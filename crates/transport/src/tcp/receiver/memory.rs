@@ -1,8 +1,8 @@
-//! The memory of packets that have arrived and were not read, and the window that it leaves, as Linux counts both.
+//! The memory of packets that have arrived but have not been read, and the window that it leaves, as Linux counts both.
 
 use std::collections::VecDeque;
 
-/// Memory of a packet beside its buffer, and what a buffer holds beside payload (Linux, 64 bits).
+/// Memory of a packet in addition to its buffer, and what a buffer contains in addition to payload (Linux, 64 bits).
 const DESCRIPTOR_BYTES: u64 = 256;
 const BUFFER_OVERHEAD: u64 = 384;
 /// Buffers are powers of two up to a page, and whole pages from there on.
@@ -10,7 +10,7 @@ const PAGE_BYTES: u64 = 4_096;
 /// Shares are in parts of this; before data has arrived, half of the memory is expected to be payload.
 const SHARE_ONE: u64 = 256;
 const SHARE_GUESS: u64 = SHARE_ONE / 2;
-/// Segments are taken for this long until longer ones arrive.
+/// Segments are assumed to be this long until longer ones arrive.
 const SEGMENT_GUESS: u32 = 536;
 /// Largest window of a SYN.
 const UNSCALED_MAX: u64 = 65_535;
@@ -22,7 +22,7 @@ pub struct ReceiveMemory {
     /// Packets that hold what was not read, by the number after their last byte, and their memory.
     packets: VecDeque<(u64, u64)>,
     used: u64,
-    /// Which part of the memory is payload, by the latest packet whose segments were longer than those before.
+    /// The share of the memory that is payload, from the latest packet whose segments were longer than earlier ones.
     payload_share: u64,
     segment: u32,
     /// Payload of a segment that this end offered to take.
@@ -97,7 +97,7 @@ impl ReceiveMemory {
         self.free() < self.payload_in(self.limit) / 2
     }
 
-    /// Whether packets take more than the limit, which the last one in order may.
+    /// Whether packets exceed the limit, which the last one in order may do.
     pub fn is_exhausted(&self) -> bool {
         self.used > self.limit
     }

@@ -69,7 +69,7 @@ pub(super) struct Receiver {
     timestamp_echo: TimestampEcho,
     has_timestamps: bool,
     has_sack: bool,
-    /// Whether the application reads what arrives at once.
+    /// Whether the application immediately reads what arrives.
     reads_at_once: bool,
     prior: Option<PriorAck>,
     /// The number of the peer's FIN, once known.
@@ -124,7 +124,7 @@ impl Receiver {
         self.window.promise(next, self.window.advertised(next, self.timing.segment()));
     }
 
-    /// Whether the application reads what arrives at once, which it does unless told otherwise.
+    /// Whether the application immediately reads what arrives, which it does unless told otherwise.
     pub fn set_reads_at_once(&mut self, reads_at_once: bool) {
         self.reads_at_once = reads_at_once;
         if reads_at_once {
@@ -250,7 +250,8 @@ impl Receiver {
         }
         let is_pushed = segment.flags.contains(Flags::PSH) && bytes > 0;
         self.timing.handle_data(now, segment.length, inserted.advanced, is_pushed, rtt);
-        // RFC 5681, section 4.2: at once when it is out of order or fills a gap. In Linux also if there is no memory for it.
+        // RFC 5681, section 4.2: immediately when it is out of order or fills a gap. In Linux also if there is no
+        // memory for it.
         if had_gap
             || was_closed
             || self.reassembly.has_gap()
@@ -362,7 +363,7 @@ impl Receiver {
         self.timing.handle_data_sent(now);
     }
 
-    /// Owes an acknowledgement at once: of a SYN, or of a FIN after this end has closed.
+    /// Owes an acknowledgement immediately: of a SYN, or of a FIN after this end has closed.
     pub fn owe_ack(&mut self) {
         self.timing.owe_now();
     }

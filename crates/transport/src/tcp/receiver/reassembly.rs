@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Most ranges that are kept above the first missing byte. A segment that would need one more is dropped, as a host
-/// without memory would drop it; it was not selectively acknowledged, so its sender sends it again.
+/// Maximum number of ranges kept above the first missing byte. A segment that would need one more is dropped, as by a
+/// host without memory. It was not selectively acknowledged, so its sender retransmits it.
 pub const OUT_OF_ORDER_RANGES_MAX: usize = 4_096;
 
 /// What a segment has changed.

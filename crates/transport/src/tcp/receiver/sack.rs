@@ -45,7 +45,7 @@ impl SackReport {
         self.count = count as u8;
     }
 
-    /// These bytes arrived twice. Two reports that touch become one, and otherwise the later one counts.
+    /// These bytes arrived twice. Adjacent reports are merged; otherwise the later one counts.
     pub fn duplicated(&mut self, range: &Range<u64>) {
         self.duplicate = match self.duplicate {
             Some((start, end)) if start <= range.end && range.start <= end => {

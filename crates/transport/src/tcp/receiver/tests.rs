@@ -46,7 +46,7 @@ fn blocks(sack: &SackBlocks) -> Vec<Range<u64>> {
     sack.iter().collect()
 }
 
-/// RFC 5681, section 4.2: every second full segment; at once above a gap, and when it is filled.
+/// RFC 5681, section 4.2: every second full segment; immediately above a gap, and when it is filled.
 #[test]
 fn a_gap_is_reported_with_every_segment_until_it_is_filled() {
     let mut receiver = receiver(&config(), Ecn::Off);

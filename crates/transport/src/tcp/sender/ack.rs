@@ -1,4 +1,4 @@
-//! What an acknowledgement says: counted first, then acted upon.
+//! Acknowledgements: first counted, then acted upon.
 
 use super::delivery_rate::Newest;
 use super::rack::Rack;
@@ -24,7 +24,7 @@ pub(super) struct Ack {
     pub echo: Option<u32>,
     /// Whether it echoes congestion (ECE).
     pub is_marked: bool,
-    /// Whether it is a duplicate in the sense of RFC 5681, section 2, for want of SACK.
+    /// Whether it is a duplicate as defined in RFC 5681, section 2, if there is no SACK.
     pub is_duplicate: bool,
     /// Whether it is neither data nor a window update, so that it may be a duplicate.
     pub is_pure: bool,
@@ -38,7 +38,7 @@ pub(super) struct Ack {
     pub has_new_sacks: bool,
     /// Whether a segment has arrived that was sent once only and before the recovery point (RFC 5682, section 3.1).
     pub is_original_delivered: bool,
-    /// Whether to set the timer anew.
+    /// Whether to restart the timer.
     pub restarts_timer: bool,
     /// State before it.
     pub in_flight_before: u32,
@@ -53,7 +53,7 @@ pub(super) struct Ack {
     newest: Newest,
 }
 
-/// What both ways of being delivered need.
+/// What both kinds of delivery need.
 struct Measures<'a> {
     rack: &'a mut Rack,
     min_rtt: Nanos,
@@ -198,7 +198,8 @@ impl Sender {
         self.board.sack(block, |record| ack.deliver(record, true, &mut measures));
     }
 
-    /// A segment has arrived twice (RFC 3708, section 2). Reports of more duplicates than were sent are the network's.
+    /// A segment has arrived twice (RFC 3708, section 2). If more duplicates are reported than were sent, the network
+    /// has duplicated them.
     fn handle_dsack(&mut self, ack: &mut Ack, block: &Range<u64>) {
         let length = block.end.saturating_sub(block.start);
         if length == 0 || length > self.largest_window {
@@ -273,8 +274,8 @@ impl Sender {
         }
     }
 
-    /// The degree of reordering is how far apart segments were that have arrived in the other order (RFC 4653, section 3,
-    /// has the idea; Linux's measure).
+    /// The degree of reordering is the distance between segments that have arrived in reverse order (the idea is from
+    /// RFC 4653, section 3, the measure from Linux).
     fn note_reordering(&mut self, ack: &Ack) {
         if let Some(low) = ack.reordered_from
             && self.settings.sack

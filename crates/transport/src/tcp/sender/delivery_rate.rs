@@ -56,7 +56,7 @@ impl DeliveryRate {
         self.limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
 
-    /// Section 3.3: GenerateRateSample(), after an acknowledgement of `delivered` segments. Intervals below the least
+    /// Section 3.3: GenerateRateSample(), after an acknowledgement of `delivered` segments. Intervals below the minimum
     /// round-trip time come from acknowledgements that were held back, and give no sample.
     pub fn sample(
         &mut self,

@@ -1,4 +1,4 @@
-//! For how long what limits a sender (Linux: `tcpi_busy_time`, `tcpi_rwnd_limited`, `tcpi_sndbuf_limited`).
+//! What limits a sender, and for how long (Linux: `tcpi_busy_time`, `tcpi_rwnd_limited`, `tcpi_sndbuf_limited`).
 
 use super::Sender;
 use crate::time::{Instant, Nanos};
@@ -6,7 +6,7 @@ use crate::time::{Instant, Nanos};
 /// What a sender waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Limit {
-    /// There is nothing to send, and all is acknowledged.
+    /// There is nothing to send, and everything is acknowledged.
     #[default]
     Idle,
     /// The network: the congestion window, or acknowledgements.
@@ -60,7 +60,7 @@ impl Limits {
 }
 
 impl Sender {
-    /// Nothing more leaves now: why?
+    /// Nothing more can be sent now: records why.
     pub fn note_limit(&mut self, now: Instant) {
         if self.limits.is_none() {
             return;

@@ -1,4 +1,4 @@
-//! What leaves, and when: retransmissions, new data, bursts, pacing, restart after idle times.
+//! What is sent, and when: retransmissions, new data, bursts, pacing, restart after idle times.
 
 use super::path::PathProbe;
 use super::scoreboard::{Marks, Record};
@@ -20,7 +20,7 @@ const SMALL_WINDOW_MAX: u64 = 536;
 /// Paced bursts are longer on short paths: by the limit of offload, halved for each of these (Linux: `tcp_tso_rtt_log`).
 const BURST_RTT_SHIFT: u32 = 9;
 
-/// What is sent without regard to the window.
+/// What is sent regardless of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Forced {
     /// The oldest segment, after a timeout (RFC 6298, section 5.4).
@@ -29,7 +29,7 @@ pub(super) enum Forced {
     Probe,
 }
 
-/// The sender's state as to output.
+/// The sender's output state.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Output {
     pub forced: Option<Forced>,
@@ -39,7 +39,7 @@ pub(super) struct Output {
     pub last_sent_at: Option<Instant>,
     /// The host's own queue takes nothing.
     pub is_queue_full: bool,
-    /// What was written leaves though it is no full segment: `TCP_NODELAY` was set, and nothing written since.
+    /// What was written leaves though it is not a full segment: `TCP_NODELAY` was set, and nothing written since.
     pub leaves_at_once: bool,
     /// The end of the small segment sent last.
     small_end: u64,
@@ -49,7 +49,7 @@ pub(super) struct Output {
     usage_end: u64,
 }
 
-/// Spreads what is sent over time.
+/// Spreads transmissions over time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pacer {
     /// Bytes a second.
@@ -64,7 +64,7 @@ impl Pacer {
         self.rate.is_none() || self.next_at <= now
     }
 
-    /// A burst leaves. If the last one left late, this one makes up for it, by at most half of its time.
+    /// A burst is sent. If the last one was sent late, this one makes up for it, by at most half of its time.
     fn handle_sent(&mut self, now: Instant, bytes: u32) {
         let Some(rate) = self.rate else { return };
         let span = Nanos(u64::from(bytes) * 1_000_000_000 / rate.max(1));
@@ -83,7 +83,7 @@ impl Acknowledged {
 }
 
 impl Sender {
-    /// What is to be sent next, if anything.
+    /// What to send next, if anything.
     pub fn poll(&mut self, now: Instant) -> Option<Outgoing> {
         let forced = self.output.forced.take();
         if self.output.is_queue_full {
@@ -240,7 +240,7 @@ impl Sender {
         (limit.min(PACKET_BYTES_MAX) / mss).max(1) * mss
     }
 
-    /// Bytes that would leave now beyond what is written, if they were. Pacing lets none go ahead of time.
+    /// Bytes beyond those written that could be sent now. Pacing sends none ahead of time.
     pub(super) fn sendable(&self) -> u64 {
         if self.pacer.rate.is_some() || self.output.is_queue_full {
             return 0;
@@ -252,7 +252,8 @@ impl Sender {
         end.saturating_sub(self.written)
     }
 
-    /// Most bytes that leave at once: what segmentation offload takes, and no more than a paced sender spreads.
+    /// Maximum number of bytes sent together: what segmentation offload accepts, and no more than a pacing sender's
+    /// burst.
     fn burst_bytes(&self) -> u64 {
         self.burst_bytes_at(self.pacer.rate, u64::from(self.settings.offload_bytes))
     }
@@ -271,7 +272,7 @@ impl Sender {
         (limit / mss).max(1) * mss
     }
 
-    /// Counts what leaves of the send buffer. Linux splits it into bursts whether it paces or not.
+    /// Counts what leaves the send buffer. Linux splits it into bursts whether it paces or not.
     fn take_from_buffer(&mut self, now: Instant, from: u64, to: u64) {
         if self.buffer.counts_packets() {
             let rate = self.pacer.rate.or_else(|| window_pacing_rate(&self.context(now)));

@@ -1,6 +1,6 @@
-//! The search for the longest segments that the path carries (RFC 4821), as Linux does it. Now and then a longer segment is
-//! sent, half-way between what the path is known to carry and what it cannot carry. If it is acknowledged, all segments are as
-//! long from then on. If it alone is lost, nothing is taken for congestion.
+//! The search for the longest segments that the path can carry (RFC 4821), as in Linux. From time to time a longer
+//! segment is sent, half-way between what the path is known to carry and what it cannot carry. If it is acknowledged,
+//! all segments have this length from then on. If only this segment is lost, that does not count as congestion.
 //!
 //! Sizes are bytes of payload.
 
@@ -11,12 +11,12 @@ use crate::tcp::congestion::Phase;
 use crate::time::{Instant, Nanos};
 use std::ops::Range;
 
-/// The least window for a probe, in segments, so that losing it is noticed by duplicates (RFC 4821, section 7.4).
+/// The minimum window for a probe, in segments, so that losing it is noticed by duplicates (RFC 4821, section 7.4).
 const WINDOW_MIN: u32 = 11;
 /// Headers of a packet without options: the window keeps its bytes, headers included, when segments become longer.
 const HEADERS: u32 = 40;
-/// How long retransmissions stay unanswered before long segments are suspected to vanish: four least timeouts, each twice as
-/// long as the one before (Linux: `tcp_retries1` of 3).
+/// How long retransmissions stay unanswered before long segments are suspected to vanish: four least timeouts, each
+/// twice as long as the previous one (Linux: `tcp_retries1` of 3).
 const SUSPECTED_AFTER: Nanos = Nanos::from_secs(3);
 
 /// See the module's documentation.
@@ -24,10 +24,10 @@ const SUSPECTED_AFTER: Nanos = Nanos::from_secs(3);
 pub(super) struct PathSearch {
     settings: PathProbing,
     is_on: bool,
-    /// What the path is known to carry, or taken to, and what it may carry at most.
+    /// What the path is known or assumed to carry, and what it may carry at most.
     low: u32,
     high: u32,
-    /// What the peer takes, and what the route is said to carry.
+    /// What the peer accepts, and what the route is said to carry.
     peer: u32,
     route: u32,
     /// A probe that is not acknowledged.
@@ -110,7 +110,7 @@ impl Sender {
         let is_able = self.recovery.phase == Phase::Open && self.window.cwnd >= WINDOW_MIN;
         let Some(path) = self.path.as_mut().filter(|_| is_able) else { return PathProbe::NotNow };
         let Some(length) = path.next_length(now, mss) else { return PathProbe::NotNow };
-        // So much follows that its loss is noticed by what arrives behind it.
+        // Enough must follow it that its loss is detected when the following segments arrive.
         let needed = u64::from(length) + (u64::from(self.reordering) + 1) * u64::from(mss);
         let record_end = self.buffer.record_end(self.next).unwrap_or(self.written);
         let in_flight = self.board.pipe();
@@ -171,8 +171,8 @@ impl Sender {
         true
     }
 
-    /// Retransmissions were not answered for long: perhaps the path has come to carry less, and nobody says so (RFC 4821, section
-    /// 7.7).
+    /// Retransmissions have not been answered for a long time: perhaps the path now carries less, and nothing reports
+    /// this (RFC 4821, section 7.7).
     pub(super) fn suspect_black_hole(&mut self, now: Instant) {
         let is_long = self.unanswered_since.is_some_and(|since| now.since(since) >= SUSPECTED_AFTER);
         let Some(path) = self.path.as_mut().filter(|_| is_long) else { return };

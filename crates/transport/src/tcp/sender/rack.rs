@@ -37,15 +37,15 @@ impl Default for Rack {
     }
 }
 
-/// What the reordering window depends on besides (section 6.2, step 4).
+/// What else the reordering window depends on (section 6.2, step 4).
 #[derive(Debug, Clone, Copy)]
 pub struct Conditions {
     pub min_rtt: Nanos,
     pub smoothed_rtt: Nanos,
     pub has_seen_reordering: bool,
-    /// Whether recovery is under way.
+    /// Whether recovery is in progress.
     pub is_recovering: bool,
-    /// Whether as many segments are SACKed as DupThresh demands.
+    /// Whether at least DupThresh segments are SACKed.
     pub is_threshold_reached: bool,
 }
 
@@ -66,7 +66,7 @@ impl Rack {
         }
     }
 
-    /// The next detection takes place although nothing arrives: marks were withdrawn.
+    /// The next detection takes place even if nothing arrives, because marks were withdrawn.
     pub fn detect_again(&mut self) {
         self.has_advanced = true;
     }
@@ -124,7 +124,7 @@ impl Rack {
         board.last_before(is_before).map(|last| board.at(last).sent_at + wait)
     }
 
-    /// After a retransmission timeout: what was sent so lately that it may still arrive is not lost (section 6.3).
+    /// After a retransmission timeout: segments sent so recently that they may still arrive are not lost (section 6.3).
     pub fn may_arrive(&self, now: Instant, record: &Record) -> bool {
         self.rtt > Nanos::ZERO && record.sent_at + self.rtt > now
     }

@@ -1,4 +1,4 @@
-//! What follows from an acknowledgement: the phases of recovery and all changes between them, and the window.
+//! The actions after an acknowledgement: the phases of recovery, all transitions between them, and the window.
 //!
 //! - Open: nothing unusual. Disorder: segments have arrived out of order, or were resent.
 //! - Reduced: the window shrinks because of ECN, or because a probe has repaired a loss.
@@ -49,7 +49,7 @@ impl Reduction {
             let bound = self.delivered.saturating_sub(self.sent).max(u64::from(delivered));
             (bound + u64::from(is_safe)).min(u64::from(threshold - pipe))
         };
-        // The first segment that was lost is resent at once.
+        // The first segment that was lost is resent immediately.
         let count = count.max(u64::from(self.sent == 0));
         pipe.saturating_add(count.min(u64::from(u32::MAX)) as u32)
     }
@@ -124,7 +124,7 @@ impl Sender {
         }
         let resent = self.board.resent();
         let look_again = self.find_losses(ack);
-        // Retransmissions were lost: the window is reduced again, once for this.
+        // Retransmissions were lost: the window is reduced once more.
         let has_lost_again = self.board.resent() < resent;
         if self.recovery.phase != Phase::Loss || (has_lost_again && self.uses_rack()) {
             self.recover_or_open(ack);
@@ -345,14 +345,15 @@ impl Sender {
         }
         self.window.cwnd = self.board.pipe().saturating_add(1);
         if matches!(phase, Phase::Open | Phase::Disorder) && sacked >= super::DUPLICATES_THRESHOLD {
-            // So many duplicates and no recovery: the degree of reordering was overestimated.
+            // This many duplicates without a recovery: the degree of reordering was overestimated.
             self.reordering = self.reordering.min(super::DUPLICATES_THRESHOLD);
         }
         self.recovery.end = self.next;
         self.probe.forget();
         self.output.owes_cwr = true;
         self.recovery.sends_new_first = false;
-        // What a receiver has reneged on is no evidence when it is acknowledged: it may have arrived before the timeout.
+        // What a receiver has reneged on is not evidence when it is acknowledged: it may have arrived before the
+        // timeout.
         self.recovery.is_f_rto = self.settings.f_rto && !has_reneged && (is_new || is_repeated);
         self.set_phase(now, Phase::Loss);
     }
@@ -373,7 +374,7 @@ impl Sender {
         self.window.cwnd = self.window.cwnd.max(1);
     }
 
-    /// What arrives out of order lets the window grow only where reordering is known to happen.
+    /// Out-of-order arrivals let the window grow only if reordering is known to happen.
     fn may_grow(&self, ack: &Ack) -> bool {
         if self.reordering > super::DUPLICATES_THRESHOLD { ack.delivered > 0 } else { ack.acknowledged > 0 }
     }

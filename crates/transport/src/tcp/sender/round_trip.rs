@@ -3,16 +3,16 @@
 use crate::tcp::Config;
 use crate::time::{Instant, Nanos};
 
-/// The least round-trip time is that of this much time (Linux's `tcp_min_rtt_wlen`).
+/// The minimum round-trip time covers this much time (Linux's `tcp_min_rtt_wlen`).
 const MIN_RTT_WINDOW: Nanos = Nanos::from_secs(300);
 /// Doublings of the timeout that are counted.
 const BACKOFF_MAX: u8 = 32;
 
 /// Smoothed round-trip time, its variation, and the timeout that they give.
 ///
-/// RFC 6298 leaves the least timeout to the implementation; as in Linux, the least is one of the term 4 RTTVAR, so that
-/// the timeout is never below the round-trip time and that. The variation falls at most once in a round trip, by a quarter
-/// of the way, so that the many samples of a large window do not make it forget within one.
+/// RFC 6298 leaves the minimum timeout to the implementation; as in Linux, the minimum applies to the term 4 RTTVAR, so
+/// the timeout is never below the round-trip time plus that minimum. The variation falls at most once in a round trip,
+/// by a quarter of the way, so that the many samples of a large window do not make it forget within one.
 #[derive(Debug, Clone)]
 pub struct RoundTrip {
     /// 8 SRTT in nanoseconds; 0 before the first sample.
@@ -93,7 +93,7 @@ impl RoundTrip {
         Nanos(self.deviation_times_4 >> 2)
     }
 
-    /// The least value of the term 4 RTTVAR.
+    /// The minimum value of the term 4 RTTVAR.
     pub fn minimum(&self) -> Nanos {
         self.minimum
     }
@@ -121,14 +121,14 @@ impl RoundTrip {
         self.backoff = (self.backoff + 1).min(BACKOFF_MAX);
     }
 
-    /// How often it has doubled since the last sample.
+    /// Number of doublings since the last sample.
     pub fn backoff(&self) -> u8 {
         self.backoff
     }
 }
 
-/// The least round-trip time of the last five minutes: the least of all, and of the later parts of the window, so that the
-/// next is known when one becomes too old.
+/// The minimum round-trip time of the last five minutes: the least of all, and of the later parts of the window, so
+/// that the next is known when one becomes too old.
 #[derive(Debug, Clone, Default)]
 pub struct MinRoundTrip {
     best: [(Instant, Nanos); 3],

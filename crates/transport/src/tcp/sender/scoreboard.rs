@@ -7,8 +7,8 @@
 //! - SACKed: in no list. Its link names a later record, before which all are SACKed, so that a block that
 //!   was seen before is crossed in one step.
 //!
-//! No operation but those after a timeout and an undo walks the window: each visits the records whose place it changes,
-//! and those it looks at and leaves are bounded by them, amortised.
+//! Only operations after a timeout or an undo walk the window. Each of the others visits the records that it moves,
+//! and, amortised, a bounded number of others.
 
 mod lists;
 mod record;
@@ -23,9 +23,9 @@ use std::ops::Range;
 
 /// The index that stands for no record.
 const NONE: u32 = u32::MAX;
-/// Records that a scoreboard has room for when the first is added.
+/// Initial capacity of a scoreboard, in records.
 const CAPACITY_MIN: usize = 16;
-/// Blocks that are remembered.
+/// Number of blocks that are remembered.
 const SEEN_BLOCKS: usize = 4;
 
 /// A doubly linked list through the records.
@@ -79,7 +79,7 @@ pub struct Scoreboard {
     resent: u32,
     /// Duplicate acknowledgements of a peer without SACK: each stands for a segment that has arrived.
     duplicates: u32,
-    /// Segments found lost in all, a lost retransmission again.
+    /// Total number of segments detected as lost; a lost retransmission counts again.
     lost_total: u64,
     /// The end of the highest SACKed segment.
     sacked_end: u64,
@@ -129,7 +129,7 @@ impl Scoreboard {
         self.sacked + self.duplicates
     }
 
-    /// Segments found lost and not acknowledged yet.
+    /// Segments detected as lost and not acknowledged yet.
     pub fn lost(&self) -> u32 {
         self.lost
     }
@@ -139,7 +139,7 @@ impl Scoreboard {
         self.resent
     }
 
-    /// Segments found lost in all, a lost retransmission again.
+    /// Total number of segments detected as lost; a lost retransmission counts again.
     pub fn lost_total(&self) -> u64 {
         self.lost_total
     }
@@ -220,7 +220,7 @@ impl Scoreboard {
         self.ring = larger;
     }
 
-    /// Begins to count anew before 32 bits overflow, with the records where they are.
+    /// Renumbers the records before 32 bits overflow, without moving them.
     fn renumber(&mut self) {
         let passed = self.head - (self.head & (self.ring.len() as u32 - 1));
         let lower = |number: &mut u32| {
@@ -393,12 +393,12 @@ impl Scoreboard {
         delivered
     }
 
-    /// Duplicate acknowledgements count no more.
+    /// Duplicate acknowledgements no longer count.
     pub fn forget_duplicates(&mut self) {
         self.duplicates = 0;
     }
 
-    /// Finds a segment lost, or its retransmission. Returns whether that is new.
+    /// Marks a segment or its retransmission as lost. Returns whether that is new.
     pub fn mark_lost(&mut self, number: u32) -> bool {
         self.visit();
         let marks = self.at(number).marks;
@@ -413,7 +413,7 @@ impl Scoreboard {
         true
     }
 
-    /// Finds the original lost. A retransmission of it, which a probe of the tail may have been, stays in flight.
+    /// Marks the original as lost. A retransmission of it, which may have been a tail loss probe, stays in flight.
     fn find_original_lost(&mut self, number: u32) {
         if !self.at(number).marks.contains(Marks::RESENT) {
             self.mark_lost(number);

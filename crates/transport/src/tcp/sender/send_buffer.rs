@@ -1,8 +1,9 @@
-//! The send buffer: what the application may write, and which of what it wrote belongs together.
+//! The send buffer: how much the application may write, and which bytes belong together.
 
 use std::collections::VecDeque;
 
-/// Memory that a packet takes beside its payload: its descriptor, its headers, and what rounds them up (Linux, 64 bits).
+/// Memory that a packet takes in addition to its payload: its descriptor, its headers, and what rounds them up (Linux,
+/// 64 bits).
 const PACKET_OVERHEAD: u64 = 1_280;
 
 /// How much of what is written may leave at once without being whole segments.
@@ -16,22 +17,22 @@ pub(super) enum Cork {
     In,
 }
 
-/// Two ways to count what is written and not acknowledged: by its payload, each byte of which has room as soon as another
-/// has left; or, as Linux does, by the memory of the packets that hold it. A packet that has begun is filled up, whatever
-/// the limit; and a writer who found no room hears of it when a third is free.
+/// Two ways to count what is written and not acknowledged: by its payload, each byte of which has room as soon as
+/// another has left; or, as Linux does, by the memory of the packets that hold it. A started packet is filled up
+/// regardless of the limit, and a writer that found no room is told when a third is free.
 #[derive(Debug, Clone)]
 pub(super) struct SendBuffer {
     /// Bytes of payload, or of memory.
     limit: u64,
     /// Bytes written and not sent from which on no more is taken (Linux: `TCP_NOTSENT_LOWAT`).
     unsent_limit: u64,
-    /// Most hosts have none.
+    /// Most hosts have no boundaries.
     boundaries: Option<Box<Boundaries>>,
     /// Whether the application waits for room.
     is_waited_for: bool,
 }
 
-/// Where what was written is divided.
+/// Boundaries within the written bytes.
 #[derive(Debug, Clone, Default)]
 struct Boundaries {
     /// The ends of the packets, if their memory counts.
@@ -129,12 +130,12 @@ impl SendBuffer {
         taken
     }
 
-    /// Whether another packet may begin, if the limits were `part` times lower.
+    /// Whether another packet could be started if the limits were `part` times lower.
     fn is_free(&self, at: Progress, part: u64) -> bool {
         self.memory(at) < self.limit && at.unsent().saturating_mul(part) < self.unsent_limit
     }
 
-    /// Payload, and what the packets take beside it.
+    /// Payload plus the overhead of the packets.
     fn memory(&self, at: Progress) -> u64 {
         let packets = self.packets().map_or(0, |packets| packets.len() as u64);
         at.held() + packets * PACKET_OVERHEAD

@@ -1,5 +1,5 @@
-//! Reductions that turn out to be spurious, by timestamps (Eifel: RFC 3522 and RFC 4015), by DSACK (RFC 3708), or by
-//! F-RTO (RFC 5682), and their undo.
+//! Undoes reductions that turn out to be spurious, according to timestamps (Eifel: RFC 3522 and RFC 4015), by DSACK
+//! (RFC 3708), or F-RTO (RFC 5682).
 
 use super::ack::Ack;
 use super::scoreboard::Marks;
@@ -72,12 +72,13 @@ impl Undo {
         matches!((ack.echo, self.first_resent), (Some(echo), Some(first)) if is_older(echo, first))
     }
 
-    /// Whether what was taken for lost has arrived without being retransmitted: it was delayed (as Linux since 6.13 infers it).
+    /// Whether segments considered lost have arrived without being retransmitted, so they were only delayed (as in
+    /// Linux since 6.13).
     fn is_nothing_resent(&self) -> bool {
         self.marker.is_some() && self.unreported.is_none()
     }
 
-    /// Whether an acknowledgement of new data shows that the originals were delayed and not lost.
+    /// Whether an acknowledgement of new data shows that the originals were delayed, not lost.
     fn is_delayed(&self, ack: &Ack) -> bool {
         self.is_echo_older(ack) || self.is_nothing_resent()
     }
@@ -98,7 +99,7 @@ impl Sender {
             || self.board.head().is_some_and(|head| head.marks.contains(Marks::EVER_RESENT))
     }
 
-    /// The recovery point is acknowledged. Returns whether the phase goes on all the same.
+    /// The recovery point is acknowledged. Returns whether the phase continues anyway.
     pub(super) fn try_undo_recovery(&mut self, ack: &Ack) -> bool {
         if self.recovery.undo.may_undo(ack) {
             self.undo_reduction(ack.now, false);
@@ -127,7 +128,7 @@ impl Sender {
         true
     }
 
-    /// RFC 3522: the original of the first segment that was taken for lost has arrived late.
+    /// RFC 3522: the original of the first segment considered lost has arrived late.
     pub(super) fn try_undo_partial(&mut self, ack: &Ack) -> bool {
         if !self.recovery.undo.is_possible() || !self.recovery.undo.is_delayed(ack) {
             return false;

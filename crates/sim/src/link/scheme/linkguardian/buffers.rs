@@ -6,7 +6,7 @@ use crate::link::scheme::{Buffer, Loops, Round, SchemeContext};
 use crate::time::Time;
 use linkmend_protocol::{DataHeader, FrameHandle, Transmit};
 
-/// With less room than this, the Tx buffer may have kept a frame waiting: more than two of the longest frames.
+/// If the Tx buffer had less room than this, a frame may have been waiting: it is more than two of the longest frames.
 const NEARLY_FULL_BYTES: u64 = 20_000;
 
 /// A frame in the Tx buffer.
@@ -15,7 +15,7 @@ pub(super) struct TxFrame {
     pub(super) frame: Frame,
     /// Whether the protocol no longer needs it.
     pub(super) released: bool,
-    /// Whether it still circles.
+    /// Whether it is still circulating.
     pub(super) circling: bool,
 }
 
@@ -28,7 +28,7 @@ impl LinkGuardian {
         }
     }
 
-    /// The same; returns whether the Tx buffer has less than before.
+    /// The same; returns whether the Tx buffer now holds less than before.
     #[inline]
     fn release_acknowledged(&mut self) -> bool {
         let before = self.tx_bytes;
@@ -57,8 +57,8 @@ impl LinkGuardian {
         context.rx_level(self.rx_bytes);
     }
 
-    /// Figure 18: dropped once acknowledged, retransmitted once requested, and otherwise sent through the loop again. A
-    /// copy leaves with its retransmission (appendix A.2), unless it may be requested again.
+    /// Figure 18: a copy is dropped once acknowledged, retransmitted once requested, and otherwise sent through the
+    /// loop again. It leaves with its retransmission (appendix A.2), unless it may be requested again.
     #[inline(always)]
     pub(super) fn tx_round<C: SchemeContext>(&mut self, context: &mut C, slot: u32) -> Round {
         let copied = std::mem::take(&mut self.copied);
@@ -72,11 +72,11 @@ impl LinkGuardian {
         if held.released {
             self.tx.free(slot);
         }
-        // A normal frame may have waited for room.
+        // A normal frame may have been waiting for room.
         Round::Leaves { made_room: self.tx_bytes + NEARLY_FULL_BYTES > self.tx_bytes_max }
     }
 
-    /// Algorithm 1 for a buffered frame: delivered when it is its turn.
+    /// Algorithm 1 for a buffered frame: it is delivered when its turn comes.
     #[inline(always)]
     pub(super) fn rx_round<C: SchemeContext>(&mut self, context: &mut C, slot: u32) -> Round {
         if self.end.next_delivery() != Some(FrameHandle(slot)) {

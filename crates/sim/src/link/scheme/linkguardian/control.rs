@@ -1,4 +1,4 @@
-//! What two link ends tell each other, and how it looks on the wire.
+//! What two link ends tell each other, and its representation on the wire.
 
 use super::LinkGuardian;
 use crate::link::frame::{FCS_BYTES, Frame};
@@ -17,7 +17,7 @@ use linkmend_protocol::{
 impl ControlFrames<SequenceNumber, Control> for LinkGuardian {
     #[inline(always)]
     fn handle_ack<C: SchemeContext>(&mut self, context: &mut C, next: SequenceNumber) {
-        // Its lane is the one in use: the authors' header names none.
+        // It belongs to the lane in use: the authors' header does not name one.
         self.end.handle_ack(Instant(context.now().0), PiggybackAck { mode: Mode::Ordered, next });
         self.release(context);
     }
@@ -56,7 +56,7 @@ impl ControlFrames<SequenceNumber, Control> for LinkGuardian {
                 self.told_paused = paused;
                 overtakes = true;
                 context.pause_decided(paused);
-                // Pause and resume are made from timer packets (section 3.5).
+                // Pause and resume frames are made from timer packets (section 3.5).
                 if let Some(ticks) = now.0.checked_next_multiple_of(self.timer_interval.0.max(1)) {
                     ready_at = Time(ticks);
                 }

@@ -1,7 +1,8 @@
-//! LinkGuardian (SIGCOMM 2023): the protocol's link end, and the buffers that a switch has for it.
+//! LinkGuardian (SIGCOMM 2023): the protocol's link end, and its buffers in the switch.
 //!
-//! The state machine is that of [`linkmend_protocol`]. This is the one place where the simulator's driver differs from
-//! the others: where buffers recirculate, a copy or a buffered frame is available only when its loop brings it back.
+//! The state machine is that of [`linkmend_protocol`]. This is the only place where the simulator's driver differs from
+//! the others: with recirculating buffers, a copy or a buffered frame is available only when it comes back from its
+//! loop.
 
 mod buffers;
 mod control;
@@ -25,9 +26,9 @@ use linkmend_protocol::{
 pub struct LinkGuardianConfig {
     /// The link end's parameters, in picoseconds instead of nanoseconds.
     pub protocol: Config,
-    /// Whether it protects what it sends, and with how many copies.
+    /// Whether it protects the frames that it sends, and with how many copies.
     pub protect: Option<Copies>,
-    /// Whether it waits for [`LinkGuardian::protect`] until it protects.
+    /// Whether it protects nothing until [`LinkGuardian::protect`] is called.
     pub begins_dormant: bool,
     /// The recirculation port that holds its buffered frames; `None` for direct buffering.
     pub recirculation: Option<usize>,
@@ -39,11 +40,11 @@ pub struct LinkGuardianConfig {
 #[derive(Debug)]
 pub struct LinkGuardian {
     end: LinkEnd,
-    /// With how many copies it protects when it does.
+    /// Number of copies, once it protects.
     protect: Option<Copies>,
     recirculation: Option<usize>,
     timer_interval: Time,
-    /// How often the link end must be served while its port is busy; an idle port serves it anyway.
+    /// How often the link end must be served while its port is busy. An idle port serves it anyway.
     housekeeping: Option<Time>,
     /// Bytes that a data header adds to a frame.
     header_bytes: u32,
@@ -55,8 +56,8 @@ pub struct LinkGuardian {
     tx: Slots<TxFrame>,
     rx: Slots<Frame>,
     tx_bytes: u64,
-    /// The largest level of the Tx buffer, if its frames circle: a frame keeps its place until it returns, even if it
-    /// was acknowledged before.
+    /// The maximum level of the Tx buffer, if its frames recirculate: a frame keeps its place until it returns, even if
+    /// it has been acknowledged in the meantime.
     tx_bytes_max: u64,
     rx_bytes: u64,
 }
@@ -67,15 +68,16 @@ impl LinkGuardian {
         &self.end
     }
 
-    /// Begins to protect, if it began dormant. The link stays dormant until the peer has answered.
+    /// Starts protection if the end started dormant. The link stays dormant until the peer has answered.
     pub fn protect(&mut self, now: Time) {
         if let Some(copies) = self.protect {
             self.end.protect(Instant(now.0), Protection { copies });
         }
     }
 
-    /// How often an end must be served while it sends. A port that is never idle sends no ACK, repeats no handshake,
-    /// and retries no fallback, so an end that may have to is served as often as its ACKs are due.
+    /// How often an end must be served while it sends. A port that is never idle would send no ACKs, repeat no
+    /// handshakes, and never retry after a fallback. An end that may have to do any of these is therefore served as
+    /// often as its ACKs are due.
     fn housekeeping(config: &LinkGuardianConfig, peer: &LinkGuardianConfig) -> Option<Time> {
         let fallback = config.protect.is_some() && config.protocol.fallback.enabled;
         let needed = fallback || config.begins_dormant || peer.protect.is_some();
@@ -83,7 +85,7 @@ impl LinkGuardian {
         (needed && interval.0 < OUT_OF_REACH).then_some(Time(interval.0))
     }
 
-    /// Has an end served that sends without a break, if that may be necessary.
+    /// Schedules service for an end that sends without a break, if necessary.
     #[inline(always)]
     fn schedule_housekeeping<C: SchemeContext>(&self, context: &mut C) {
         if let Some(interval) = self.housekeeping {
@@ -98,8 +100,8 @@ impl LinkGuardian {
         }
     }
 
-    /// Sends overdue dummies. A port that other traffic keeps busy has no idle slot for the dummies of a lane that has
-    /// nothing to send.
+    /// Sends overdue dummies. If other traffic keeps the port busy, there is no idle slot for the dummies of a lane
+    /// that has nothing to send.
     #[inline(never)]
     fn arm_dummy<C: SchemeContext>(&self, context: &mut C) {
         if self.end.outstanding() == 0 {
@@ -196,7 +198,7 @@ impl Scheme for LinkGuardian {
         header: &DataHeader,
         frame: Frame,
     ) -> Reception {
-        // Reserves a slot of the Rx buffer, in case the link end keeps the frame.
+        // Reserves a slot in the Rx buffer, in case the link end keeps the frame.
         let slot = self.rx.next();
         let bytes = u32::from(frame.bytes);
         let reception = self.end.handle_data(Instant(context.now().0), header, FrameHandle(slot), bytes);
@@ -212,7 +214,7 @@ impl Scheme for LinkGuardian {
             linkmend_protocol::Reception::Drop => Reception::Dropped,
             linkmend_protocol::Reception::Buffered => {
                 self.hold(&mut context.reborrow(), slot, frame);
-                // A circling frame is passed on when its circulation brings it back.
+                // A circulating frame is passed on when it comes back.
                 if self.recirculation.is_some() { Reception::Buffered } else { Reception::BufferedMore }
             }
         };
@@ -234,8 +236,8 @@ impl Scheme for LinkGuardian {
         }
     }
 
-    /// With direct buffering, delivers all frames whose turn has come. Where frames circle, it only passes over what
-    /// was given up behind the last of them, which would otherwise close the window for good.
+    /// With direct buffering, delivers all frames whose turn has come. With recirculating buffers, it only skips frames
+    /// that were given up after the last buffered one, which would otherwise block the window for good.
     fn poll_deliver<C: SchemeContext>(&mut self, context: &mut C) -> Option<Frame> {
         if self.recirculation.is_some() && self.rx.used() > 0 {
             return None;
@@ -256,7 +258,7 @@ impl Scheme for LinkGuardian {
         self.release(context);
     }
 
-    /// The receiver gives up missing frames with the timer packet after `ackNoTimeout`.
+    /// The receiver gives up on missing frames with the first timer packet after `ackNoTimeout`.
     fn next_timeout(&self) -> Option<Time> {
         let at = self.end.next_recovery_timeout()?;
         Some(Time(at.0.next_multiple_of(self.timer_interval.0.max(1))))
@@ -300,7 +302,7 @@ impl Account<DataHeader> for LinkGuardian {
         self.end.stats().retransmitted_copies
     }
 
-    /// The number comes before the one that its lane waits for; both are within one window.
+    /// The number is before the one that its lane is waiting for; both are within one window.
     fn has_moved_past(&self, header: &DataHeader) -> bool {
         let next_expected = self.end.next_expected(header.mode);
         let era_space = 2 * SEQUENCE_SPACE;
@@ -309,7 +311,7 @@ impl Account<DataHeader> for LinkGuardian {
         header.sequence.expand(reference).is_some_and(|sequence| sequence < reference)
     }
 
-    /// Frames that arrive while the window is full of circling frames find no room, either.
+    /// There is no room either for frames that arrive while the window is full of circulating frames.
     fn overflows(&self) -> u64 {
         let stats = self.end.stats();
         stats.rx_buffer_overflows + stats.overflowed_copies + stats.out_of_window_frames

@@ -8,8 +8,8 @@ use crate::time::Time;
 use linkmend_protocol::{DataHeader, Instant, Mode, PerMode, SequenceNumber, Ticks, Undisturbed};
 
 impl LinkGuardian {
-    /// Records what determines the future, relative to the clock; `None` while anything is missing, paused or to be
-    /// repeated.
+    /// Records the state that determines the future, relative to the clock; `None` while anything is missing, paused or
+    /// about to be repeated.
     pub(super) fn describe(&self, now: Time, state: &mut Vec<u64>) -> Option<()> {
         if self.paused || self.told_paused {
             return None;

@@ -1,8 +1,8 @@
 //! Ultra Ethernet's Link Layer Retry: the state machines of [`linkmend_llr`] behind a port of the simulator.
 //!
-//! Numbers travel in the preamble and control ordered sets between frames, so nothing becomes longer. Frames of both classes
-//! are eligible. A receiver sees damaged frames, unless it is told that it does not. Where losses are stated for frames, an
-//! ordered set is lost as often as its share of a frame.
+//! Numbers travel in the preamble, and control ordered sets between frames, so frames do not grow. Frames of both
+//! classes are eligible. A receiver sees damaged frames unless it is configured not to. If loss rates are given per
+//! frame, an ordered set is lost less often, in proportion to its length.
 
 mod steady;
 
@@ -23,11 +23,12 @@ use std::convert::Infallible;
 /// Configuration of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LlrConfig {
-    /// Its registers, and what the public texts leave open.
+    /// Its registers, and the answers to the questions that public texts leave open.
     pub registers: linkmend_llr::Config,
-    /// The line's, which decides how far apart ACKs are.
+    /// Rate of the line, which determines the spacing of ACKs.
     pub rate: Rate,
-    /// Whether a receiver sees damaged frames: their preamble tells their number. If not, the next frame reveals a loss.
+    /// Whether a receiver sees damaged frames, whose preamble contains their number. If not, only the next frame
+    /// reveals a loss.
     pub sees_damaged: bool,
 }
 
@@ -38,7 +39,7 @@ pub struct Llr {
     space: linkmend_llr::SequenceSpace,
     /// Frames in the replay buffer.
     kept: Slots<Frame>,
-    /// The port's timer fires then, or before.
+    /// The port's timer fires at this time, or earlier.
     timer: Time,
     sees_damaged: bool,
 }
@@ -55,7 +56,7 @@ pub struct LlrHeader {
 pub struct OrderedSet(Control);
 
 impl Llr {
-    /// What its state machines have counted.
+    /// The counters of its state machines.
     pub fn counters(&self) -> Counters {
         self.port.counters()
     }
@@ -65,9 +66,9 @@ impl Llr {
         self.port.transmitter().state()
     }
 
-    /// Sets the timer for the next timeout, if it does not fire before.
+    /// Sets the timer for the next timeout, unless it fires before that anyway.
     fn set_timer<C: SchemeContext>(&mut self, context: &mut C) {
-        // Progress only makes deadlines later.
+        // Progress only postpones deadlines.
         if self.timer <= context.now()
             && let Some(at) = self.next_timeout()
         {
@@ -76,7 +77,7 @@ impl Llr {
         }
     }
 
-    /// Forgets the frames that are acknowledged or given up.
+    /// Forgets frames that were acknowledged or given up.
     fn release<C: SchemeContext>(&mut self, context: &mut C) {
         let mut any = false;
         while let Some((FrameHandle(slot), _)) = self.port.transmitter_mut().poll_release() {
@@ -190,7 +191,7 @@ impl ControlFrames<OrderedSet, Infallible> for Llr {
         self.set_timer(context);
     }
 
-    /// Counts a frame that goes without a number.
+    /// Counts a frame that is sent without a number.
     fn send_plain<C: SchemeContext>(&mut self, _: &mut C, _: &Frame) {
         self.port.transmitter_mut().handle_ineligible();
     }
@@ -238,7 +239,7 @@ impl GoBackN<LlrHeader> for Llr {
 }
 
 impl Account<LlrHeader> for Llr {
-    /// As often as it may be sent again without progress.
+    /// The maximum number of replays without progress.
     fn copies(&self) -> u8 {
         self.port.config().replay_count_max
     }
@@ -247,7 +248,7 @@ impl Account<LlrHeader> for Llr {
         self.port.transmitter().counters().replayed_frames
     }
 
-    /// SAI's, and four that testers and operators ask for.
+    /// SAI's counters, and four that testers and operators ask for.
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let counters = self.port.counters();
         let mut all = counters.sai().to_vec();

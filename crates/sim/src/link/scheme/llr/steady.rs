@@ -7,7 +7,7 @@ use crate::time::Time;
 use linkmend_llr::{Control, Instant, SequenceNumber, Span};
 
 impl Llr {
-    /// The number of the frame that comes so many frames after another.
+    /// The number of the frame that follows another one after this many frames.
     fn after(&self, number: SequenceNumber, frames: u64) -> SequenceNumber {
         self.space.wire(u64::from(number.0) + frames)
     }
@@ -19,7 +19,7 @@ impl FastForward<LlrHeader, OrderedSet> for Llr {
         self.port.receiver().steady_state(Instant(now.0), state)
     }
 
-    /// A timer that fires before anything is due sets itself again.
+    /// A timer that fires before anything is due rearms itself.
     fn timer_matters(&mut self) -> bool {
         false
     }

@@ -1,5 +1,5 @@
-//! How many more segments are acknowledged at times than the bandwidth explains: acknowledgements wait for each other in hosts
-//! and on links, and come many at once. Without room for them in the window, the sender would fall silent in between (Linux,
+//! How many more segments are acknowledged at times than the bandwidth explains: acknowledgements are aggregated in
+//! hosts and on links. Without room for them in the window, the sender would fall silent in between (Linux,
 //! net/ipv4/tcp_bbr.c: `bbr_update_ack_aggregation`).
 
 use super::super::{AckSample, Context};
@@ -7,12 +7,12 @@ use crate::time::{Instant, Nanos};
 
 /// The most is kept for five to ten rounds, as two slots that take turns (`bbr_extra_acked_win_rtts`).
 const ROUNDS: u8 = 5;
-/// An epoch ends with so many segments at the latest (`bbr_ack_epoch_acked_reset_thresh`).
+/// An epoch ends with this many segments at the latest (`bbr_ack_epoch_acked_reset_thresh`).
 const EPOCH_SEGMENTS_MAX: u64 = 1 << 20;
 /// The room is at most what the bandwidth carries in this time (`bbr_extra_acked_max_us`).
 const LONGEST: Nanos = Nanos::from_millis(100);
 
-/// What was acknowledged beyond what was to be expected.
+/// What was acknowledged in excess of the expected amount.
 #[derive(Debug, Clone, Default)]
 pub struct Aggregation {
     /// Since when segments have been acknowledged at the bandwidth at least, and how many.
@@ -46,7 +46,7 @@ impl Aggregation {
         self.most[self.slot] = self.most[self.slot].max(extra);
     }
 
-    /// Segments of room that the window has for it.
+    /// Room for it in the window, in segments.
     pub fn extra(&self, mss: u32, bandwidth: u64) -> u32 {
         let limit = u32::try_from(segments(bandwidth, LONGEST, mss)).unwrap_or(u32::MAX);
         self.most[0].max(self.most[1]).min(limit)

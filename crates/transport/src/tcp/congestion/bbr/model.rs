@@ -11,7 +11,7 @@ const RATE_OF_ONE_SEGMENT: u64 = 1_200_000 / 8;
 const RATE_OF_TWO_SEGMENTS: u64 = 24_000_000 / 8;
 /// Above them, what the rate sends in a millisecond, and at most this.
 const QUANTUM_MAX: u64 = 64 * 1024;
-/// Bursts that may be in the two hosts and on their way at once (section 4.2.3.3).
+/// Number of bursts that may be in the two hosts and in flight at the same time (section 4.2.3.3).
 const QUANTA: u64 = 3;
 
 /// A factor in thousandths.
@@ -37,12 +37,12 @@ pub fn rate(bytes: u64, time: Nanos) -> u64 {
     }
 }
 
-/// What the acknowledgements say about the path.
+/// What acknowledgements reveal about the path.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
     /// In bytes a second.
     bandwidth: MaxFilter,
-    /// The least round-trip time of the window (RTprop), and when it was last met.
+    /// The minimum round-trip time of the window (RTprop), and when it was last met.
     pub min_rtt: Option<Nanos>,
     pub min_rtt_at: Instant,
     /// Segments delivered in all.
@@ -51,7 +51,7 @@ pub struct Model {
     /// A round ends when a segment is acknowledged that was sent after this many were delivered (section 4.1.1.3).
     round_end: u64,
     pub is_round_start: bool,
-    /// Rates of segments that were sent before this many were delivered are taken for limited by the application.
+    /// Rates of segments that were sent before this many were delivered are considered limited by the application.
     limited_until: u64,
 }
 
@@ -66,7 +66,8 @@ impl Model {
         self.round_end = self.delivered;
     }
 
-    /// What leaves from now on, until what is in flight has been delivered, is taken for limited by the application.
+    /// Everything sent from now on, until the data in flight has been delivered, is considered limited by the
+    /// application.
     pub fn ignore_rate_of_what_is_sent_now(&mut self, in_flight: u32) {
         self.limited_until = self.delivered.saturating_add(u64::from(in_flight)).max(1);
     }

@@ -22,19 +22,19 @@ pub trait Growth: Clone {
     /// Whether time in which the application limits the sender does not count for the curve (section 5.8).
     const PAUSES_WHILE_LIMITED: bool;
 
-    /// At the beginning of an epoch, with a window of `cwnd` segments.
+    /// The state at the beginning of an epoch, with a window of `cwnd` segments.
     fn begin(cwnd: u32) -> Self;
 
     /// The window in segments after an acknowledgement of `acknowledged`.
     fn grow(&mut self, context: &Context, epoch: &Epoch, acknowledged: u32, plateau: Plateau) -> u32;
 }
 
-/// RFC 9438 to the letter; windows with fractions.
+/// Exactly as in RFC 9438; windows have fractions.
 #[derive(Debug, Clone)]
 pub struct Rfc9438 {
     /// The window that Reno would have.
     w_est: u64,
-    /// What the window is above its whole segments.
+    /// The fractional part of the window.
     pub(super) fraction: u64,
 }
 
@@ -67,9 +67,9 @@ impl Growth for Rfc9438 {
     }
 }
 
-/// As long as the window stays the same, Linux looks at the curve no more often than this (`HZ / 32`).
+/// As long as the window stays the same, Linux evaluates the curve no more often than this (`HZ / 32`).
 const LOOK_INTERVAL: Nanos = Nanos::from_millis(31);
-/// Within a tick of its clock it does not look at the curve again, though the window has grown.
+/// It does not evaluate the curve again within a tick of its clock, even if the window has grown.
 const TICK: Nanos = Nanos::from_millis(1);
 /// Acknowledged segments for which the window grows by one: at least, at most while there is no plateau, and in windows
 /// where the curve asks for no growth.
@@ -128,7 +128,7 @@ impl Linux {
         self.looked = Some((context.window.cwnd, context.now));
         let mut per_segment = u64::from(self.per_segment);
         if !is_same_tick {
-            // The curve is aimed the least round trip ahead, whatever the queue adds to it.
+            // The target is the curve one minimum round trip ahead, regardless of queueing delay.
             let ahead = units(context.min_rtt.unwrap_or_default());
             let target = epoch.w_cubic(epoch.elapsed(context.now).saturating_add(ahead));
             // Whole segments from the inflection, so below it the next higher one.
