@@ -58,7 +58,7 @@ impl Quantity {
             Quantity::Threshold => "slow-start threshold during recovery, segments".to_owned(),
             Quantity::WindowAfter => "window after recovery, segments".to_owned(),
             Quantity::TimerTicks => {
-                "ticks beyond its length, counted from the tick before it was set".to_owned()
+                "ticks in addition to its length, counted from the last tick before it was set".to_owned()
             }
         }
     }
