@@ -58,6 +58,18 @@ impl Frontier {
         Ok(())
     }
 
+    /// Every rank computes, as in [`Frontier::compute`].
+    pub fn compute_all(&mut self, builder: &mut ProgramBuilder, nanos: u64) -> Result<(), ProgramError> {
+        (0..self.waits.len() as u32).try_for_each(|rank| self.compute(builder, rank, nanos))
+    }
+
+    /// Every rank also waits for what it waits for in the other one.
+    pub fn merge(&mut self, other: &Frontier) {
+        for (waits, other) in self.waits.iter_mut().zip(&other.waits) {
+            waits.extend_from_slice(other);
+        }
+    }
+
     /// Adds the messages of one round, in which each rank sends at most once. A send waits for everything that its
     /// sender waited for before the round; after it, the sender and the receiver wait for the send.
     pub fn round(

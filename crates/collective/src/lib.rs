@@ -6,6 +6,7 @@
 //! - [`Training`]: a [`Collective`] operation in [`Groups`] of ranks, once or in every step. [`algorithm`] has one file
 //!   for each algorithm, with its closed forms.
 //! - [`Pipeline`]: micro-batches that pass through stages.
+//! - [`mod@read`]: programs from files of other simulators.
 //! - [`ideal`]: how long a program takes at least.
 #![forbid(unsafe_code)]
 
@@ -21,6 +22,7 @@ mod limits;
 mod pipeline;
 mod placement;
 mod program;
+pub mod read;
 mod training;
 
 pub use collective::{Algorithm, Collective, MAX_CHANNELS};

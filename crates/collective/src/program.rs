@@ -148,6 +148,14 @@ impl ProgramBuilder {
         Ok(operation)
     }
 
+    /// The operations that one which has been added waits for.
+    ///
+    /// # Panics
+    /// If there is no operation of this index.
+    pub fn after(&self, index: u32) -> &[u32] {
+        self.program.after(index)
+    }
+
     /// Operations added from now on belong to the next training step.
     ///
     /// # Errors

@@ -43,9 +43,7 @@ impl Training {
                 builder.next_step()?;
             }
             if step > 0 || self.compute_nanos > 0 {
-                for rank in 0..self.ranks {
-                    frontier.compute(&mut builder, rank, self.compute_nanos)?;
-                }
+                frontier.compute_all(&mut builder, self.compute_nanos)?;
             }
             self.collective.append(&mut builder, &mut frontier, self.groups, (self.bytes, self.channels))?;
         }
