@@ -7,7 +7,8 @@
 #![expect(clippy::print_stdout, reason = "it prints its table")]
 
 use linkmend_sim::link::config::{Buffering, Mode};
-use linkmend_sim::stress::{StressConfig, StressReport, run};
+use linkmend_sim::links::LinksConfig;
+use linkmend_sim::stress::{StressReport, run};
 use linkmend_sim::time::Rate;
 use std::time::Instant;
 
@@ -23,7 +24,7 @@ const ROUNDS: usize = 5;
 
 struct Case {
     name: &'static str,
-    config: StressConfig,
+    config: LinksConfig,
 }
 
 fn main() {
@@ -83,11 +84,11 @@ fn overloaded(rounds: usize, frames: u64) {
         "400G through a 100G port", "ns/frame", "8 times as long", "ratio"
     );
     for (name, mode) in [("ordered", Mode::Ordered), ("non-blocking", Mode::NonBlocking)] {
-        let overloaded = StressConfig::paper(gigabits(400), 1e-3, mode).with_link(|link| {
+        let overloaded = LinksConfig::paper(gigabits(400), 1e-3, mode).with_link(|link| {
             link.buffering = Buffering::Recirculating;
             link.switch.recirculation_rate = gigabits(100);
         });
-        let run_of = |frames| StressConfig { frames, ..overloaded.clone() };
+        let run_of = |frames| LinksConfig { frames, ..overloaded.clone() };
         let mut ns = [Vec::new(), Vec::new()];
         for _ in 0..rounds {
             for (times, frames) in ns.iter_mut().zip([frames, 8 * frames]) {
@@ -114,15 +115,15 @@ fn overloaded(rounds: usize, frames: u64) {
     }
 }
 
-fn timed(config: &StressConfig, seconds: &mut Vec<f64>) -> StressReport {
+fn timed(config: &LinksConfig, seconds: &mut Vec<f64>) -> StressReport {
     let began = Instant::now();
     let report = run(config, &mut |_| true).expect("the parameters are good");
     seconds.push(began.elapsed().as_secs_f64());
     report
 }
 
-fn paper(loss: f64, mode: Mode) -> StressConfig {
-    StressConfig::paper(gigabits(100), loss, mode)
+fn paper(loss: f64, mode: Mode) -> LinksConfig {
+    LinksConfig::paper(gigabits(100), loss, mode)
 }
 
 fn gigabits(rate: u64) -> Rate {
@@ -130,9 +131,9 @@ fn gigabits(rate: u64) -> Rate {
 }
 
 fn cases(full: u64, skipped: u64) -> Vec<Case> {
-    let every_event = |config: StressConfig| StressConfig { frames: full, full: true, ..config };
-    let direct = |config: StressConfig| config.with_link(|link| link.buffering = Buffering::Direct);
-    let skipping = |config: StressConfig, share| StressConfig { frames: skipped / share, ..config };
+    let every_event = |config: LinksConfig| LinksConfig { frames: full, full: true, ..config };
+    let direct = |config: LinksConfig| config.with_link(|link| link.buffering = Buffering::Direct);
+    let skipping = |config: LinksConfig, share| LinksConfig { frames: skipped / share, ..config };
     let unprotected = paper(0.0, Mode::Ordered).with_link(|link| link.protection = None);
     let case = |name, config| Case { name, config };
     vec![
@@ -148,10 +149,8 @@ fn cases(full: u64, skipped: u64) -> Vec<Case> {
 }
 
 fn long_cases() -> Vec<Case> {
-    let long = |name, loss| Case {
-        name,
-        config: StressConfig { frames: LONG_FRAMES, ..paper(loss, Mode::Ordered) },
-    };
+    let long =
+        |name, loss| Case { name, config: LinksConfig { frames: LONG_FRAMES, ..paper(loss, Mode::Ordered) } };
     vec![long("ten billion frames at 1e-5, ordered", 1e-5), long("ten billion frames at 1e-3, ordered", 1e-3)]
 }
 

@@ -6,41 +6,43 @@ use common::gigabits;
 use linkmend_sim::corruption::{Corruption, Transceiver};
 use linkmend_sim::link::config::{Backpressure, Buffering, Copies, Mode, Protection};
 use linkmend_sim::links::{self, LinksConfig};
-use linkmend_sim::stress::{StressConfig, run};
+use linkmend_sim::stress::run;
 use linkmend_sim::time::Rate;
 
-fn base() -> StressConfig {
-    StressConfig { frames: 100, ..StressConfig::paper(gigabits(100), 1e-3, Mode::Ordered) }
+fn base() -> LinksConfig {
+    LinksConfig { frames: 100, ..LinksConfig::paper(gigabits(100), 1e-3, Mode::Ordered) }
 }
 
-fn with(change: impl FnOnce(&mut StressConfig)) -> StressConfig {
+fn with(change: impl FnOnce(&mut LinksConfig)) -> LinksConfig {
     let mut config = base();
     change(&mut config);
     config
 }
 
-fn protected(change: impl FnOnce(&mut Protection)) -> StressConfig {
-    with(|config| change(config.link.protection.as_mut().expect("the paper's link is protected")))
+fn protected(change: impl FnOnce(&mut Protection)) -> LinksConfig {
+    with(|config| change(config.links[0].protection.as_mut().expect("the paper's link is protected")))
 }
 
-fn backpressure(pause_bytes: u64, resume_bytes: u64) -> StressConfig {
+fn backpressure(pause_bytes: u64, resume_bytes: u64) -> LinksConfig {
     protected(|protection| protection.backpressure = Some(Backpressure { pause_bytes, resume_bytes }))
 }
 
-fn corrupted(corruption: Corruption) -> StressConfig {
-    with(|config| config.link.corruption = corruption)
+fn corrupted(corruption: Corruption) -> LinksConfig {
+    with(|config| config.links[0].corruption = corruption)
 }
 
 /// Runs with a value that cannot be used, the name of its parameter, and the value as the error repeats it.
-fn impossible() -> Vec<(StressConfig, &'static str, &'static str)> {
+fn impossible() -> Vec<(LinksConfig, &'static str, &'static str)> {
     let bursts = |loss, mean_burst_frames| Corruption::GilbertElliott { loss, mean_burst_frames };
     let attenuated =
         |attenuation_db| Corruption::Attenuated { transceiver: Transceiver::TwentyFiveGig, attenuation_db };
     vec![
         (with(|config| config.frames = 0), "frames", "0"),
-        (with(|config| config.link.frame_bytes = 63), "frame-size", "63B"),
-        (with(|config| config.link.frame_bytes = 9217), "frame-size", "9217B"),
-        (with(|config| config.link.distance_m = 100_001), "distance", "100001m"),
+        (with(|config| config.load = 0.5), "links", "more than line-rate traffic"),
+        (with(|config| config.links.push(config.links[0].clone())), "links", "2"),
+        (with(|config| config.links[0].frame_bytes = 63), "frame-size", "63B"),
+        (with(|config| config.links[0].frame_bytes = 9217), "frame-size", "9217B"),
+        (with(|config| config.links[0].distance_m = 100_001), "distance", "100001m"),
         (corrupted(Corruption::Iid { loss: 2.0 }), "loss", "2"),
         (corrupted(Corruption::Iid { loss: -1e-9 }), "loss", "-0.000000001"),
         (corrupted(Corruption::Iid { loss: f64::NAN }), "loss", "NaN"),
@@ -50,7 +52,7 @@ fn impossible() -> Vec<(StressConfig, &'static str, &'static str)> {
         (corrupted(bursts(0.1, f64::INFINITY)), "mean_burst_frames", "inf"),
         (corrupted(Corruption::Recorded([3, 5, 5].into())), "recorded", "5"),
         (corrupted(attenuated(-1.0)), "attenuation_db", "-1"),
-        (with(|config| config.link.reverse_corruption = Corruption::Iid { loss: 2.0 }), "loss", "2"),
+        (with(|config| config.links[0].reverse_corruption = Corruption::Iid { loss: 2.0 }), "loss", "2"),
         (protected(|protection| protection.copies = Copies::Fixed(0)), "copies", "0"),
         (protected(|protection| protection.copies = Copies::Fixed(17)), "copies", "17"),
         (protected(|protection| protection.copies = Copies::Target { loss: 0.0 }), "target", "0"),
@@ -64,15 +66,19 @@ fn impossible() -> Vec<(StressConfig, &'static str, &'static str)> {
         (backpressure(40_000, 40_000), "resume-threshold", "40kB"),
         (backpressure(40_000, 50_000), "resume-threshold", "50kB"),
         (backpressure(200_001, 40_000), "pause-threshold", "200001B"),
-        (with(|config| config.link.switch.recirculation_bytes = 65_535), "recirculation-buffer", "65535B"),
-        (with(|config| config.link.switch.pipe_packets_per_second = 0), "pipe-capacity", "0"),
+        (
+            with(|config| config.links[0].switch.recirculation_bytes = 65_535),
+            "recirculation-buffer",
+            "65535B",
+        ),
+        (with(|config| config.links[0].switch.pipe_packets_per_second = 0), "pipe-capacity", "0"),
     ]
 }
 
 #[test]
 fn a_value_that_cannot_be_used_is_named() {
     for (config, parameter, value) in impossible() {
-        let error = config.validate().expect_err(parameter);
+        let error = config.validate_stress().expect_err(parameter);
         assert_eq!((error.parameter, error.value.as_str()), (parameter, value), "{error}");
         assert!(!error.requirement.is_empty(), "{parameter}");
     }
@@ -95,8 +101,8 @@ fn nothing_runs_before_everything_is_checked() {
 fn a_session_that_does_not_open_names_what_is_to_blame() {
     let cases = [
         (corrupted(Corruption::Recorded((0..100_000).collect())), "losses", "100000 frames"),
-        (with(|config| config.link.switch.egress_latency_ns = 500_000_000), "egress-latency", "500ms"),
-        (with(|config| config.link.switch.ingress_latency_ns = 500_000_000), "ingress-latency", "500ms"),
+        (with(|config| config.links[0].switch.egress_latency_ns = 500_000_000), "egress-latency", "500ms"),
+        (with(|config| config.links[0].switch.ingress_latency_ns = 500_000_000), "ingress-latency", "500ms"),
     ];
     for (config, parameter, value) in cases {
         let error = run(&config, &mut |_| true).expect_err(parameter);
@@ -112,7 +118,7 @@ fn a_session_that_does_not_open_names_what_is_to_blame() {
     let unlucky = |seed| {
         with(|config| {
             config.seed = seed;
-            config.link.reverse_corruption = Corruption::iid(0.999);
+            config.links[0].reverse_corruption = Corruption::iid(0.999);
         })
     };
     let errors: Vec<_> = (0..10).filter_map(|seed| run(&unlucky(seed), &mut |_| true).err()).collect();
@@ -122,7 +128,7 @@ fn a_session_that_does_not_open_names_what_is_to_blame() {
         "{errors:?}"
     );
 
-    let links = vec![corrupted(Corruption::None).link; 3];
+    let links = vec![corrupted(Corruption::None).links[0].clone(); 3];
     let mut path = LinksConfig { load: 0.5, ..LinksConfig::row(links, 100) };
     path.links[1].corruption = Corruption::Recorded((0..100_000).collect());
     assert_eq!(links::run(&path, &mut |_| true).expect_err("the second hop").parameter, "losses");
@@ -134,8 +140,8 @@ fn a_run_can_be_ended_while_it_waits_for_the_last_frame() {
     let mut config = corrupted(Corruption::iid(0.05));
     config.copy_loss = Some(0.999);
     // Short frames, which return after the loop's latency and not when the port has sent them all.
-    config.link.frame_bytes = 64;
-    let protection = config.link.protection.as_mut().expect("protected");
+    config.links[0].frame_bytes = 64;
+    let protection = config.links[0].protection.as_mut().expect("protected");
     protection.copies = Copies::Fixed(1);
     protection.recovery_timeout_ns = 250_000_000;
     protection.backpressure = None;
@@ -159,10 +165,10 @@ fn a_run_can_be_ended_while_it_waits_for_the_last_frame() {
 fn values_just_inside_the_bounds_are_accepted() {
     let inside = [
         with(|config| config.frames = 1),
-        with(|config| config.link.frame_bytes = 64),
-        with(|config| config.link.frame_bytes = 9216),
-        with(|config| config.link.distance_m = 0),
-        with(|config| config.link.distance_m = 100_000),
+        with(|config| config.links[0].frame_bytes = 64),
+        with(|config| config.links[0].frame_bytes = 9216),
+        with(|config| config.links[0].distance_m = 0),
+        with(|config| config.links[0].distance_m = 100_000),
         corrupted(Corruption::GilbertElliott { loss: 0.9, mean_burst_frames: 9.0 }),
         protected(|protection| protection.copies = Copies::Fixed(16)),
         protected(|protection| protection.copies = Copies::Target { loss: 0.5 }),
@@ -171,16 +177,16 @@ fn values_just_inside_the_bounds_are_accepted() {
         protected(|protection| protection.window_frames = 16),
         backpressure(200_000, 199_999),
         backpressure(1, 0),
-        with(|config| config.link.switch.recirculation_bytes = 65_536),
-        with(|config| config.link.switch.timer_interval_ns = 0),
+        with(|config| config.links[0].switch.recirculation_bytes = 65_536),
+        with(|config| config.links[0].switch.timer_interval_ns = 0),
         // What is not used need not be right.
         with(|config| {
-            config.link.buffering = Buffering::Direct;
-            config.link.switch.pipe_packets_per_second = 0;
+            config.links[0].buffering = Buffering::Direct;
+            config.links[0].switch.pipe_packets_per_second = 0;
         }),
     ];
     for config in inside {
-        assert_eq!(config.validate(), Ok(()), "{config:?}");
+        assert_eq!(config.validate_stress(), Ok(()), "{config:?}");
         let report = run(&config, &mut |_| true).unwrap_or_else(|error| panic!("{error} in {config:?}"));
         assert_eq!(report.frames_sent, config.frames, "{config:?}");
     }

@@ -2,8 +2,9 @@
 
 use linkmend_protocol::wire::{LinkFrame, parse};
 use linkmend_protocol::{Control, Format, Mode};
+use linkmend_sim::links::LinksConfig;
 use linkmend_sim::measure::{Capture, CaptureOptions};
-use linkmend_sim::stress::{StressConfig, run_observed};
+use linkmend_sim::stress::run_observed;
 use linkmend_sim::time::Rate;
 use pcap_file::DataLink;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
@@ -23,8 +24,8 @@ fn rate() -> Rate {
     Rate::from_bits_per_second(25_000_000_000).expect("exact")
 }
 
-fn config() -> StressConfig {
-    let mut config = StressConfig::paper(rate(), 1e-2, Mode::Ordered);
+fn config() -> LinksConfig {
+    let mut config = LinksConfig::paper(rate(), 1e-2, Mode::Ordered);
     config.frames = FRAMES;
     config.full = true;
     config
@@ -34,7 +35,7 @@ fn capture(options: &CaptureOptions) -> (Vec<u8>, linkmend_sim::stress::StressRe
     let capture = Capture::new(Vec::new(), options).expect("memory");
     let (report, capture, _) =
         run_observed(&config(), capture, None, &mut |_| true).expect("the paper's parameters");
-    (capture.finish().expect("memory"), report)
+    (capture.into_file().finish().expect("memory"), report)
 }
 
 fn flags(packet: &EnhancedPacketBlock) -> u32 {
@@ -99,7 +100,7 @@ fn a_captured_run_reads_back_with_every_frame() {
     }
     assert!(packets.iter().all(|packet| packet.data.len() <= 96 && packet.original_len >= 60));
     assert!(packets.iter().all(|packet| !matches!(parse(&packet.data), LinkFrame::Malformed)));
-    assert_eq!(of(INNER_1).next().expect("one").original_len, config().link.frame_bytes - 4);
+    assert_eq!(of(INNER_1).next().expect("one").original_len, config().links[0].frame_bytes - 4);
 }
 
 #[test]
@@ -136,6 +137,6 @@ fn a_full_disk_is_reported_at_the_end() {
         Capture::new(Full(7), &CaptureOptions::new(rate(), Format::Transparent)).expect("the headers fit");
     let (_, capture, _) =
         run_observed(&config(), capture, None, &mut |_| true).expect("the paper's parameters");
-    let error = capture.finish().err().expect("it was full");
+    let error = capture.into_file().finish().err().expect("it was full");
     assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
 }

@@ -5,8 +5,9 @@ mod common;
 use common::ledger::{Fate, Ledger};
 use common::{GIGABITS, binomial, gigabits, simulate};
 use linkmend_sim::link::config::{Backpressure, Buffering, Copies, Mode, Protection};
+use linkmend_sim::links::LinksConfig;
 use linkmend_sim::network::{FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES};
-use linkmend_sim::stress::{StressConfig, StressReport, run_observed};
+use linkmend_sim::stress::{StressReport, run_observed};
 use linkmend_sim::time::Time;
 
 /// The authors' data header.
@@ -16,41 +17,41 @@ const FRAME_BYTES: [u32; 8] = [64, 81, 128, 512, 1500, 1518, 4096, 9000];
 const WARM_UP_FRAMES: usize = 1_000;
 
 /// A link with so much room that it is never held up, and so much time that every copy comes in it.
-fn roomy(gbps: u64, loss: f64, mode: Mode) -> StressConfig {
-    let paper = StressConfig::paper(gigabits(gbps), loss, mode);
+fn roomy(gbps: u64, loss: f64, mode: Mode) -> LinksConfig {
+    let paper = LinksConfig::paper(gigabits(gbps), loss, mode);
     let protection = Protection {
         window_frames: 32_768,
         recovery_timeout_ns: 100_000,
         backpressure: Some(Backpressure { pause_bytes: 8_000_000, resume_bytes: 7_000_000 }),
-        ..paper.link.protection.expect("the paper's link is protected")
+        ..paper.links[0].protection.expect("the paper's link is protected")
     };
     paper.with_link(|link| (link.protection, link.buffering) = (Some(protection), Buffering::Direct))
 }
 
-fn watch(config: &StressConfig) -> (StressReport, Ledger) {
-    let config = StressConfig { full: true, ..config.clone() };
+fn watch(config: &LinksConfig) -> (StressReport, Ledger) {
+    let config = LinksConfig { full: true, ..config.clone() };
     let (report, ledger, _) =
         run_observed(&config, Ledger::default(), None, &mut |_| true).expect("valid parameters");
     (report, ledger)
 }
 
 /// Picoseconds that a frame and its gap last.
-fn wire_time(config: &StressConfig) -> u64 {
-    let header = if config.link.protection.is_some() { HEADER_BYTES } else { 0 };
-    config.link.rate.time_of(u64::from(config.link.frame_bytes) + header + WIRE_OVERHEAD_BYTES).0
+fn wire_time(config: &LinksConfig) -> u64 {
+    let header = if config.links[0].protection.is_some() { HEADER_BYTES } else { 0 };
+    config.links[0].rate.time_of(u64::from(config.links[0].frame_bytes) + header + WIRE_OVERHEAD_BYTES).0
 }
 
 /// The last digit included: the same integers, divided in the same way. The first frame of a protected link waits for
 /// the end of the idle slot under way.
-fn assert_line_rate(config: &StressConfig) {
+fn assert_line_rate(config: &LinksConfig) {
     let report = simulate(config);
     let elapsed = (report.simulated_ns * 1e3).round() as u64;
     let wait = elapsed.checked_sub(config.frames * wire_time(config)).expect("no faster than the link");
-    let slot = config.link.rate.time_of(u64::from(FRAME_BYTES_MIN) + WIRE_OVERHEAD_BYTES).0;
-    let most = if config.link.protection.is_some() { slot } else { 1 };
+    let slot = config.links[0].rate.time_of(u64::from(FRAME_BYTES_MIN) + WIRE_OVERHEAD_BYTES).0;
+    let most = if config.links[0].protection.is_some() { slot } else { 1 };
     assert!(wait < most, "{wait} ps more than the frames last: {config:?}");
-    let bits_per_ps = (config.frames * u64::from(config.link.frame_bytes)) as f64 * 8.0 / elapsed as f64;
-    let rate = config.link.rate.bits_per_second() as f64;
+    let bits_per_ps = (config.frames * u64::from(config.links[0].frame_bytes)) as f64 * 8.0 / elapsed as f64;
+    let rate = config.links[0].rate.bits_per_second() as f64;
     assert_eq!(report.simulated_ns, Time(elapsed).as_nanos(), "{config:?}");
     assert_eq!(report.effective_speed_gbps, bits_per_ps * 1e3, "{config:?}");
     assert_eq!(report.effective_speed_pct, bits_per_ps * 1e14 / rate, "{config:?}");
@@ -62,15 +63,15 @@ fn throughput_without_loss_is_the_closed_form_to_the_last_digit() {
     for gbps in GIGABITS {
         for frame_bytes in FRAME_BYTES {
             for mode in Mode::ALL {
-                let direct = StressConfig { frames: 10_007, ..roomy(gbps, 0.0, mode) }
+                let direct = LinksConfig { frames: 10_007, ..roomy(gbps, 0.0, mode) }
                     .with_link(|link| link.frame_bytes = frame_bytes);
                 assert_line_rate(&direct);
                 assert_line_rate(&direct.clone().with_link(|link| link.protection = None));
                 // A recirculation port as slow as the link is busy all the time; a slower one is overloaded.
                 if gbps <= 100 {
                     let mut recirculating = direct;
-                    recirculating.link.buffering = Buffering::Recirculating;
-                    recirculating.link.protection.as_mut().expect("protected").backpressure = None;
+                    recirculating.links[0].buffering = Buffering::Recirculating;
+                    recirculating.links[0].protection.as_mut().expect("protected").backpressure = None;
                     assert_line_rate(&recirculating);
                 }
             }
@@ -84,8 +85,8 @@ fn throughput_without_loss_is_the_closed_form_to_the_last_digit() {
 fn effective_loss_is_that_of_equation_1() {
     for (loss, copies) in [(1e-2, 1), (1e-2, 2), (5e-2, 2), (5e-2, 3)] {
         for mode in Mode::ALL {
-            let mut config = StressConfig { frames: 1_000_000, seed: 11, ..roomy(100, loss, mode) };
-            let protection = config.link.protection.as_mut().expect("protected");
+            let mut config = LinksConfig { frames: 1_000_000, seed: 11, ..roomy(100, loss, mode) };
+            let protection = config.links[0].protection.as_mut().expect("protected");
             protection.copies = Copies::Fixed(copies);
             let report = simulate(&config);
             let expected = libm::pow(loss, f64::from(copies) + 1.0);
@@ -102,7 +103,7 @@ fn effective_loss_is_that_of_equation_1() {
 /// Time that frames spend somewhere while it is observed, times their bytes: what Little's law says the level adds up
 /// to.
 fn byte_picoseconds(
-    config: &StressConfig,
+    config: &LinksConfig,
     from: Time,
     until: Time,
     stays: impl Iterator<Item = (Time, Time)>,
@@ -112,7 +113,7 @@ fn byte_picoseconds(
         u128::from(left.saturating_sub(entered))
     };
     let total: u128 = stays.map(inside).sum();
-    (total * u128::from(config.link.frame_bytes)) as f64
+    (total * u128::from(config.links[0].frame_bytes)) as f64
 }
 
 fn mean(levels: &[(u64, f64)]) -> f64 {
@@ -146,7 +147,7 @@ fn acknowledged_at(ledger: &Ledger) -> Vec<Time> {
 fn the_tx_buffer_follows_littles_law() {
     for (gbps, frame_bytes) in [(10, 1518), (25, 64), (100, 1518), (100, 9000), (400, 256), (800, 4096)] {
         for mode in Mode::ALL {
-            let config = StressConfig { frames: 20_000, ..roomy(gbps, 0.0, mode) }
+            let config = LinksConfig { frames: 20_000, ..roomy(gbps, 0.0, mode) }
                 .with_link(|link| link.frame_bytes = frame_bytes);
             let (report, ledger) = watch(&config);
             let (from, until) = observed(&ledger.fates);
@@ -176,9 +177,8 @@ fn the_rx_buffer_follows_littles_law() {
             if gbps > 100 && buffering == Buffering::Recirculating {
                 continue;
             }
-            let paper = StressConfig::paper(gigabits(gbps), loss, Mode::Ordered);
-            let config =
-                StressConfig { frames: 50_000, ..paper }.with_link(|link| link.buffering = buffering);
+            let paper = LinksConfig::paper(gigabits(gbps), loss, Mode::Ordered);
+            let config = LinksConfig { frames: 50_000, ..paper }.with_link(|link| link.buffering = buffering);
             let (report, ledger) = watch(&config);
             let (from, until) = observed(&ledger.fates);
             let delivered = ledger.fates.iter().filter(|fate| fate.deliveries > 0);
@@ -193,26 +193,25 @@ fn the_rx_buffer_follows_littles_law() {
 }
 
 /// Passes over the recirculation port, from the share of the pipe's capacity that is reported.
-fn passes(config: &StressConfig, share_pct: f64, report: &StressReport) -> f64 {
-    share_pct / 100.0 * config.link.switch.pipe_packets_per_second as f64 * report.simulated_ns / 1e9
+fn passes(config: &LinksConfig, share_pct: f64, report: &StressReport) -> f64 {
+    share_pct / 100.0 * config.links[0].switch.pipe_packets_per_second as f64 * report.simulated_ns / 1e9
 }
 
 #[test]
 fn the_recirculation_port_follows_the_utilisation_law() {
     for (gbps, frame_bytes) in [(10, 1518), (10, 9000), (25, 1518), (50, 4096), (100, 1518)] {
-        let paper = StressConfig::paper(gigabits(gbps), 0.0, Mode::Ordered);
-        let config =
-            StressConfig { frames: 50_000, ..paper }.with_link(|link| link.frame_bytes = frame_bytes);
+        let paper = LinksConfig::paper(gigabits(gbps), 0.0, Mode::Ordered);
+        let config = LinksConfig { frames: 50_000, ..paper }.with_link(|link| link.frame_bytes = frame_bytes);
         let report = simulate(&config);
         let elapsed = report.simulated_ns * 1e3;
         let throughput = passes(&config, report.tx_recirculation_pct, &report) / elapsed;
         let wire_bytes = u64::from(frame_bytes) + HEADER_BYTES + WIRE_OVERHEAD_BYTES;
-        let service = config.link.switch.recirculation_rate.time_of(wire_bytes).0 as f64;
+        let service = config.links[0].switch.recirculation_rate.time_of(wire_bytes).0 as f64;
         let case = format!("{gbps}G, {frame_bytes} bytes");
         let utilisation = throughput * service;
         assert!(utilisation <= 1.0 + 1e-3, "{case}: the port is busy {utilisation} of the time");
         // No frame returns sooner than its service and the loop take, and the buffer holds what is on its way.
-        let loop_ps = config.link.switch.loop_latency_ns as f64 * 1e3;
+        let loop_ps = config.links[0].switch.loop_latency_ns as f64 * 1e3;
         let level = mean(&report.tx_buffer_levels) / f64::from(frame_bytes);
         let residence = level / throughput;
         assert!(residence >= (service + loop_ps) * (1.0 - 1e-3), "{case}: {residence} ps for a pass");
@@ -230,11 +229,11 @@ fn the_recirculation_port_follows_the_utilisation_law() {
 #[test]
 fn recovery_takes_at_least_a_round_trip() {
     for mode in Mode::ALL {
-        let config = StressConfig { frames: 100_000, ..roomy(100, 1e-3, mode) };
+        let config = LinksConfig { frames: 100_000, ..roomy(100, 1e-3, mode) };
         let report = simulate(&config);
-        let path_ns = config.link.switch.egress_latency_ns
-            + config.link.switch.ingress_latency_ns
-            + 5 * u64::from(config.link.distance_m);
+        let path_ns = config.links[0].switch.egress_latency_ns
+            + config.links[0].switch.ingress_latency_ns
+            + 5 * u64::from(config.links[0].distance_m);
         // The notification and the copy each travel the path; both have to be sent first.
         let least = 2.0 * path_ns as f64 + wire_time(&config) as f64 / 1e3;
         assert!(report.retransmission_delay_ns.min >= least, "{:?}", report.retransmission_delay_ns);

@@ -5,7 +5,7 @@ mod common;
 use common::{Case, LossSeverity, bytes_of, gigabits, simulate};
 use linkmend_sim::corruption::Corruption;
 use linkmend_sim::link::config::{Buffering, Mode};
-use linkmend_sim::stress::StressConfig;
+use linkmend_sim::links::LinksConfig;
 use std::collections::BTreeSet;
 
 #[test]
@@ -29,7 +29,7 @@ fn a_seed_gives_the_same_bytes_on_any_thread() {
 fn another_seed_loses_other_frames() {
     let reports: BTreeSet<String> = (1..=32)
         .map(|seed| {
-            let config = StressConfig { seed, frames: 20_000, ..base() };
+            let config = LinksConfig { seed, frames: 20_000, ..base() };
             // The report repeats its seed, which proves nothing.
             bytes_of(&linkmend_sim::stress::StressReport { seed: 0, ..simulate(&config) })
         })
@@ -37,12 +37,12 @@ fn another_seed_loses_other_frames() {
     assert_eq!(reports.len(), 32, "each seed has its own losses");
 }
 
-fn base() -> StressConfig {
-    StressConfig::paper(gigabits(100), 5e-3, Mode::Ordered)
+fn base() -> LinksConfig {
+    LinksConfig::paper(gigabits(100), 5e-3, Mode::Ordered)
 }
 
 /// What a small run measures, whole numbers only and in picoseconds: nothing here depends on how a machine divides.
-fn golden(config: &StressConfig) -> [u64; 9] {
+fn golden(config: &LinksConfig) -> [u64; 9] {
     let report = simulate(config);
     [
         report.frames_lost,
@@ -61,7 +61,7 @@ fn golden(config: &StressConfig) -> [u64; 9] {
 /// change of the model, which then has to be intended.
 #[test]
 fn small_runs_measure_exactly_what_is_written_down() {
-    let small = StressConfig { seed: 7, frames: 30_000, ..base() };
+    let small = LinksConfig { seed: 7, frames: 30_000, ..base() };
     let bursts = Corruption::GilbertElliott { loss: 1e-2, mean_burst_frames: 4.0 };
     let cases = [
         ("iid", small.clone(), GOLDEN_IID),

@@ -7,16 +7,17 @@ use common::swarm::{self, Extent};
 use common::{Case, LossSeverity, bytes_of, gigabits, simulate};
 use linkmend_sim::corruption::Corruption;
 use linkmend_sim::link::config::{Buffering, Mode};
-use linkmend_sim::stress::{StressConfig, StressReport};
+use linkmend_sim::links::LinksConfig;
+use linkmend_sim::stress::StressReport;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Seeds of an ordinary test run.
 const CASES: u64 = 2_000;
 
 /// Both reports, after making sure that they agree.
-fn compare(config: &StressConfig) -> (StressReport, StressReport) {
-    let fast = simulate(&StressConfig { full: false, ..config.clone() });
-    let full = simulate(&StressConfig { full: true, ..config.clone() });
+fn compare(config: &LinksConfig) -> (StressReport, StressReport) {
+    let fast = simulate(&LinksConfig { full: false, ..config.clone() });
+    let full = simulate(&LinksConfig { full: true, ..config.clone() });
     let (left, right) = (bytes_of(&fast), bytes_of(&full));
     if left != right {
         let differs: Vec<String> = left
@@ -60,11 +61,11 @@ fn a_calm_link_costs_few_events() {
             for mode in Mode::ALL.map(Some).into_iter().chain([None]) {
                 for buffering in [Buffering::Direct, Buffering::Recirculating] {
                     for loss in [0.0, 1e-5] {
-                        let paper = StressConfig::paper(gigabits(gbps), loss, mode.unwrap_or(Mode::Ordered));
-                        let mut config = StressConfig { frames: 200_000, ..paper };
-                        (config.link.frame_bytes, config.link.buffering) = (frame_bytes, buffering);
-                        config.link.protection = config.link.protection.filter(|_| mode.is_some());
-                        if let Some(protection) = &mut config.link.protection {
+                        let paper = LinksConfig::paper(gigabits(gbps), loss, mode.unwrap_or(Mode::Ordered));
+                        let mut config = LinksConfig { frames: 200_000, ..paper };
+                        (config.links[0].frame_bytes, config.links[0].buffering) = (frame_bytes, buffering);
+                        config.links[0].protection = config.links[0].protection.filter(|_| mode.is_some());
+                        if let Some(protection) = &mut config.links[0].protection {
                             // A window of small frames is too short for the round trip.
                             protection.window_frames = 32_768;
                         }
@@ -85,8 +86,8 @@ fn a_calm_link_costs_few_events() {
 /// Time at a level is counted when the level changes; the Rx buffer of a quiet link stays empty for the whole run.
 #[test]
 fn a_level_that_never_changes_counts_the_time_that_is_skipped() {
-    let paper = StressConfig::paper(gigabits(100), 0.0, Mode::Ordered);
-    let config = StressConfig { frames: 100_000, ..paper }.with_link(|link| {
+    let paper = LinksConfig::paper(gigabits(100), 0.0, Mode::Ordered);
+    let config = LinksConfig { frames: 100_000, ..paper }.with_link(|link| {
         link.buffering = Buffering::Direct;
         link.corruption = Corruption::Recorded([50_000].into());
     });

@@ -2,7 +2,8 @@
 
 use linkmend_sim::corruption::Corruption;
 use linkmend_sim::link::config::{Buffering, Mode};
-use linkmend_sim::stress::{StressConfig, run};
+use linkmend_sim::links::LinksConfig;
+use linkmend_sim::stress::run;
 use linkmend_sim::time::Rate;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -40,7 +41,7 @@ static ALLOCATOR: Counting = Counting;
 const RECORDS_MAX: u64 = 8;
 
 /// Allocations between the first call of the progress function, after about a million frames, and the last.
-fn allocations_after_warm_up(config: &StressConfig) -> u64 {
+fn allocations_after_warm_up(config: &LinksConfig) -> u64 {
     let mut counts = Vec::with_capacity(64);
     run(config, &mut |_| {
         counts.push(ALLOCATIONS.get());
@@ -57,8 +58,8 @@ fn a_run_with_every_event_allocates_nothing_for_a_frame_after_its_warm_up() {
     for mode in Mode::ALL.map(Some).into_iter().chain([None]) {
         for buffering in [Buffering::Recirculating, Buffering::Direct] {
             for (loss, reverse) in [(0.0, 0.0), (1e-3, 0.0), (1e-3, 1e-3)] {
-                let paper = StressConfig::paper(rate, loss, mode.unwrap_or(Mode::Ordered));
-                let config = StressConfig {
+                let paper = LinksConfig::paper(rate, loss, mode.unwrap_or(Mode::Ordered));
+                let config = LinksConfig {
                     // The progress function is called after each 2^20 frames.
                     frames: 2 * (1 << 20) + 1,
                     full: true,

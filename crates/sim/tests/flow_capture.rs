@@ -44,7 +44,7 @@ fn capture_on(config: &FlowsConfig, port: &str, frames_max: u64, threads: usize)
     let capture = PortCapture::new(Vec::new(), &options).expect("memory");
     let (report, capture) =
         run_captured(config, threads, &AtomicBool::new(false), &|| (), capture).expect("valid");
-    let file = capture.expect("the first part ran").finish().expect("memory");
+    let file = capture.expect("the first part ran").into_file().finish().expect("memory");
     (file, report.expect("nothing stops it"))
 }
 

@@ -8,18 +8,19 @@ use linkmend_quantity::{Count, LossRate};
 use linkmend_sim::corruption::Corruption;
 use linkmend_sim::flows::{FlowsReport, Recovery, SchemeKind, TransportKind, run as run_flows};
 use linkmend_sim::link::config::{LinkConfig, LlrProfile};
+use linkmend_sim::links::LinksConfig;
 use linkmend_sim::parameters::RunParameters;
-use linkmend_sim::stress::{StressConfig, StressReport};
+use linkmend_sim::stress::StressReport;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// A link with LLR, and what else is changed of it.
-fn config(gbps: u64, loss: f64, profile: &str, change: impl FnOnce(&mut LinkConfig)) -> StressConfig {
+fn config(gbps: u64, loss: f64, profile: &str, change: impl FnOnce(&mut LinkConfig)) -> LinksConfig {
     let mut link = SchemeKind::Llr.link(gigabits(gbps), loss);
     change(&mut link);
     let profile: LlrProfile = profile.parse().expect(profile);
     let recovery = Recovery::Llr(profile.config(&link).expect("the link can use it"));
-    StressConfig { recovery, frames: 200_000, ..StressConfig::over(link) }
+    LinksConfig { recovery, frames: 200_000, ..LinksConfig::over(link) }
 }
 
 fn assert_nothing_lost(report: &StressReport) {
@@ -59,7 +60,7 @@ fn nothing_is_lost_under_bursts_bit_errors_and_losses_in_both_directions() {
                     link.distance_m = distance_m;
                 };
                 let config = config(400, 0.0, "loop,nack_rearm=each-replay", change);
-                let report = simulate(&StressConfig { frames: 20_000, ..config });
+                let report = simulate(&LinksConfig { frames: 20_000, ..config });
                 assert_nothing_lost(&report);
                 assert!(report.frames_lost > 0, "{index} {frame_bytes} {distance_m}");
             }
@@ -72,9 +73,9 @@ fn nothing_is_lost_under_bursts_bit_errors_and_losses_in_both_directions() {
 fn speed_is_that_of_go_back_n() {
     for (distance_m, loss) in [(10, 1e-3), (200, 1e-3), (200, 1e-2), (500, 1e-3)] {
         let config = config(400, loss, "loop", |link| link.distance_m = distance_m);
-        let config = StressConfig { frames: 2_000_000, ..config };
+        let config = LinksConfig { frames: 2_000_000, ..config };
         let report = simulate(&config);
-        let frame_ns = config.link.rate.time_of(1_538).as_nanos();
+        let frame_ns = config.links[0].rate.time_of(1_538).as_nanos();
         // A loss costs the frames that leave during the round trip, the wait for the next ACK slot, and the frame being sent.
         let way_ns = 66.0 + 5.0 * f64::from(distance_m);
         let window = (2.0 * way_ns) / frame_ns + 1.5;
@@ -97,7 +98,7 @@ fn skipping_the_steady_state_changes_nothing() {
         {
             let config = config(gbps, loss, profile, |link| link.frame_bytes = frame_bytes);
             let fast = simulate(&config);
-            let full = simulate(&StressConfig { full: true, ..config.clone() });
+            let full = simulate(&LinksConfig { full: true, ..config.clone() });
             assert_eq!(bytes_of(&fast), bytes_of(&full), "{profile} {gbps} {frame_bytes} {loss}");
             let skips = fast.events < full.events / 2;
             println!("{profile} {gbps}G {frame_bytes} B {loss:e}: {} of {} events", fast.events, full.events);

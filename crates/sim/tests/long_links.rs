@@ -1,16 +1,17 @@
 //! Links that lose hundreds of frames within a round trip.
 
 use linkmend_sim::link::config::{Buffering, Copies, Mode};
-use linkmend_sim::stress::{self, StressConfig, StressReport};
+use linkmend_sim::links::LinksConfig;
+use linkmend_sim::stress::{self, StressReport};
 use linkmend_sim::time::Rate;
 
 /// A link of `km` of fibre at `gbps`, with a buffer and times to match, unless the test removes them.
-fn link(gbps: u64, km: u32, loss: f64, mode: Mode, frames: u64) -> StressConfig {
+fn link(gbps: u64, km: u32, loss: f64, mode: Mode, frames: u64) -> LinksConfig {
     let rate = Rate::from_bits_per_second(gbps * 1_000_000_000).expect("an Ethernet rate");
-    let mut config = StressConfig { frames, ..StressConfig::paper(rate, loss, mode) };
-    config.link.distance_m = km * 1_000;
-    config.link.buffering = Buffering::Direct;
-    if let Some(protection) = &mut config.link.protection {
+    let mut config = LinksConfig { frames, ..LinksConfig::paper(rate, loss, mode) };
+    config.links[0].distance_m = km * 1_000;
+    config.links[0].buffering = Buffering::Direct;
+    if let Some(protection) = &mut config.links[0].protection {
         protection.copies = Copies::Fixed(2);
         protection.window_frames = 16_384;
         protection.recovery_timeout_ns = 10 * u64::from(km) * 10_000;
@@ -20,7 +21,7 @@ fn link(gbps: u64, km: u32, loss: f64, mode: Mode, frames: u64) -> StressConfig 
     config
 }
 
-fn run(config: &StressConfig) -> StressReport {
+fn run(config: &LinksConfig) -> StressReport {
     stress::run(config, &mut |_| true).expect("valid")
 }
 
@@ -45,7 +46,7 @@ fn equation_1_holds_at_100g_over_10_km_in_order() {
 fn a_link_too_long_for_its_window_or_its_timeout_is_named() {
     let mut config = link(400, 10, 1e-3, Mode::NonBlocking, 20_000);
     assert!(run(&config).warnings.is_empty(), "{:?}", run(&config).warnings);
-    if let Some(protection) = &mut config.link.protection {
+    if let Some(protection) = &mut config.links[0].protection {
         protection.window_frames = 1_024;
         protection.recovery_timeout_ns = 7_000;
     }

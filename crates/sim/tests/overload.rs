@@ -8,13 +8,12 @@ use linkmend_sim::link::LinkConfig;
 use linkmend_sim::link::config::{Buffering, Mode};
 use linkmend_sim::links::{self, Layout, LinksConfig, LinksReport};
 use linkmend_sim::parameters::RunParameters;
-use linkmend_sim::stress::StressConfig;
 use std::path::Path;
 
 /// A 400G link whose frames circle through a 100G port.
-fn overloaded(mode: Mode, frames: u64) -> StressConfig {
-    let config = StressConfig::paper(gigabits(400), 1e-3, mode);
-    StressConfig { frames, ..config }.with_link(|link| {
+fn overloaded(mode: Mode, frames: u64) -> LinksConfig {
+    let config = LinksConfig::paper(gigabits(400), 1e-3, mode);
+    LinksConfig { frames, ..config }.with_link(|link| {
         link.buffering = Buffering::Recirculating;
         link.switch.recirculation_rate = gigabits(100);
     })
@@ -24,7 +23,7 @@ fn run_links(config: &LinksConfig) -> LinksReport {
     links::run(config, &mut |_| true).expect("it runs")
 }
 
-fn written(text: &str) -> StressConfig {
+fn written(text: &str) -> LinksConfig {
     let parameters: RunParameters = toml::from_str(text).expect("parameters");
     parameters.line_rate(Path::new("")).expect("they can be used")
 }
@@ -43,15 +42,15 @@ fn links_faster_than_the_tofinos_ports_have_the_buffers_of_faster_switches() {
     ] {
         let config = written(text);
         assert_eq!(
-            (config.link.buffering, config.link.switch.recirculation_rate),
+            (config.links[0].buffering, config.links[0].switch.recirculation_rate),
             (buffering, gigabits(port)),
             "{text}"
         );
-        assert!(!config.link.hardware().reason.is_empty());
+        assert!(!config.links[0].hardware().reason.is_empty());
     }
     // The first example of the help.
     for (mode, least_gbps) in [(Mode::Ordered, 370.0), (Mode::NonBlocking, 390.0)] {
-        let config = StressConfig { frames: 200_000, ..StressConfig::paper(gigabits(400), 1e-3, mode) };
+        let config = LinksConfig { frames: 200_000, ..LinksConfig::paper(gigabits(400), 1e-3, mode) };
         let report = simulate(&config);
         assert!(report.effective_speed_gbps > least_gbps, "{mode:?}: {} Gbit/s", report.effective_speed_gbps);
         assert_eq!((report.frames_undelivered, report.warnings.len()), (0, 0), "{:?}", report.warnings);
@@ -69,11 +68,11 @@ fn a_recirculation_port_that_is_the_bottleneck_is_named() {
     );
     assert!(warning.contains("it carries only 100G, 25 % of that"), "{warning}");
     assert!(report.tx_recirculation_busy_pct > 99.0, "{}", report.tx_recirculation_busy_pct);
-    let paper = StressConfig { frames: 50_000, ..StressConfig::paper(gigabits(100), 1e-3, Mode::Ordered) };
+    let paper = LinksConfig { frames: 50_000, ..LinksConfig::paper(gigabits(100), 1e-3, Mode::Ordered) };
     assert!(simulate(&paper).warnings.is_empty(), "the paper's port is as fast as its link");
     let shared = |load| {
         let layout = Layout::Parallel { ports: 1 };
-        let links = LinksConfig::row(vec![paper.link.clone(); 2], 1_000);
+        let links = LinksConfig::row(vec![paper.links[0].clone(); 2], 1_000);
         run_links(&LinksConfig { load, layout, ..links }).warnings
     };
     assert!(shared(1.0)[0].contains("the 2 links that share it send up to 200G"));
@@ -98,14 +97,13 @@ fn the_causes_of_undelivered_frames_add_up_to_their_number() {
     assert!(late.frames_undelivered > 50, "{}", late.frames_undelivered);
     assert_eq!(late.undelivered.copies_late, late.frames_undelivered, "{:?}", late.undelivered);
 
-    let paper =
-        StressConfig { frames: 100_000, ..StressConfig::paper(gigabits(100), 0.05, Mode::NonBlocking) };
+    let paper = LinksConfig { frames: 100_000, ..LinksConfig::paper(gigabits(100), 0.05, Mode::NonBlocking) };
     let off = simulate(&paper.clone().with_link(|link| link.protection = None));
     assert_eq!(off.undelivered.unprotected, off.frames_undelivered);
 
     let with_copies = |copies_lost: f64| {
-        let mut config = StressConfig { copy_loss: Some(copies_lost), ..paper.clone() };
-        config.link.buffering = Buffering::Direct;
+        let mut config = LinksConfig { copy_loss: Some(copies_lost), ..paper.clone() };
+        config.links[0].buffering = Buffering::Direct;
         simulate(&config)
     };
     let corrupted = with_copies(0.5);
@@ -117,8 +115,8 @@ fn the_causes_of_undelivered_frames_add_up_to_their_number() {
     );
 
     let mut overflowing =
-        StressConfig { frames: 300_000, ..StressConfig::paper(gigabits(25), 1e-3, Mode::Ordered) };
-    overflowing.link.protection.as_mut().expect("protected").backpressure = None;
+        LinksConfig { frames: 300_000, ..LinksConfig::paper(gigabits(25), 1e-3, Mode::Ordered) };
+    overflowing.links[0].protection.as_mut().expect("protected").backpressure = None;
     for report in [late, off, corrupted, simulate(&overflowing)] {
         let why = report.undelivered;
         let sum = why.unprotected + why.copies_corrupted + why.copies_late + why.overflowed + why.other;

@@ -5,13 +5,13 @@ mod common;
 use common::{gigabits, simulate};
 use linkmend_protocol::daemon_profile::Overrides;
 use linkmend_sim::link::config::{Copies, Mode};
-use linkmend_sim::stress::StressConfig;
+use linkmend_sim::links::LinksConfig;
 
-fn stress(loss: f64, frames: u64) -> StressConfig {
-    StressConfig { frames, ..StressConfig::paper(gigabits(100), loss, Mode::Ordered) }
+fn stress(loss: f64, frames: u64) -> LinksConfig {
+    LinksConfig { frames, ..LinksConfig::paper(gigabits(100), loss, Mode::Ordered) }
 }
 
-fn between_daemons(config: &StressConfig) -> StressConfig {
+fn between_daemons(config: &LinksConfig) -> LinksConfig {
     config.clone().with_link(|link| *link = link.clone().between_daemons(Overrides::default()))
 }
 
@@ -52,7 +52,7 @@ fn overrides_are_kept() {
         max_rounds: Some(3),
         ..Overrides::default()
     };
-    let link = stress(1e-3, 1).link.between_daemons(overrides);
+    let link = stress(1e-3, 1).links[0].clone().between_daemons(overrides);
     let config = link.protocol_config().expect("protected");
     assert!(config.give_up_by_clock);
     assert_eq!((config.recovery_timeout.0, config.window_frames, config.max_rounds), (20_000_000, 64, 3));

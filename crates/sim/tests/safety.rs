@@ -8,22 +8,23 @@ use common::swarm::{self, Extent};
 use common::{Case, LossSeverity, gigabits};
 use linkmend_sim::corruption::Corruption;
 use linkmend_sim::link::config::{Backpressure, Buffering, Mode};
-use linkmend_sim::stress::{StressConfig, StressReport, run_observed};
+use linkmend_sim::links::LinksConfig;
+use linkmend_sim::stress::{StressReport, run_observed};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Seeds of each test in an ordinary test run.
 const CASES: u64 = 2_000;
 
-fn watch(config: &StressConfig) -> (StressReport, Ledger) {
+fn watch(config: &LinksConfig) -> (StressReport, Ledger) {
     // An observer does not see what fast-forward skips.
-    let config = StressConfig { full: true, ..config.clone() };
+    let config = LinksConfig { full: true, ..config.clone() };
     let (report, ledger, _) = run_observed(&config, Ledger::default(), None, &mut |_| true)
         .unwrap_or_else(|error| panic!("{error} in {config:?}"));
     (report, ledger)
 }
 
 /// What holds for every run.
-fn check_books(config: &StressConfig, report: &StressReport, ledger: &Ledger) {
+fn check_books(config: &LinksConfig, report: &StressReport, ledger: &Ledger) {
     let undelivered = ledger.count(|fate| fate.deliveries == 0);
     assert_eq!(ledger.fates.len() as u64, report.frames_sent, "each frame sent is seen");
     assert!(ledger.fates.iter().all(|fate| fate.originals == 1), "each original travels once");
@@ -39,13 +40,13 @@ fn check_books(config: &StressConfig, report: &StressReport, ledger: &Ledger) {
     }
     for (id, fate) in ledger.fates.iter().enumerate() {
         assert!(
-            fate.copies == 0 || config.link.protection.is_some(),
+            fate.copies == 0 || config.links[0].protection.is_some(),
             "frame {id} is copied without protection"
         );
         let arrived = !fate.original_corrupted || fate.copies > fate.copies_corrupted;
         assert_eq!(fate.arrived_at.is_some(), arrived, "frame {id} arrives unless it is corrupted: {fate:?}");
     }
-    if config.link.protection.is_none_or(|protection| protection.mode == Mode::Ordered) {
+    if config.links[0].protection.is_none_or(|protection| protection.mode == Mode::Ordered) {
         assert_eq!(report.frames_reordered, 0, "frames overtake each other");
     }
 }
@@ -60,11 +61,11 @@ fn nothing_is_delivered_twice_or_out_of_order() {
 }
 
 /// A link whose buffers, windows and timeouts are so large that only corruption can lose a frame.
-fn roomy(seed: u64) -> StressConfig {
+fn roomy(seed: u64) -> LinksConfig {
     let mut config = Case::new(seed, LossSeverity::Severe).config;
-    config.link.buffering = Buffering::Direct;
-    config.link.distance_m = config.link.distance_m.min(1_000);
-    let protection = config.link.protection.as_mut().expect("storms hit protected links");
+    config.links[0].buffering = Buffering::Direct;
+    config.links[0].distance_m = config.links[0].distance_m.min(1_000);
+    let protection = config.links[0].protection.as_mut().expect("storms hit protected links");
     protection.backpressure = Some(Backpressure { pause_bytes: 4_000_000, resume_bytes: 2_000_000 });
     protection.recovery_timeout_ns = 10_000_000;
     protection.dummy_copies = protection.dummy_copies.max(1);
@@ -110,11 +111,11 @@ fn nothing_is_lost_unless_its_original_and_every_copy_were() {
 /// A receiver that gives up a whole window, with no frame circling behind it, must still accept the frames that follow.
 #[test]
 fn a_window_that_is_given_up_as_a_whole_opens_again() {
-    let mut config = StressConfig::paper(gigabits(25), 0.0, Mode::Ordered);
+    let mut config = LinksConfig::paper(gigabits(25), 0.0, Mode::Ordered);
     config.frames = 1_000;
     // Sixteen originals, and everything after them until the receiver gives up.
-    config.link.corruption = Corruption::Recorded((200..200 + 16).chain(217..217 + 32).collect());
-    config.link.protection.as_mut().expect("protected").window_frames = 16;
+    config.links[0].corruption = Corruption::Recorded((200..200 + 16).chain(217..217 + 32).collect());
+    config.links[0].protection.as_mut().expect("protected").window_frames = 16;
     let (report, ledger) = watch(&config);
     check_books(&config, &report, &ledger);
     assert_eq!(report.frames_sent, 1_000);
@@ -129,13 +130,13 @@ fn distances_beyond_the_interval_of_repeats_change_no_promise() {
     for distance_m in [20_000, 50_000, 100_000] {
         for buffering in [Buffering::Direct, Buffering::Recirculating] {
             for mode in Mode::ALL {
-                let mut config = StressConfig::paper(gigabits(100), 1e-2, mode);
+                let mut config = LinksConfig::paper(gigabits(100), 1e-2, mode);
                 config.frames = 5_000;
-                config.link.distance_m = distance_m;
-                config.link.buffering = buffering;
-                config.link.reverse_corruption = Corruption::iid(0.1);
-                config.link.switch.recirculation_bytes = 16_000_000;
-                let protection = config.link.protection.as_mut().expect("protected");
+                config.links[0].distance_m = distance_m;
+                config.links[0].buffering = buffering;
+                config.links[0].reverse_corruption = Corruption::iid(0.1);
+                config.links[0].switch.recirculation_bytes = 16_000_000;
+                let protection = config.links[0].protection.as_mut().expect("protected");
                 protection.backpressure =
                     Some(Backpressure { pause_bytes: 15_000_000, resume_bytes: 10_000_000 });
                 protection.recovery_timeout_ns = 10_000_000;

@@ -10,8 +10,9 @@ mod twice;
 use linkmend_sim::flows::{self, FlowsReport};
 use linkmend_sim::link::LinkConfig;
 use linkmend_sim::link::config::{Mode, ParameterError};
+use linkmend_sim::links::LinksConfig;
 use linkmend_sim::parameters::RunParameters;
-use linkmend_sim::stress::{self, StressConfig, StressReport};
+use linkmend_sim::stress::{self, StressReport};
 use linkmend_sim::time::Rate;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -41,7 +42,7 @@ fn main() -> Result<(), ParameterError> {
 fn stress_run(frames: u64) -> Result<StressReport, ParameterError> {
     let rate = Rate::from_bits_per_second(100_000_000_000).unwrap_or_else(|| unreachable!("it is exact"));
     let link = LinkConfig { protection: None, ..LinkConfig::paper(rate, LOSS, Mode::Ordered) };
-    let config = StressConfig { frames, ..StressConfig::over(link) };
+    let config = LinksConfig { frames, ..LinksConfig::over(link) };
     stress::run_other::<Twice>(&config, &[(), ()], &mut |_| true)
 }
 

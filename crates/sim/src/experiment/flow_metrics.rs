@@ -1,9 +1,9 @@
 //! What runs with flows measure, and what is compared with published values.
 
 use super::flow_run::{
-    FlowOutcome, extremes, flows, measured_percentile, measured_slowdown, moments, of_runs,
+    FlowOutcome, FlowRun, extremes, flows, measured_percentile, measured_slowdown, moments, of_runs,
 };
-use super::outcome::Metric;
+use super::outcome::{Metric, Outcome, metrics};
 use crate::host::TimeoutCounts;
 use crate::run::flows::{Affected, FailoverReport, SpreadingReport};
 use linkmend_experiment::{Counted, Measurement, Quantity};
@@ -13,21 +13,6 @@ use std::ops::RangeInclusive;
 const ANY: RangeInclusive<u64> = 0..=u64::MAX;
 const SMALL: RangeInclusive<u64> = 0..=10_000;
 const LARGE: RangeInclusive<u64> = 1_000_000..=u64::MAX;
-
-macro_rules! metrics {
-    ($($name:literal, $label:literal, $quantity:ident, $scale:expr, $read:expr;)*) => {
-        [$(Metric {
-            name: $name,
-            label: $label,
-            quantity: Quantity::$quantity,
-            scale: $scale,
-            read: |outcome, scale| {
-                let read: fn(&FlowOutcome, f64) -> Option<Measurement> = $read;
-                read(outcome.flows()?, scale)
-            },
-        }),*]
-    };
-}
 
 /// Those that grow with the trials of a run.
 pub(super) const COUNTS_OF_A_RUN: [&str; 17] = [
@@ -53,111 +38,119 @@ pub(super) const COUNTS_OF_A_RUN: [&str; 17] = [
 /// All of them, in the order of tables: the parts of the distribution of flow completion times (FCT) of all runs, then means
 /// over the runs. A percentile has the interval in which the true one lies.
 pub(super) const ALL: [Metric; 72] = metrics! {
-    "fct_us.min", "minimum FCT", Time, 1e-6, |outcome, _| exact(extremes(outcome)?.0);
-    "fct_us.mean", "mean FCT", Time, 1e-6, |outcome, _| of_runs(outcome, |runs| Some(moments(runs)?.0));
-    "fct_us.p50", "median FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.5);
-    "fct_us.p90", "90 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.9);
-    "fct_us.p95", "95 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.95);
-    "fct_us.p99", "99 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.99);
-    "fct_us.p99_9", "99.9 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.999);
-    "fct_us.p99_99", "99.99 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.9999);
-    "fct_us.p99_999", "99.999 % FCT", Time, 1e-6, |outcome, _| measured_percentile(outcome, 0.99999);
-    "fct_us.max", "maximum FCT", Time, 1e-6, |outcome, _| exact(extremes(outcome)?.1);
-    "fct_us.std", "standard deviation of FCT", Time, 1e-6, |outcome, _| of_runs(outcome, |runs| Some(moments(runs)?.1));
-    "slowdown.p50", "median slowdown", Plain, 1.0, |outcome, _| measured_slowdown(outcome, ANY, 0.5);
-    "slowdown.p99", "99 % slowdown", Plain, 1.0, |outcome, _| measured_slowdown(outcome, ANY, 0.99);
-    "slowdown.p99_9", "99.9 % slowdown", Plain, 1.0, |outcome, _| measured_slowdown(outcome, ANY, 0.999);
-    "slowdown_small.p99", "99 % slowdown up to 10 kB", Plain, 1.0, |outcome, _| measured_slowdown(outcome, SMALL, 0.99);
-    "slowdown_small.p99_9", "99.9 % slowdown up to 10 kB", Plain, 1.0, |outcome, _| measured_slowdown(outcome, SMALL, 0.999);
-    "slowdown_large.p99", "99 % slowdown from 1 MB", Plain, 1.0, |outcome, _| measured_slowdown(outcome, LARGE, 0.99);
-    "goodput_gbps", "goodput", Rate, 1e9,
-        |outcome, scale| outcome.mean(|run| Some(run.report.goodput_gbps * scale));
-    "flows_resent_pct", "flows with a retransmission by hosts", Share, 0.01,
-        |outcome, _| outcome.mean(|run| Some(run.resent));
-    "retransmissions", "retransmissions per run", Plain, 1.0,
-        |outcome, _| outcome.mean(|run| Some(run.report.retransmissions as f64));
-    "timeouts", "timeouts per run", Plain, 1.0,
-        |outcome, _| outcome.mean(|run| Some(run.report.timeouts as f64));
-    "timeouts_nak", "timeouts because NAKs were lost", Plain, 1.0, |outcome, _| counted(outcome, |counts| counts.nak);
-    "timeouts_twice", "timeouts because a packet was lost twice", Plain, 1.0, |outcome, _| counted(outcome, |counts| counts.twice);
-    "timeouts_tail", "timeouts because the last packet was lost", Plain, 1.0, |outcome, _| counted(outcome, |counts| counts.tail);
-    "timeouts_tail_ack", "timeouts because the last ACK was lost", Plain, 1.0, |outcome, _| counted(outcome, |counts| counts.tail_ack);
-    "flows_failed", "flows given up per run", Plain, 1.0,
-        |outcome, _| outcome.mean(|run| Some(run.report.failed_flows as f64));
-    "flows_unfinished", "unfinished flows per run", Plain, 1.0,
-        |outcome, _| outcome.mean(|run| Some(run.report.unfinished_flows as f64));
-    "bytes_sent", "bytes sent by hosts per run", Size, 1.0,
-        |outcome, _| outcome.mean(|run| Some(run.report.host_bytes_sent as f64));
-    "frames_corrupted", "frames corrupted per run, copies included", Plain, 1.0,
-        |outcome, _| outcome.mean(|run| Some(run.report.frames_corrupted as f64));
-    "flows_corrupted_pct", "flows with a corrupted frame", Share, 0.01, |outcome, _| share_of_flows(outcome, |of| of.corrupted);
-    "flows_sacked_pct", "flows whose sender received a SACK", Share, 0.01, |outcome, _| share_of_flows(outcome, |of| of.sacked);
-    "group_a_pct", "group A, share of flows with a SACK", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_a);
-    "group_b_pct", "group B, share of flows with a SACK", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_b);
-    "group_c_pct", "group C, share of flows with a SACK", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_c);
-    "group_d_pct", "group D, share of flows with a SACK", Share, 0.01, |outcome, _| share_of_sacked(outcome, |of| of.group_d);
-    "retransmissions_pct", "retransmissions per segment", Share, 0.01, |outcome, _| outcome.mean(|run| Some(run.report.retransmissions as f64 / run.segments));
-    "utilisation_pct", "utilisation of the link behind parallel queues", Share, 0.01, |outcome, _| spreading(outcome, |of| of.utilisation);
-    "queue_us.p50", "median delay in parallel queues", Time, 1e-6, |outcome, scale| spreading(outcome, |of| of.delay_p50_us * scale);
-    "queue_us.p99", "99 % delay in parallel queues", Time, 1e-6, |outcome, scale| spreading(outcome, |of| of.delay_p99_us * scale);
-    "queue_us.p99_9", "99.9 % delay in parallel queues", Time, 1e-6, |outcome, scale| spreading(outcome, |of| of.delay_p99_9_us * scale);
-    "failures", "failures per run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.failures as f64));
-    "frames_cut", "frames lost on failed links, per run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_lost as f64));
-    "frames_cut_per_failure", "frames lost per failure", Plain, 1.0,
-        |outcome, _| failover(outcome, |of| Some(of.frames_lost as f64 / of.failures.max(1) as f64));
-    "frames_recovered", "lost frames handed over, per run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_recovered as f64));
-    "frames_missing", "frames lost and not handed over, per run", Plain, 1.0,
-        |outcome, _| failover(outcome, |of| Some(of.frames_lost as f64 - of.frames_recovered as f64));
-    "frames_missing_per_failure", "frames lost and not handed over, per failure", Plain, 1.0,
-        |outcome, _| failover(outcome, |of| Some((of.frames_lost as f64 - of.frames_recovered as f64) / of.failures.max(1) as f64));
-    "frames_duplicated", "frames handed over that had already arrived, per run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_duplicated as f64));
-    "frames_held", "frames that waited, per run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_held as f64));
-    "frames_not_kept", "frames without room for a copy, per run", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_not_kept as f64));
-    "steady_buffer_bytes", "maximum kept for a port while its link is up", Size, 1.0, |outcome, _| failover(outcome, |of| Some(of.steady_buffer_bytes as f64));
-    "failed_buffer_bytes", "maximum kept for a port while its link has failed", Size, 1.0, |outcome, _| failover(outcome, |of| Some(of.failed_buffer_bytes as f64));
-    "recovery_us.p50", "median recovery time", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.recovery_us?.p50 * scale));
-    "recovery_us.p90", "90 % recovery time", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.recovery_us?.p90 * scale));
-    "recovery_us.max", "maximum recovery time", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.recovery_us?.max * scale));
-    "recovery_longer_pct", "recoveries longer than the route failure time", Share, 0.01, |outcome, _| failover(outcome, |of| of.recovery_longer_share);
-    "recovery_longer_lost_pct", "recoveries longer than the route failure time, of failures that lost frames", Share, 0.01, |outcome, _| failover(outcome, |of| of.recovery_longer_share_lost);
-    "hit_flows_pct", "flows hit by a failure", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_flows() / (of.hit_flows() + of.other_fct_us.map_or(0.0, |of| of.count as f64))));
-    "lost_per_hit_flow", "frames lost per flow hit by a failure", Plain, 1.0, |outcome, _| failover(outcome, |of| Some(of.frames_lost as f64 / of.hit_flows()));
-    "missing_per_hit_flow", "frames lost and not handed over, per flow hit by a failure", Plain, 1.0, |outcome, _| failover(outcome, |of| Some((of.frames_lost as f64 - of.frames_recovered as f64) / of.hit_flows()));
-    "hit_over_2ms_pct", "flows hit by a failure that took longer than 2 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_longer[0] as f64 / of.hit_flows()));
-    "hit_over_30ms_pct", "flows hit by a failure that took longer than 30 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_longer[1] as f64 / of.hit_flows()));
-    "hit_over_900ms_pct", "flows hit by a failure that took longer than 900 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some(of.hit_longer[2] as f64 / of.hit_flows()));
-    "hit_30_to_900ms_pct", "flows hit by a failure that took 30 to 900 ms", Share, 0.01, |outcome, _| failover(outcome, |of| Some((of.hit_longer[1] - of.hit_longer[2]) as f64 / of.hit_flows()));
-    "timeouts_per_hit_flow", "timeouts per flow hit by a failure", Plain, 1.0,
-        |outcome, _| outcome.mean(|run| Some(run.report.timeouts as f64 / run.report.failover.as_ref()?.hit_flows()));
-    "hit_fct_us.min", "minimum FCT of flows hit by a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.min * scale));
-    "hit_fct_us.p50", "median FCT of flows hit by a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.p50 * scale));
-    "hit_fct_us.p99", "99 % FCT of flows hit by a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.p99 * scale));
-    "hit_fct_us.max", "maximum FCT of flows hit by a failure", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.hit_fct_us?.max * scale));
-    "other_fct_us.min", "minimum FCT of other flows", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.other_fct_us?.min * scale));
-    "other_fct_us.p50", "median FCT of other flows", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.other_fct_us?.p50 * scale));
-    "other_delivery_us.min", "minimum time until the receiver of other flows had everything", Time, 1e-6, |outcome, scale| failover(outcome, |of| Some(of.other_delivery_us?.min * scale));
-    "group_d_pending_bytes_max", "maximum amount that a flow of group D had left to send", Size, 1.0, |outcome, _| {
-        let pending = outcome.iter().map(|run| run.report.affected_flows.group_d_pending_bytes_max);
-        exact(pending.max()? as f64)
-    };
+    "fct_us.min", "minimum FCT", Time, 1e-6, all(|runs| exact(extremes(runs)?.0));
+    "fct_us.mean", "mean FCT", Time, 1e-6, all(|runs| of_runs(runs, |runs| Some(moments(runs)?.0)));
+    "fct_us.p50", "median FCT", Time, 1e-6, all(|runs| measured_percentile(runs, 0.5));
+    "fct_us.p90", "90 % FCT", Time, 1e-6, all(|runs| measured_percentile(runs, 0.9));
+    "fct_us.p95", "95 % FCT", Time, 1e-6, all(|runs| measured_percentile(runs, 0.95));
+    "fct_us.p99", "99 % FCT", Time, 1e-6, all(|runs| measured_percentile(runs, 0.99));
+    "fct_us.p99_9", "99.9 % FCT", Time, 1e-6, all(|runs| measured_percentile(runs, 0.999));
+    "fct_us.p99_99", "99.99 % FCT", Time, 1e-6, all(|runs| measured_percentile(runs, 0.9999));
+    "fct_us.p99_999", "99.999 % FCT", Time, 1e-6, all(|runs| measured_percentile(runs, 0.99999));
+    "fct_us.max", "maximum FCT", Time, 1e-6, all(|runs| exact(extremes(runs)?.1));
+    "fct_us.std", "standard deviation of FCT", Time, 1e-6, all(|runs| of_runs(runs, |runs| Some(moments(runs)?.1)));
+    "slowdown.p50", "median slowdown", Plain, 1.0, all(|runs| measured_slowdown(runs, ANY, 0.5));
+    "slowdown.p99", "99 % slowdown", Plain, 1.0, all(|runs| measured_slowdown(runs, ANY, 0.99));
+    "slowdown.p99_9", "99.9 % slowdown", Plain, 1.0, all(|runs| measured_slowdown(runs, ANY, 0.999));
+    "slowdown_small.p99", "99 % slowdown up to 10 kB", Plain, 1.0, all(|runs| measured_slowdown(runs, SMALL, 0.99));
+    "slowdown_small.p99_9", "99.9 % slowdown up to 10 kB", Plain, 1.0, all(|runs| measured_slowdown(runs, SMALL, 0.999));
+    "slowdown_large.p99", "99 % slowdown from 1 MB", Plain, 1.0, all(|runs| measured_slowdown(runs, LARGE, 0.99));
+    "goodput_gbps", "goodput", Rate, 1e9, mean(|run| Some(run.report.goodput_gbps));
+    "flows_resent_pct", "flows with a retransmission by hosts", Share, 0.01, share(|run| Some(run.resent));
+    "retransmissions", "retransmissions per run", Plain, 1.0, mean(|run| Some(run.report.retransmissions as f64));
+    "timeouts", "timeouts per run", Plain, 1.0, mean(|run| Some(run.report.timeouts as f64));
+    "timeouts_nak", "timeouts because NAKs were lost", Plain, 1.0, counted(|counts| counts.nak);
+    "timeouts_twice", "timeouts because a packet was lost twice", Plain, 1.0, counted(|counts| counts.twice);
+    "timeouts_tail", "timeouts because the last packet was lost", Plain, 1.0, counted(|counts| counts.tail);
+    "timeouts_tail_ack", "timeouts because the last ACK was lost", Plain, 1.0, counted(|counts| counts.tail_ack);
+    "flows_failed", "flows given up per run", Plain, 1.0, mean(|run| Some(run.report.failed_flows as f64));
+    "flows_unfinished", "unfinished flows per run", Plain, 1.0, mean(|run| Some(run.report.unfinished_flows as f64));
+    "bytes_sent", "bytes sent by hosts per run", Size, 1.0, mean(|run| Some(run.report.host_bytes_sent as f64));
+    "frames_corrupted", "frames corrupted per run, copies included", Plain, 1.0, mean(|run| Some(run.report.frames_corrupted as f64));
+    "flows_corrupted_pct", "flows with a corrupted frame", Share, 0.01, share_of_flows(|of| of.corrupted);
+    "flows_sacked_pct", "flows whose sender received a SACK", Share, 0.01, share_of_flows(|of| of.sacked);
+    "group_a_pct", "group A, share of flows with a SACK", Share, 0.01, share_of_sacked(|of| of.group_a);
+    "group_b_pct", "group B, share of flows with a SACK", Share, 0.01, share_of_sacked(|of| of.group_b);
+    "group_c_pct", "group C, share of flows with a SACK", Share, 0.01, share_of_sacked(|of| of.group_c);
+    "group_d_pct", "group D, share of flows with a SACK", Share, 0.01, share_of_sacked(|of| of.group_d);
+    "retransmissions_pct", "retransmissions per segment", Share, 0.01, share(|run| Some(run.report.retransmissions as f64 / run.segments));
+    "utilisation_pct", "utilisation of the link behind parallel queues", Share, 0.01, share(|run| Some(run.report.spreading.as_ref()?.utilisation));
+    "queue_us.p50", "median delay in parallel queues", Time, 1e-6, spreading(|of| of.delay_p50_us);
+    "queue_us.p99", "99 % delay in parallel queues", Time, 1e-6, spreading(|of| of.delay_p99_us);
+    "queue_us.p99_9", "99.9 % delay in parallel queues", Time, 1e-6, spreading(|of| of.delay_p99_9_us);
+    "failures", "failures per run", Plain, 1.0, failover(|of| Some(of.failures as f64));
+    "frames_cut", "frames lost on failed links, per run", Plain, 1.0, failover(|of| Some(of.frames_lost as f64));
+    "frames_cut_per_failure", "frames lost per failure", Plain, 1.0, failover(|of| Some(of.frames_lost as f64 / of.failures.max(1) as f64));
+    "frames_recovered", "lost frames handed over, per run", Plain, 1.0, failover(|of| Some(of.frames_recovered as f64));
+    "frames_missing", "frames lost and not handed over, per run", Plain, 1.0, failover(|of| Some(of.frames_lost as f64 - of.frames_recovered as f64));
+    "frames_missing_per_failure", "frames lost and not handed over, per failure", Plain, 1.0, failover(|of| Some((of.frames_lost as f64 - of.frames_recovered as f64) / of.failures.max(1) as f64));
+    "frames_duplicated", "frames handed over that had already arrived, per run", Plain, 1.0, failover(|of| Some(of.frames_duplicated as f64));
+    "frames_held", "frames that waited, per run", Plain, 1.0, failover(|of| Some(of.frames_held as f64));
+    "frames_not_kept", "frames without room for a copy, per run", Plain, 1.0, failover(|of| Some(of.frames_not_kept as f64));
+    "steady_buffer_bytes", "maximum kept for a port while its link is up", Size, 1.0, failover(|of| Some(of.steady_buffer_bytes as f64));
+    "failed_buffer_bytes", "maximum kept for a port while its link has failed", Size, 1.0, failover(|of| Some(of.failed_buffer_bytes as f64));
+    "recovery_us.p50", "median recovery time", Time, 1e-6, failover(|of| Some(of.recovery_us?.p50));
+    "recovery_us.p90", "90 % recovery time", Time, 1e-6, failover(|of| Some(of.recovery_us?.p90));
+    "recovery_us.max", "maximum recovery time", Time, 1e-6, failover(|of| Some(of.recovery_us?.max));
+    "recovery_longer_pct", "recoveries longer than the route failure time", Share, 0.01, failover_share(|of| of.recovery_longer_share);
+    "recovery_longer_lost_pct", "recoveries longer than the route failure time, of failures that lost frames", Share, 0.01, failover_share(|of| of.recovery_longer_share_lost);
+    "hit_flows_pct", "flows hit by a failure", Share, 0.01, failover_share(|of| Some(of.hit_flows() / (of.hit_flows() + of.other_fct_us.map_or(0.0, |of| of.count as f64))));
+    "lost_per_hit_flow", "frames lost per flow hit by a failure", Plain, 1.0, failover(|of| Some(of.frames_lost as f64 / of.hit_flows()));
+    "missing_per_hit_flow", "frames lost and not handed over, per flow hit by a failure", Plain, 1.0, failover(|of| Some((of.frames_lost as f64 - of.frames_recovered as f64) / of.hit_flows()));
+    "hit_over_2ms_pct", "flows hit by a failure that took longer than 2 ms", Share, 0.01, failover_share(|of| Some(of.hit_longer[0] as f64 / of.hit_flows()));
+    "hit_over_30ms_pct", "flows hit by a failure that took longer than 30 ms", Share, 0.01, failover_share(|of| Some(of.hit_longer[1] as f64 / of.hit_flows()));
+    "hit_over_900ms_pct", "flows hit by a failure that took longer than 900 ms", Share, 0.01, failover_share(|of| Some(of.hit_longer[2] as f64 / of.hit_flows()));
+    "hit_30_to_900ms_pct", "flows hit by a failure that took 30 to 900 ms", Share, 0.01, failover_share(|of| Some((of.hit_longer[1] - of.hit_longer[2]) as f64 / of.hit_flows()));
+    "timeouts_per_hit_flow", "timeouts per flow hit by a failure", Plain, 1.0, mean(|run| Some(run.report.timeouts as f64 / run.report.failover.as_ref()?.hit_flows()));
+    "hit_fct_us.min", "minimum FCT of flows hit by a failure", Time, 1e-6, failover(|of| Some(of.hit_fct_us?.min));
+    "hit_fct_us.p50", "median FCT of flows hit by a failure", Time, 1e-6, failover(|of| Some(of.hit_fct_us?.p50));
+    "hit_fct_us.p99", "99 % FCT of flows hit by a failure", Time, 1e-6, failover(|of| Some(of.hit_fct_us?.p99));
+    "hit_fct_us.max", "maximum FCT of flows hit by a failure", Time, 1e-6, failover(|of| Some(of.hit_fct_us?.max));
+    "other_fct_us.min", "minimum FCT of other flows", Time, 1e-6, failover(|of| Some(of.other_fct_us?.min));
+    "other_fct_us.p50", "median FCT of other flows", Time, 1e-6, failover(|of| Some(of.other_fct_us?.p50));
+    "other_delivery_us.min", "minimum time until the receiver of other flows had everything", Time, 1e-6, failover(|of| Some(of.other_delivery_us?.min));
+    "group_d_pending_bytes_max", "maximum amount that a flow of group D had left to send", Size, 1.0, all(|runs| exact(runs.iter().map(|run| run.report.affected_flows.group_d_pending_bytes_max).max()? as f64));
 };
 
 fn exact(value: f64) -> Option<Measurement> {
     Measurement::exact(value)
 }
 
-/// What frames met in queues in parallel, the mean over the runs.
-fn spreading(outcome: &FlowOutcome, read: impl Fn(&SpreadingReport) -> f64) -> Option<Measurement> {
-    outcome.mean(|run| run.report.spreading.as_ref().map(&read))
+/// Reads a number of a report, if it is there.
+type Read<T> = fn(&T) -> Option<f64>;
+
+/// A value of all runs together.
+fn all(outcome: &Outcome, _: f64, read: fn(&FlowOutcome) -> Option<Measurement>) -> Option<Measurement> {
+    read(outcome.flows()?)
 }
 
-/// What failures of links cost, the mean over the runs.
-fn failover(outcome: &FlowOutcome, read: impl Fn(&FailoverReport) -> Option<f64>) -> Option<Measurement> {
-    outcome.mean(|run| read(run.report.failover.as_ref()?))
+/// A share, the mean over the runs.
+fn share(outcome: &Outcome, _: f64, read: Read<FlowRun>) -> Option<Measurement> {
+    outcome.flows()?.mean(read)
+}
+
+/// A value in the report's unit, the mean over the runs.
+fn mean(outcome: &Outcome, scale: f64, read: impl Fn(&FlowRun) -> Option<f64>) -> Option<Measurement> {
+    outcome.flows()?.mean(|run| read(run).map(|value| value * scale))
+}
+
+/// What frames met in queues in parallel.
+fn spreading(outcome: &Outcome, scale: f64, read: fn(&SpreadingReport) -> f64) -> Option<Measurement> {
+    mean(outcome, scale, |run| run.report.spreading.as_ref().map(read))
+}
+
+/// What failures of links cost.
+fn failover(outcome: &Outcome, scale: f64, read: Read<FailoverReport>) -> Option<Measurement> {
+    mean(outcome, scale, |run| read(run.report.failover.as_ref()?))
+}
+
+fn failover_share(outcome: &Outcome, _: f64, read: Read<FailoverReport>) -> Option<Measurement> {
+    failover(outcome, 1.0, read)
 }
 
 /// Timeouts of a kind in a run, with their interval.
-fn counted(outcome: &FlowOutcome, count: fn(&TimeoutCounts) -> u64) -> Option<Measurement> {
+fn counted(outcome: &Outcome, _: f64, count: fn(&TimeoutCounts) -> u64) -> Option<Measurement> {
+    let outcome = outcome.flows()?;
     let (all, runs) =
         (outcome.iter().map(|run| count(&run.report.rdma_timeouts)).sum(), outcome.iter().count());
     let (low, high) = Counted::single(all, 1.0).interval(1.0);
@@ -166,13 +159,15 @@ fn counted(outcome: &FlowOutcome, count: fn(&TimeoutCounts) -> u64) -> Option<Me
 }
 
 /// The share of all flows, with its interval.
-fn share_of_flows(outcome: &FlowOutcome, count: fn(&Affected) -> u64) -> Option<Measurement> {
-    Measurement::counted(sum(outcome, count), flows(outcome) as u64, 1.0)
+fn share_of_flows(outcome: &Outcome, _: f64, count: fn(&Affected) -> u64) -> Option<Measurement> {
+    let runs = outcome.flows()?;
+    Measurement::counted(sum(runs, count), flows(runs) as u64, 1.0)
 }
 
 /// The share of those whose sender received a SACK, with its interval.
-fn share_of_sacked(outcome: &FlowOutcome, count: fn(&Affected) -> u64) -> Option<Measurement> {
-    Measurement::counted(sum(outcome, count), sum(outcome, |of| of.sacked), 1.0)
+fn share_of_sacked(outcome: &Outcome, _: f64, count: fn(&Affected) -> u64) -> Option<Measurement> {
+    let runs = outcome.flows()?;
+    Measurement::counted(sum(runs, count), sum(runs, |of| of.sacked), 1.0)
 }
 
 fn sum(outcome: &FlowOutcome, count: fn(&Affected) -> u64) -> u64 {

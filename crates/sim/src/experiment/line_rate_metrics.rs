@@ -1,6 +1,6 @@
 //! What line-rate traffic measures: the values in the JSON of `linkmend sim stress`, and a few computed from them.
 
-use super::outcome::{Metric, Optics, Outcome};
+use super::outcome::{Metric, Optics, Outcome, metrics};
 use crate::stress::StressReport;
 use linkmend_experiment::{Counted, Measurement, Quantity};
 
@@ -55,18 +55,6 @@ fn delay_or_nan(report: &StressReport, value: f64) -> f64 {
     if report.retransmission_delay_ns.count == 0 { f64::NAN } else { value }
 }
 
-macro_rules! metrics {
-    ($($name:literal, $label:literal, $quantity:ident, $scale:expr, $read:ident$(($function:expr))?;)*) => {
-        [$(Metric {
-            name: $name,
-            label: $label,
-            quantity: Quantity::$quantity,
-            scale: $scale,
-            read: |outcome, scale| $read(outcome, scale $(, $function)?),
-        }),*]
-    };
-}
-
 const NANO: f64 = 1e-9;
 const PERCENT: f64 = 0.01;
 const GIGA: f64 = 1e9;
@@ -91,8 +79,7 @@ pub(super) const ALL: [Metric; 38] = metrics! {
     "rx_buffer_bytes.p50", "Rx buffer, median", Size, 1.0, number(|r| r.rx_buffer_bytes.p50 as f64);
     "rx_buffer_bytes.max", "Rx buffer, maximum", Size, 1.0, number(|r| r.rx_buffer_bytes.max as f64);
     "recovery_timeouts", "recovery timeouts", Count, 1.0, number(|r| r.recovery_timeouts as f64);
-    "timeouts_per_loss", "timeouts per lost frame", LossRate, 1.0,
-        timeouts;
+    "timeouts_per_loss", "timeouts per lost frame", LossRate, 1.0, timeouts;
     "retransmitted_copies", "copies sent", Count, 1.0, number(|r| r.retransmitted_copies as f64);
     "rx_buffer_overflows", "Rx buffer overflows", Count, 1.0, number(|r| r.rx_buffer_overflows as f64);
     "rx_buffer_overflow_rate", "share of frames dropped by a full Rx buffer", LossRate, 1.0,

@@ -3,16 +3,31 @@
 use super::flow_run::{FlowOutcome, FlowRun};
 use super::pool::Pool;
 use crate::corruption::{Corruption, optics};
-use crate::link::config::ParameterError;
+use crate::link::config::{LinkConfig, ParameterError};
 use crate::links::{self, LinksConfig, LinksReport};
 use crate::parameters::RunConfig;
 use crate::run::flows::run_with_records;
-use crate::stress::{self, StressConfig, StressReport};
+use crate::stress::{self, StressReport};
 use linkmend_experiment::{Pooled, Runs};
 use std::sync::atomic::AtomicBool;
 
 /// Something that a run measures.
 pub type Metric = linkmend_experiment::Metric<Outcome>;
+
+/// Metrics, a line each: name, label, quantity, unit, and the function that reads it, of an outcome, that unit and what stands
+/// in parentheses.
+macro_rules! metrics {
+    ($($name:literal, $label:literal, $quantity:ident, $scale:expr, $read:ident$(($($with:expr),*))?;)*) => {
+        [$(Metric {
+            name: $name,
+            label: $label,
+            quantity: Quantity::$quantity,
+            scale: $scale,
+            read: |outcome, scale| $read(outcome, scale $($(, $with)*)?),
+        }),*]
+    };
+}
+pub(super) use metrics;
 
 /// The outcome of one point of a sweep.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,12 +51,12 @@ pub struct Optics {
 }
 
 impl Optics {
-    fn of(config: &StressConfig) -> Option<Optics> {
-        let Corruption::Attenuated { transceiver, attenuation_db } = config.link.corruption else {
+    fn of(link: &LinkConfig) -> Option<Optics> {
+        let Corruption::Attenuated { transceiver, attenuation_db } = link.corruption else {
             return None;
         };
         Some(Optics {
-            frame_loss_rate: optics::frame_loss(transceiver, attenuation_db, config.link.frame_bytes),
+            frame_loss_rate: optics::frame_loss(transceiver, attenuation_db, link.frame_bytes),
             bit_error_rate: optics::bit_error_rate(transceiver, attenuation_db),
         })
     }
@@ -96,10 +111,10 @@ impl Outcome {
     ) -> Result<Option<Outcome>, ParameterError> {
         match run {
             RunConfig::LineRate(config) => {
-                let config = StressConfig { seed, ..StressConfig::clone(config) };
+                let config = LinksConfig { seed, ..LinksConfig::clone(config) };
                 let report =
                     stress::run(&config, &mut |frames| progress(frames as f64 / config.frames as f64))?;
-                let optics = Optics::of(&config);
+                let optics = Optics::of(&config.links[0]);
                 Ok(Some(Outcome::line_rate(report, optics)))
             }
             RunConfig::Links(config) => {

@@ -4,8 +4,8 @@ use super::definition::{Dimension, Experiment, Ordinate, PlotSpec, Point};
 use super::file::{LogAxes, PlotKind};
 use super::flow_plots;
 use super::outcome::Outcome;
+use crate::measure::Quartiles;
 use crate::parameters::RunParameters;
-use crate::stress::Quartiles;
 use linkmend_experiment::{Parameters, PublishedAt};
 use linkmend_report::{
     Axis, BoxPlot, Distribution, GroupedBars, HeatMap, Plot, Scatter, Series, Summary, TailPlot, Unit,

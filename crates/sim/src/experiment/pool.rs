@@ -1,6 +1,7 @@
 //! Reports of line-rate traffic, pooled as if they were one run's.
 
-use crate::stress::{Percentiles, Quartiles, StressReport};
+use crate::measure::{Percentiles, Quartiles};
+use crate::stress::StressReport;
 
 /// Several reports, combined into one.
 #[derive(Debug)]

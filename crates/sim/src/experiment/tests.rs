@@ -271,7 +271,7 @@ fn a_run_that_fails_says_so_and_the_others_go_on() {
     let mut experiments = [parse(SMALL).expect("small")];
     if let RunConfig::LineRate(config) = &mut experiments[0].points[1].task {
         // Not one handshake passes.
-        config.link.corruption = crate::corruption::Corruption::Recorded((0..1_000_000).collect());
+        config.links[0].corruption = crate::corruption::Corruption::Recorded((0..1_000_000).collect());
     }
     let (mut done, mut failed) = (Vec::new(), Vec::new());
     run_all(&experiments, 1, 1, &AtomicBool::new(false), |event| match event {

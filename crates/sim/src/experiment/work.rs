@@ -6,7 +6,6 @@ use crate::flows::{Demand, FlowsConfig, Recovery};
 use crate::host::Extent;
 use crate::links::LinksConfig;
 use crate::parameters::{RunConfig, RunParameters};
-use crate::stress::StressConfig;
 use crate::time::Time;
 use linkmend_experiment::Point;
 use linkmend_quantity::{Count, Span};
@@ -93,14 +92,14 @@ fn links_of(config: &LinksConfig) -> f64 {
     config.links.len() as f64 * if config.reverse_load > 0.0 { 2.0 } else { 1.0 }
 }
 
-fn work_of(config: &StressConfig) -> f64 {
+fn work_of(config: &LinksConfig) -> f64 {
     let frames = config.frames as f64;
     let loss = |corruption: &Corruption| match corruption {
         Corruption::Recorded(numbers) => numbers.len() as f64 / frames,
-        corruption => corruption.frame_loss(config.link.frame_bytes),
+        corruption => corruption.frame_loss(config.links[0].frame_bytes),
     };
     // Lost ACKs disturb the steady state as lost data does.
-    let losses = loss(&config.link.corruption) + loss(&config.link.reverse_corruption);
+    let losses = loss(&config.links[0].corruption) + loss(&config.links[0].reverse_corruption);
     let step_by_step = if config.full { 1.0 } else { (losses * FRAMES_PER_LOSS).min(1.0) };
     frames * step_by_step
 }

@@ -1,14 +1,12 @@
 //! Captures a run as a file for packet analysers.
 
+use super::capture_file::CaptureFile;
 use super::sketch::Sketch;
 use crate::link::{Frame, Observer, PortId as SimulatedPort, Received, Sent};
 use crate::time::{Rate, Time};
-use linkmend_pcapng::{Direction, Packet, PcapngWriter, PortId, PortOptions};
+use linkmend_pcapng::{Direction, Packet, PortId};
 use linkmend_protocol::Format;
 use std::io::{self, Write};
-
-/// 10^-12 s, the simulator's unit of time.
-const PICOSECONDS: u8 = 12;
 
 /// Settings of a capture.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,12 +45,9 @@ struct Ports {
 /// An observer does not see what fast-forward skips, so capture a full run.
 #[derive(Debug)]
 pub struct Capture<W> {
-    writer: PcapngWriter<W>,
+    file: CaptureFile<W>,
     ports: Vec<Ports>,
     sketch: Sketch,
-    packets_left: u64,
-    /// The first error, which [`Capture::finish`] returns.
-    error: Option<io::Error>,
 }
 
 impl<W: Write> Capture<W> {
@@ -61,50 +56,27 @@ impl<W: Write> Capture<W> {
     /// # Errors
     /// Those of `output`.
     pub fn new(output: W, options: &CaptureOptions) -> io::Result<Capture<W>> {
-        let mut writer = PcapngWriter::new(output, "Linkmend simulator", options.snap_bytes)?;
-        let speed = Some(options.rate.bits_per_second());
-        let mut port =
-            |name: String| writer.add_port(&PortOptions { name: &name, tick_exponent: PICOSECONDS, speed });
+        let mut file = CaptureFile::new(output, options.snap_bytes, options.packets_max)?;
+        let mut port = |name: String| file.port(&name, options.rate);
         let ports = (0..2)
             .map(|end| {
                 Ok(Ports { link: port(format!("end {end} link"))?, inner: port(format!("end {end} inner"))? })
             })
             .collect::<io::Result<_>>()?;
-        let (sketch, packets_left) = (Sketch::new(options.format), options.packets_max);
-        Ok(Capture { writer, ports, sketch, packets_left, error: None })
+        Ok(Capture { file, ports, sketch: Sketch::new(options.format) })
     }
 
-    /// Completes the file and returns its output.
-    ///
-    /// # Errors
-    /// The first error that occurred while capturing; the file contains everything captured before it.
-    pub fn finish(self) -> io::Result<W> {
-        match self.error {
-            Some(error) => Err(error),
-            None => self.writer.finish(),
-        }
+    /// The file, to be ended after the run.
+    pub fn into_file(self) -> CaptureFile<W> {
+        self.file
     }
 
-    /// Whether the packet limit has been reached; later packets may be missing.
-    pub fn is_full(&self) -> bool {
-        self.packets_left == 0
+    /// The ports of an end, unless the file is full.
+    fn open_ports(&mut self, end: SimulatedPort) -> Option<Ports> {
+        let ports = self.ports.get(end.index()).filter(|_| self.file.is_open()).copied()?;
+        self.file.take();
+        Some(ports)
     }
-
-    /// Whether packets are still written.
-    fn is_open(&self) -> bool {
-        self.packets_left > 0 && self.error.is_none()
-    }
-}
-
-/// Writes a packet unless the capture is closed. Not a method: its parts are borrowed from the capture.
-fn write<W: Write>(
-    writer: &mut PcapngWriter<W>,
-    left: &mut u64,
-    error: &mut Option<io::Error>,
-    packet: &Packet,
-) {
-    *left -= 1;
-    *error = writer.write(packet).err();
 }
 
 fn healthy(port: PortId, at: Time, direction: Direction, head: &[u8], bytes: u32) -> Packet<'_> {
@@ -113,10 +85,7 @@ fn healthy(port: PortId, at: Time, direction: Direction, head: &[u8], bytes: u32
 
 impl<W: Write> Observer for Capture<W> {
     fn sent(&mut self, end: SimulatedPort, at: Time, sent: &Sent<'_>) {
-        if !self.is_open() {
-            return;
-        }
-        let Some(&Ports { link: port, .. }) = self.ports.get(end.index()) else { return };
+        let Some(Ports { link: port, .. }) = self.open_ports(end) else { return };
         let (head, bytes) = self.sketch.on_wire(end.index(), end.peer().index(), sent.frame, sent.control);
         let packet = Packet {
             port,
@@ -127,27 +96,21 @@ impl<W: Write> Observer for Capture<W> {
             corrupted: sent.corrupted,
             comment: sent.corrupted.then_some("corrupted on the link"),
         };
-        write(&mut self.writer, &mut self.packets_left, &mut self.error, &packet);
+        self.file.write(&packet);
     }
 
     fn received(&mut self, end: SimulatedPort, at: Time, received: &Received<'_>) {
-        if !self.is_open() {
-            return;
-        }
-        let Some(&Ports { link: port, .. }) = self.ports.get(end.index()) else { return };
+        let Some(Ports { link: port, .. }) = self.open_ports(end) else { return };
         let (head, bytes) =
             self.sketch.on_wire(end.peer().index(), end.index(), received.frame, received.control);
         let packet = healthy(port, at, Direction::Inbound, head, bytes);
-        write(&mut self.writer, &mut self.packets_left, &mut self.error, &packet);
+        self.file.write(&packet);
     }
 
     fn delivered(&mut self, end: SimulatedPort, at: Time, frame: &Frame) {
-        if !self.is_open() {
-            return;
-        }
-        let Some(&Ports { inner: port, .. }) = self.ports.get(end.index()) else { return };
+        let Some(Ports { inner: port, .. }) = self.open_ports(end) else { return };
         let (head, bytes) = self.sketch.frame(end.peer().index(), end.index(), frame);
         let packet = healthy(port, at, Direction::Outbound, head, bytes);
-        write(&mut self.writer, &mut self.packets_left, &mut self.error, &packet);
+        self.file.write(&packet);
     }
 }

@@ -7,6 +7,7 @@
 //! - [`capture`]: a run as a file for packet analysers.
 
 pub mod capture;
+mod capture_file;
 mod deliveries;
 mod gaps;
 pub mod levels;
@@ -14,12 +15,15 @@ mod links;
 mod losses;
 mod resumes;
 mod sketch;
+mod summaries;
 pub mod time_series;
 
 pub use crate::histogram::{self, Histogram};
 pub use capture::{Capture, CaptureOptions};
+pub use capture_file::CaptureFile;
 pub use deliveries::Deliveries;
 pub use levels::Levels;
 pub use links::{LinkMark, LinkMeasures, Measured};
 pub use losses::GivenUp;
+pub use summaries::{Percentiles, Quartiles};
 pub use time_series::{Sample, TimeSeries};

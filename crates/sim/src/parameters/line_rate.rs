@@ -4,7 +4,7 @@ use super::link::in_terms_of_files;
 use super::table::RunParameters;
 use crate::corruption::Corruption;
 use crate::link::config::{Copies, ParameterError};
-use crate::stress::StressConfig;
+use crate::links::LinksConfig;
 use linkmend_quantity::{BitRate, ByteSize, Count, Distance, LossRate, Span};
 use std::path::Path;
 use std::time::Duration;
@@ -17,26 +17,23 @@ impl RunParameters {
     ///
     /// # Errors
     /// The first parameter that cannot be used.
-    pub fn line_rate(&self, folder: &Path) -> Result<StressConfig, ParameterError> {
+    pub fn line_rate(&self, folder: &Path) -> Result<LinksConfig, ParameterError> {
         let link = self.link(folder)?;
-        let recovery = self.recovery(&link)?;
-        let run = StressConfig::over(link);
-        let config = StressConfig {
-            recovery,
-            frames: self.frames.map_or(FRAMES_DEFAULT, |frames| frames.0),
-            seed: self.seed.unwrap_or(run.seed),
+        let config = LinksConfig {
+            seed: self.seed.unwrap_or(1),
+            recovery: self.recovery(&link)?,
             copy_loss: self.copy_loss.map(|loss| loss.0),
             full: self.full.unwrap_or(false),
-            ..run
+            ..LinksConfig::row(vec![link], self.frames.map_or(FRAMES_DEFAULT, |frames| frames.0))
         };
-        config.validate().map_err(in_terms_of_files)?;
+        config.validate_stress().map_err(in_terms_of_files)?;
         Ok(config)
     }
 
     /// The same parameters with every value written out that `config`, which was made from them, takes from the paper.
     #[must_use]
-    pub fn written_out(&self, config: &StressConfig) -> RunParameters {
-        let link = &config.link;
+    pub fn written_out(&self, config: &LinksConfig) -> RunParameters {
+        let link = &config.links[0];
         let switch = &link.switch;
         let mut all = RunParameters {
             speed: Some(BitRate(link.rate.bits_per_second())),

@@ -31,14 +31,13 @@ pub use traffic::{TrafficError, TrafficTable};
 use crate::flows::FlowsConfig;
 use crate::link::config::ParameterError;
 use crate::links::LinksConfig;
-use crate::stress::StressConfig;
 use std::path::Path;
 
 /// A run, checked and ready.
 #[derive(Debug, Clone)]
 pub enum RunConfig {
     /// Line-rate traffic over one link.
-    LineRate(Box<StressConfig>),
+    LineRate(Box<LinksConfig>),
     /// Generators over several links, and more.
     Links(Box<LinksConfig>),
     /// Flows between hosts.

@@ -3,7 +3,7 @@
 use super::{Draw, GIGABITS, gigabits};
 use linkmend_sim::corruption::{Corruption, Transceiver};
 use linkmend_sim::link::config::{Backpressure, Buffering, Copies, Mode, Protection, SwitchHardware};
-use linkmend_sim::stress::StressConfig;
+use linkmend_sim::links::LinksConfig;
 
 /// How bad the link of a case is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum LossSeverity {
 #[derive(Debug, Clone)]
 pub struct Case {
     pub seed: u64,
-    pub config: StressConfig,
+    pub config: LinksConfig,
 }
 
 /// Frame lengths with something special about them: the bounds, those that last as long as an idle slot or a multiple of
@@ -36,27 +36,27 @@ impl Case {
         let frame_bytes =
             if draw.one_in(3) { draw.between(64, 9000) as u32 } else { draw.pick(&FRAME_BYTES) };
         let frames = frames(&mut draw, severity);
-        let mut config = StressConfig::paper(rate, 0.0, Mode::Ordered);
+        let mut config = LinksConfig::paper(rate, 0.0, Mode::Ordered);
         config.seed = seed;
         config.frames = frames;
-        config.link.frame_bytes = frame_bytes;
-        config.link.corruption = corruption(&mut draw, severity, frame_bytes, frames);
-        config.link.buffering = draw.pick(&[Buffering::Recirculating, Buffering::Direct]);
+        config.links[0].frame_bytes = frame_bytes;
+        config.links[0].corruption = corruption(&mut draw, severity, frame_bytes, frames);
+        config.links[0].buffering = draw.pick(&[Buffering::Recirculating, Buffering::Direct]);
         if !calm {
-            config.link.distance_m =
+            config.links[0].distance_m =
                 if draw.one_in(3) { draw.log_between(1, 10_000) } else { draw.between(0, 100) } as u32;
             if severity == LossSeverity::Severe || draw.one_in(2) {
-                config.link.reverse_corruption = corruption(&mut draw, severity, 64, frames);
+                config.links[0].reverse_corruption = corruption(&mut draw, severity, 64, frames);
             }
-            config.link.switch = switch(&mut draw);
+            config.links[0].switch = switch(&mut draw);
         }
         let unprotected = severity == LossSeverity::Moderate && draw.one_in(12);
-        config.link.protection = (!unprotected).then(|| protection(&mut draw, &config));
-        if let (true, Some(protection)) = (calm, &mut config.link.protection) {
+        config.links[0].protection = (!unprotected).then(|| protection(&mut draw, &config));
+        if let (true, Some(protection)) = (calm, &mut config.links[0].protection) {
             // The window does not close before the round trip is over.
             protection.window_frames = 32_768;
         }
-        config.validate().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        config.validate_stress().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         Case { seed, config }
     }
 }
@@ -83,15 +83,15 @@ fn switch(draw: &mut Draw) -> SwitchHardware {
     switch
 }
 
-fn protection(draw: &mut Draw, config: &StressConfig) -> Protection {
-    let buffer = match config.link.buffering {
-        Buffering::Recirculating => config.link.switch.recirculation_bytes,
+fn protection(draw: &mut Draw, config: &LinksConfig) -> Protection {
+    let buffer = match config.links[0].buffering {
+        Buffering::Recirculating => config.links[0].switch.recirculation_bytes,
         Buffering::Direct => 1_000_000,
     };
     let resume_bytes = draw.log_between(1, buffer - 2);
     let pause_bytes = if draw.one_in(2) {
         // As the paper sets it: a little above, in frames.
-        (resume_bytes + u64::from(config.link.frame_bytes) * draw.between(1, 4)).min(buffer)
+        (resume_bytes + u64::from(config.links[0].frame_bytes) * draw.between(1, 4)).min(buffer)
     } else {
         draw.between(resume_bytes + 1, buffer)
     };

@@ -11,7 +11,8 @@ pub mod swarm;
 pub use cases::{Case, LossSeverity};
 pub use draw::Draw;
 
-use linkmend_sim::stress::{StressConfig, StressReport, run};
+use linkmend_sim::links::LinksConfig;
+use linkmend_sim::stress::{StressReport, run};
 use linkmend_sim::time::Rate;
 
 /// Rates with whole picoseconds per byte, Gbit/s.
@@ -27,7 +28,7 @@ pub fn gigabits(rate: u64) -> Rate {
 ///
 /// # Panics
 /// If a parameter cannot be used.
-pub fn simulate(config: &StressConfig) -> StressReport {
+pub fn simulate(config: &LinksConfig) -> StressReport {
     run(config, &mut |_| true).unwrap_or_else(|error| panic!("{error} in {config:?}"))
 }
 

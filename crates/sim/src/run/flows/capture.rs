@@ -4,15 +4,14 @@ use super::network::{FlowNetwork, FlowObserver};
 use crate::host::{End, FlowIdentity, Packet, Transport};
 use crate::link::scheme::{Acknowledgement, ControlFrame, Header, Shown};
 use crate::link::{FRAME_BYTES_MIN, Frame, Observer, OnWire, PortId, Received, Scheme, Sent};
+use crate::measure::CaptureFile;
 use crate::time::{Rate, Time};
-use linkmend_pcapng::{Direction, PcapngWriter, PortId as FilePort, PortOptions};
+use linkmend_pcapng::{Direction, PortId as FilePort};
 use linkmend_protocol::wire;
 use linkmend_transport::tcp::Codepoint;
 use linkmend_transport::wire::{Host, Way, roce, tcp};
 use std::io::{self, Write};
 
-/// 10^-12 s, in which the simulator counts.
-const PICOSECONDS: u8 = 12;
 /// Bytes that are captured of each frame. TCP's headers take 114 at most. The check sequence of RoCE stands behind the payload,
 /// so its packets are captured whole.
 const SNAP_TCP: u32 = 128;
@@ -65,14 +64,11 @@ enum What {
 /// Every flow has ports of its own.
 #[derive(Debug)]
 pub struct PortCapture<W> {
-    writer: PcapngWriter<W>,
+    file: CaptureFile<W>,
     file_port: FilePort,
     port: PortId,
-    frames_left: u64,
     seen: Vec<Seen>,
     frame: Vec<u8>,
-    /// The first error, which [`PortCapture::finish`] returns.
-    error: Option<io::Error>,
 }
 
 impl<W: Write> PortCapture<W> {
@@ -81,35 +77,14 @@ impl<W: Write> PortCapture<W> {
     /// # Errors
     /// As of `output`.
     pub fn new(output: W, options: &PortCaptureOptions) -> io::Result<PortCapture<W>> {
-        let mut writer = PcapngWriter::new(output, "Linkmend simulator", SNAP_ROCE)?;
-        let speed = Some(options.rate.bits_per_second());
-        let port = PortOptions { name: &options.name, tick_exponent: PICOSECONDS, speed };
-        let file_port = writer.add_port(&port)?;
-        Ok(PortCapture {
-            writer,
-            file_port,
-            port: options.port,
-            frames_left: options.frames_max,
-            seen: Vec::new(),
-            frame: Vec::new(),
-            error: None,
-        })
+        let mut file = CaptureFile::new(output, SNAP_ROCE, options.frames_max)?;
+        let file_port = file.port(&options.name, options.rate)?;
+        Ok(PortCapture { file, file_port, port: options.port, seen: Vec::new(), frame: Vec::new() })
     }
 
-    /// Ends the file and returns its output.
-    ///
-    /// # Errors
-    /// The first that occurred while capturing; what was captured before it is in the file.
-    pub fn finish(self) -> io::Result<W> {
-        match self.error {
-            Some(error) => Err(error),
-            None => self.writer.finish(),
-        }
-    }
-
-    /// Whether the limit of frames is reached; later ones may be missing.
-    pub fn is_full(&self) -> bool {
-        self.frames_left == 0
+    /// The file, to be ended after the run.
+    pub fn into_file(self) -> CaptureFile<W> {
+        self.file
     }
 
     fn see<S: Scheme>(
@@ -119,7 +94,7 @@ impl<W: Write> PortCapture<W> {
         frame: &OnWire<S>,
         control: Option<&S::Control>,
     ) {
-        self.frames_left -= 1;
+        self.file.take();
         let sender = if direction == Direction::Outbound { self.port } else { self.port.peer() };
         let what = match frame {
             OnWire::Protected { header, frame } => What::Frame(*frame, header.show(frame)),
@@ -137,7 +112,7 @@ impl<W: Write> PortCapture<W> {
 
     /// Whether anything more of this port is to be written.
     fn wants(&self, port: PortId) -> bool {
-        port == self.port && self.frames_left > 0 && self.error.is_none()
+        port == self.port && self.file.is_open()
     }
 }
 
@@ -170,7 +145,7 @@ impl<X: Scheme, W: Write + Send> FlowObserver<X> for PortCapture<W> {
 
 fn write_seen<X: Scheme, W: Write + Send>(network: &mut FlowNetwork<PortCapture<W>, X>) {
     let hosts = &network.hosts;
-    let PortCapture { writer, file_port, port, seen, frame: buffer, error, .. } = &mut network.observer;
+    let PortCapture { file, file_port, port, seen, frame: buffer } = &mut network.observer;
     for Seen { at, direction, corrupted, what } in seen.drain(..) {
         let (bytes, mut comment) = match what {
             What::Scheme(head, bytes, comment) => {
@@ -204,9 +179,7 @@ fn write_seen<X: Scheme, W: Write + Send>(network: &mut FlowNetwork<PortCapture<
             corrupted,
             comment: (!comment.is_empty()).then_some(comment.as_str()),
         };
-        if error.is_none() {
-            *error = writer.write(&packet).err();
-        }
+        file.write(&packet);
     }
 }
 

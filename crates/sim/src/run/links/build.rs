@@ -3,17 +3,23 @@
 use super::config::{Layout, LinksConfig, Source};
 use super::streams::Watch;
 use crate::corruption::Corruption;
-use crate::link::scheme::AnyConfig;
+use crate::link::scheme::{Absent, AnyConfig, Scheme};
 use crate::link::{LinkConfig, PortConfig, PortId};
 use crate::measure::{LinkMeasures, Measured};
-use crate::network::{Balance, LinkId, Network, NoHosts, Plan, PortError, Schemes, Traffic};
+use crate::network::{Balance, LinkId, Network, NoHosts, Observer, Plan, PortError, Schemes, Traffic};
 
-/// A network whose links are measured, and whose streams are followed.
-pub(super) type Watched<H = NoHosts> = Network<Measured<Watch>, Schemes, H>;
+/// A network whose links are measured, and whose streams are followed unless something else observes them. `X` is a scheme of
+/// another crate, if it has one.
+pub(crate) type Watched<H = NoHosts, O = Watch, X = Absent> = Network<Measured<O, Schemes<X>>, Schemes<X>, H>;
 
 impl LinksConfig {
-    /// The links and their generators. Links that corrupt by phases corrupt nothing yet.
-    pub(super) fn network(&self) -> Result<Watched, PortError> {
+    /// The links and their generators. Links that corrupt by phases corrupt nothing yet. `other` configures both ends of each
+    /// link if it recovers otherwise than its description says.
+    pub(crate) fn network<O: Observer<Schemes<X>>, X: Scheme>(
+        &self,
+        other: Option<&[X::Config; 2]>,
+        watch: O,
+    ) -> Result<Watched<NoHosts, O, X>, PortError> {
         let mut plan = Plan::new();
         let mut switches = [plan.switch(Balance::Static), plan.switch(Balance::Static)];
         let loops = (0..self.links.len()).map(|link| self.loops(link)[1] + 1).max().unwrap_or(0);
@@ -22,20 +28,24 @@ impl LinksConfig {
             if index > 0 && matches!(self.layout, Layout::Row) {
                 switches = [switches[1], plan.switch(Balance::Static)];
             }
-            plan.link(switches, self.ports(link, self.loops(index)));
+            plan.link(switches, self.ports(link, self.loops(index), other));
         }
-        let sources = self.sources();
-        for source in &sources {
-            plan.traffic(source.port, plan.node_of(source.sinks[0]), self.traffic(source));
+        for source in self.sources() {
+            plan.traffic(source.port, plan.node_of(source.sinks[0]), self.traffic(&source));
         }
-        let observer = self.observer(&sources, plan.port_count());
+        let observer = self.measured(watch, plan.port_count());
         plan.build(self.seed, observer)
     }
 
-    /// Measures all ports, and follows the frames of these sources.
-    pub(super) fn observer(&self, sources: &[Source], ports: usize) -> Measured<Watch> {
+    /// Measures so many ports beside `watch`.
+    pub(super) fn measured<O, S: Scheme>(&self, watch: O, ports: usize) -> Measured<O, S> {
         let levels = vec![u64::from(self.links[0].frame_bytes); ports];
-        Measured { links: LinkMeasures::new(levels), watch: Watch::new(sources, self.course.as_ref()) }
+        Measured { links: LinkMeasures::new(levels), watch }
+    }
+
+    /// Follows the frames of all sources.
+    pub(super) fn watch(&self) -> Watch {
+        Watch::new(&self.sources(), self.course.as_ref())
     }
 
     /// The recirculation ports of the two ends of a link, by their numbers.
@@ -54,11 +64,19 @@ impl LinksConfig {
         }
     }
 
-    fn ports(&self, link: &LinkConfig, loops: [usize; 2]) -> [PortConfig; 2] {
-        let [mut sender, mut receiver] = link.ports(loops);
+    fn ports<X: Scheme>(
+        &self,
+        link: &LinkConfig,
+        loops: [usize; 2],
+        other: Option<&[X::Config; 2]>,
+    ) -> [PortConfig<Schemes<X>>; 2] {
+        let schemes = other.map_or_else(|| link.schemes(loops), |other| other.clone().map(AnyConfig::Other));
+        let [mut sender, mut receiver] = link.ports_with(schemes);
         if self.reverse_load > 0.0 {
-            [receiver, _] = link.reversed().ports([loops[1]; 2]);
+            let reversed = link.reversed();
+            [receiver, _] = reversed.ports_with(reversed.schemes([loops[1]; 2]));
         }
+        sender.copy_corruption = self.copy_loss.map(Corruption::iid);
         for port in [&mut sender, &mut receiver] {
             if let (AnyConfig::LinkGuardian(scheme), Some(protocol)) = (&mut port.scheme, self.protocol(link))
             {

@@ -3,7 +3,8 @@
 use crate::link::config::{Copies, REPEAT};
 use crate::link::{LinkConfig, Side, WIRE_OVERHEAD_BYTES};
 use crate::network::{Cuts, LinkId, PortId};
-use crate::time::{TICK, Time};
+use crate::run::flows::Recovery;
+use crate::time::{Rate, TICK, Time};
 use linkmend_protocol::{Config, FallbackConfig, Format, Mode};
 
 /// Frames after which the order of the classes repeats.
@@ -48,6 +49,15 @@ pub struct LinksConfig {
     pub fixed_dummies: bool,
     /// A loss rate that changes. The link falls back by itself.
     pub course: Option<Course>,
+    /// What recovers on the link, if it is not what its description says. This and what follows are of [stress](crate::stress)
+    /// runs.
+    pub recovery: Recovery,
+    /// Importance sampling: the link corrupts retransmitted copies with this probability instead, and the report
+    /// corrects the effective loss for it. For losses too rare to count; everything else in the report then describes a
+    /// link that loses more copies. Only with iid corruption, and above its rate.
+    pub copy_loss: Option<f64>,
+    /// Simulate every event, even those of the steady state. The results are the same.
+    pub full: bool,
 }
 
 /// How links are connected.
@@ -142,6 +152,11 @@ pub(super) struct Source {
 }
 
 impl LinksConfig {
+    /// A million frames over a link of the paper's testbed, as fast as they go: see [`LinkConfig::paper`].
+    pub fn paper(rate: Rate, loss: f64, mode: Mode) -> LinksConfig {
+        LinksConfig::row(vec![LinkConfig::paper(rate, loss, mode)], 1_000_000)
+    }
+
     /// A hundred thousand frames over this link, as fast as they go.
     pub fn over(link: LinkConfig) -> LinksConfig {
         LinksConfig::row(vec![link], 100_000)
@@ -161,7 +176,17 @@ impl LinksConfig {
             format: None,
             fixed_dummies: false,
             course: None,
+            recovery: Recovery::Described,
+            copy_loss: None,
+            full: false,
         }
+    }
+
+    /// The same run with another first link, which `change` makes of this one.
+    #[must_use]
+    pub fn with_link(mut self, change: impl FnOnce(&mut LinkConfig)) -> LinksConfig {
+        change(&mut self.links[0]);
+        self
     }
 
     /// How long an unprotected frame lasts on the wire of the first link.

@@ -26,7 +26,7 @@ const PROGRESS_FRAMES: u64 = 1 << 16;
 pub(super) fn run(config: &LinksConfig, progress: &mut Progress<'_>) -> Result<LinksReport, ParameterError> {
     match &config.layout {
         Layout::Pair(pair) => simulate(config, config.network_of_two(pair)?, progress),
-        _ => simulate(config, config.network()?, progress),
+        _ => simulate(config, config.network(None, config.watch())?, progress),
     }
 }
 

@@ -17,6 +17,7 @@ mod streams;
 mod validate;
 
 use crate::link::config::ParameterError;
+pub(crate) use build::Watched;
 pub use config::{Course, Layout, LinksConfig, Pair, Phase};
 pub use course::{LevelChange, Sample};
 pub use report::{Completion, CutRow, LinkReport, LinksReport, PairReport, PortReport, StreamReport};

@@ -6,8 +6,8 @@ use super::course::{LevelChange, Sample};
 use super::streams::Delivery;
 use crate::flows::Summary;
 use crate::link::config::Hardware;
+use crate::measure::{Percentiles, Quartiles};
 use crate::network::{Hosts, LinkId, PortId, WIRE_OVERHEAD_BYTES};
-use crate::stress::{Percentiles, Quartiles, percentiles, quartiles};
 use crate::time::Time;
 use linkmend_protocol::Mode;
 use linkmend_protocol::paths::Path;
@@ -303,9 +303,9 @@ impl LinkReport {
             rx_buffer_overflows: received.rx_buffer_overflows,
             pauses: received.pauses_sent,
             paused_ns: sent.paused_ticks as f64 / 1e3,
-            tx_buffer_bytes: quartiles(links.tx_levels(sender)),
-            rx_buffer_bytes: quartiles(links.rx_levels(receiver)),
-            retransmission_delay_ns: percentiles(links.retransmission_delay(sender)),
+            tx_buffer_bytes: Quartiles::of(links.tx_levels(sender)),
+            rx_buffer_bytes: Quartiles::of(links.rx_levels(receiver)),
+            retransmission_delay_ns: Percentiles::of(links.retransmission_delay(sender)),
             queue_marks,
             queue_bytes_max,
             piggybacked_acks: received.piggybacked_acks_sent,

@@ -2,9 +2,8 @@
 
 use super::buckets::Buckets;
 use super::config::{Course, Source};
-use crate::measure::Histogram;
+use crate::measure::{Histogram, Percentiles};
 use crate::network::{Frame, Observer, PortId, Sent};
-use crate::stress::{Percentiles, percentiles};
 use crate::time::Time;
 use linkmend_protocol::{Mode, PerMode};
 use serde::Serialize;
@@ -52,7 +51,7 @@ pub struct Recovery {
 
 /// Follows several streams.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     began: Time,
     pub(super) streams: Vec<Stream>,
     /// Frames by time, if the loss rate changes.
@@ -155,7 +154,7 @@ impl Watch {
             frames_duplicated: sum(|class| class.duplicated),
             frames_marked: sum(|class| class.marked),
             speed_gbps,
-            delay_ns: percentiles(&delay),
+            delay_ns: Percentiles::of(&delay),
             recovery: recovery(&of, timeout),
         }
     }
@@ -174,7 +173,7 @@ fn recovery(classes: &[&Class], timeout: Time) -> Recovery {
         in_time,
         late: recovered.len() as u64 - in_time,
         never: lost - recovered.len() as u64,
-        extra_delay_ns: percentiles(&delays),
+        extra_delay_ns: Percentiles::of(&delays),
     }
 }
 

@@ -5,10 +5,11 @@ use crate::corruption::Corruption;
 use crate::link::LinkConfig;
 use crate::link::config::{ParameterError, check, of_protocol};
 use crate::network::{Cut, SecondLinkConfig};
+use crate::run::flows::{Recovery, SchemeKind};
 use crate::time::Time;
 use linkmend_protocol::Format;
 use linkmend_protocol::wire::HEADER_GROWTH_MAX;
-use linkmend_quantity::Span;
+use linkmend_quantity::{LossRate, Span};
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -25,10 +26,63 @@ const CUTS_MAX: u64 = 100_000;
 const FRAMES_MAX: u64 = 1_000_000_000;
 
 impl LinksConfig {
+    /// Checks a [stress](crate::stress) run.
+    ///
+    /// # Errors
+    /// The first parameter that cannot be used.
+    pub fn validate_stress(&self) -> Result<(), ParameterError> {
+        let LinksConfig { seed, frames, recovery, copy_loss, full, .. } = *self;
+        let requirement = "must be one, with traffic at line rate in one direction";
+        check(self.links.len() == 1, "links", self.links.len(), requirement)?;
+        self.links[0].validate()?;
+        self.links[0].validate_frames(frames)?;
+        copy_loss.map_or(Ok(()), |copy_loss| self.validate_copy_loss(copy_loss))?;
+        let row = LinksConfig::row(self.links.clone(), frames);
+        let is_plain = *self == LinksConfig { seed, recovery, copy_loss, full, ..row };
+        check(is_plain, "links", "more than line-rate traffic", requirement)
+    }
+
+    /// Checks that a stress run can be watched: what recovers is what the link's description says.
+    ///
+    /// # Errors
+    /// [`ParameterError`], if it is another scheme.
+    pub fn validate_observed(&self) -> Result<(), ParameterError> {
+        self.check_described("where a run is captured or recorded over time")
+    }
+
+    fn check_described(&self, place: &str) -> Result<(), ParameterError> {
+        let kind = match self.recovery {
+            Recovery::Described => return Ok(()),
+            Recovery::Wharf(_) => SchemeKind::Wharf,
+            Recovery::Llr(_) => SchemeKind::Llr,
+        };
+        let requirement = format!("must be none, ordered or non-blocking {place}");
+        Err(ParameterError::new("scheme", kind.name(), requirement))
+    }
+
+    /// Whether copies can be lost more often than originals.
+    fn validate_copy_loss(&self, copy_loss: f64) -> Result<(), ParameterError> {
+        let link = &self.links[0];
+        let least = match link.corruption {
+            Corruption::Iid { loss } => loss,
+            _ => f64::INFINITY,
+        };
+        let single_round = link.protection.is_some_and(|protection| protection.max_rounds == 1);
+        let requirement = "needs a protected link with one round of retransmission";
+        check(single_round, "copy-loss", LossRate(copy_loss), requirement)?;
+        let requirement = "must lie between the loss rate of iid corruption and 1";
+        check((least..1.0).contains(&copy_loss), "copy-loss", LossRate(copy_loss), requirement)
+    }
+
     /// # Errors
     /// The first parameter that cannot be used.
     pub fn validate(&self) -> Result<(), ParameterError> {
         self.layout.check_count(self.links.len())?;
+        self.check_described("between such links")?;
+        if let Some(copy_loss) = self.copy_loss {
+            let requirement = "needs a single link at line rate";
+            return Err(ParameterError::new("copy-loss", LossRate(copy_loss), requirement));
+        }
         if let Layout::Parallel { ports } = self.layout {
             self.validate_parallel(ports)?;
         }

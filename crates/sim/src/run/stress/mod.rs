@@ -1,6 +1,5 @@
 //! Line-rate traffic over one protected link: the paper's stress test (section 4.1, artifact).
 
-mod config;
 mod report;
 mod run;
 mod warnings;
@@ -9,10 +8,9 @@ pub use crate::link::config::ParameterError;
 use crate::link::scheme::{Absent, Llr, Scheme, Wharf};
 use crate::network::{NoObserver, Observer};
 use crate::run::flows::Recovery;
+use crate::run::links::LinksConfig;
 use crate::time::Time;
-pub use config::StressConfig;
-pub use report::{BufferSeries, Percentiles, PortCounter, Quartiles, StressReport, Undelivered};
-pub(crate) use run::{percentiles, quartiles};
+pub use report::{BufferSeries, PortCounter, StressReport, Undelivered};
 
 /// Checks `config`, simulates, and reports. `progress` is called now and then with the frames sent so far; it returns
 /// `false` to end the run early (the report then says how many frames were sent).
@@ -20,7 +18,7 @@ pub(crate) use run::{percentiles, quartiles};
 /// # Errors
 /// [`ParameterError`] names the parameter that cannot be used, before anything runs.
 pub fn run(
-    config: &StressConfig,
+    config: &LinksConfig,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<StressReport, ParameterError> {
     match config.recovery {
@@ -38,7 +36,7 @@ pub fn run(
 /// # Errors
 /// See [`run`].
 pub fn run_other<X: Scheme>(
-    config: &StressConfig,
+    config: &LinksConfig,
     schemes: &[X::Config; 2],
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<StressReport, ParameterError> {
@@ -53,12 +51,12 @@ pub fn run_other<X: Scheme>(
 /// # Errors
 /// See [`run`].
 pub fn run_observed<O: Observer>(
-    config: &StressConfig,
+    config: &LinksConfig,
     observer: O,
     step: Option<Time>,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(StressReport, O, Option<BufferSeries>), ParameterError> {
-    config.check_observable()?;
-    let config = StressConfig { full: config.full || step.is_some(), ..config.clone() };
+    config.validate_observed()?;
+    let config = LinksConfig { full: config.full || step.is_some(), ..config.clone() };
     run::run::<_, Absent>(&config, None, observer, step, progress)
 }

@@ -1,40 +1,10 @@
 //! The report of a stress run.
 
 use crate::link::config::Hardware;
-use crate::measure::TimeSeries;
+use crate::measure::{Percentiles, Quartiles, TimeSeries};
 use crate::time::Time;
 use linkmend_experiment::Counted;
 use serde::Serialize;
-
-/// Least, quartiles and most of a buffer's fill level, weighted by time; bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Quartiles {
-    pub min: u64,
-    /// A quarter of the time it was at most this.
-    pub p25: u64,
-    /// Half of the time it was at most this.
-    pub p50: u64,
-    /// Three quarters of the time it was at most this.
-    pub p75: u64,
-    pub max: u64,
-}
-
-/// Percentiles of a delay, ns.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Percentiles {
-    /// How many were measured.
-    pub count: u64,
-    pub min: f64,
-    pub mean: f64,
-    pub p50: f64,
-    /// 90th percentile.
-    pub p90: f64,
-    /// 99th percentile.
-    pub p99: f64,
-    /// 99.9th percentile.
-    pub p999: f64,
-    pub max: f64,
-}
 
 /// What happened to the frames that were not delivered. The five counts add up to all of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]

@@ -1,16 +1,17 @@
 //! Runs a stress test: opens the session, sends at line rate, waits for the last frame, and measures.
 
-use super::config::StressConfig;
-use super::report::{BufferSeries, Percentiles, PortCounter, Quartiles, StressReport, Undelivered};
-use crate::corruption::Corruption;
-use crate::link::config::ParameterError;
-use crate::link::scheme::{Account, AnyConfig, Scheme, Schemes};
-use crate::measure::{GivenUp, Histogram, Levels, LinkMark, LinkMeasures, Measured, TimeSeries};
+use super::report::{BufferSeries, PortCounter, StressReport, Undelivered};
+use crate::link::config::{LinkConfig, ParameterError};
+use crate::link::scheme::{Account, Scheme, Schemes};
+use crate::measure::{
+    GivenUp, Histogram, Levels, LinkMark, LinkMeasures, Percentiles, Quartiles, TimeSeries,
+};
 use crate::network::{
-    Balance, FRAME_BYTES_MIN, LinkId, Moment, Network, OPENING_MAX, Observer, Opening, Plan, PortId, Side,
-    Traffic, WIRE_OVERHEAD_BYTES,
+    FRAME_BYTES_MIN, LinkId, Moment, NoHosts, OPENING_MAX, Observer, Opening, PortId, Side,
+    WIRE_OVERHEAD_BYTES,
 };
 use crate::run::flows::Recovery;
+use crate::run::links::{LinksConfig, Watched};
 use crate::time::Time;
 use linkmend_protocol::effective_loss;
 use std::collections::VecDeque;
@@ -30,22 +31,25 @@ const SERIES_SAMPLES_MAX: usize = 100_000;
 const LOOK_FRAMES: u64 = 8;
 
 /// The network of a stress run. `X` is a scheme of another crate, if it has one.
-type StressNetwork<O, X> = Network<Measured<O, Schemes<X>>, Schemes<X>>;
+type StressNetwork<O, X> = Watched<NoHosts, O, X>;
 
 /// See [`super::run`]; with a `series_step`, buffer levels are kept over time.
 pub(super) fn run<O: Observer<Schemes<X>>, X: Scheme>(
-    config: &StressConfig,
+    config: &LinksConfig,
     other: Option<&[X::Config; 2]>,
     observer: O,
     series_step: Option<Time>,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(StressReport, O, Option<BufferSeries>), ParameterError> {
-    config.validate()?;
-    let mut network = build(config, other, observer)?;
+    config.validate_stress()?;
+    // A pipeline delays every frame alike, and nothing comes behind it.
+    let without = config.clone().with_link(|link| link.switch.pipeline_latency_ns = 0);
+    let mut network = without.network(other, observer)?;
+    let link = &config.links[0];
     let mut ended_early = match network.open_sessions(&mut || progress(0)) {
         Opening::Open => false,
         Opening::Unwanted => true,
-        Opening::Failed { .. } => return Err(config.link.not_opened(OPENING_MAX)),
+        Opening::Failed { .. } => return Err(link.not_opened(OPENING_MAX)),
     };
     let began = network.now();
     if let Some(step) = series_step {
@@ -65,8 +69,7 @@ pub(super) fn run<O: Observer<Schemes<X>>, X: Scheme>(
         network.drain(&mut || progress(config.frames));
     }
     network.observer.links.finish();
-    let report =
-        measure(config, &network, began + config.link.wire_latency() + config.link.ingress_latency());
+    let report = measure(config, &network, began + link.wire_latency() + link.ingress_latency());
     let now = network.now();
     let series = network.observer.links.watched_levels(SENDER, RECEIVER, now);
     let series = series.map(|(tx, rx)| BufferSeries { began, tx, rx });
@@ -85,7 +88,7 @@ struct Pace {
 }
 
 impl Pace {
-    fn new(config: &StressConfig) -> Pace {
+    fn new(config: &LinksConfig) -> Pace {
         let warm_up = WARM_UP_FRAMES.min(config.frames / 10);
         let cycle = (!config.full).then(|| config.cycle_frames());
         Pace {
@@ -152,42 +155,12 @@ impl Pace {
     }
 }
 
-fn build<O: Observer<Schemes<X>>, X: Scheme>(
-    config: &StressConfig,
-    other: Option<&[X::Config; 2]>,
-    watch: O,
-) -> Result<StressNetwork<O, X>, ParameterError> {
-    let mode = config.link.protection.map_or(linkmend_protocol::Mode::Ordered, |protection| protection.mode);
-    let mut plan = Plan::new();
-    let switches = [plan.switch(Balance::Static), plan.switch(Balance::Static)];
-    if config.link.recirculates() {
-        LOOPS.iter().for_each(|_| _ = plan.recirculation(config.link.recirculation_port()));
-    }
-    let schemes = match other {
-        Some(other) => other.clone().map(AnyConfig::Other),
-        None => config.link.schemes(LOOPS),
-    };
-    let [mut sender, mut receiver] = config.link.ports_with(schemes);
-    // It delays every frame alike, and nothing comes behind it.
-    (sender.pipeline_latency, receiver.pipeline_latency) = (Time::ZERO, Time::ZERO);
-    sender.copy_corruption = config.copy_loss.map(Corruption::iid);
-    let link = plan.link(switches, [sender, receiver]);
-    let bytes = config.link.frame_bytes as u16;
-    plan.traffic(
-        PortId::new(link, Side::A),
-        switches[1],
-        Traffic::LineRate { frames: config.frames, bytes, mode },
-    );
-    let links = LinkMeasures::new([u64::from(config.link.frame_bytes); 2]);
-    plan.build(config.seed, Measured { links, watch }).map_err(ParameterError::from)
-}
-
 fn measure<O: Observer<Schemes<X>>, X: Scheme>(
-    config: &StressConfig,
+    config: &LinksConfig,
     network: &StressNetwork<O, X>,
     began: Time,
 ) -> StressReport {
-    let links = &network.observer.links;
+    let (link, links) = (&config.links[0], &network.observer.links);
     let sent = network.produced(SENDER);
     let (lost, runs) = links.losses(SENDER);
     let delivered = links.deliveries(RECEIVER);
@@ -200,9 +173,9 @@ fn measure<O: Observer<Schemes<X>>, X: Scheme>(
     let (frames_weighted, weight) = weighted(config, links, undelivered, copies);
     let bits_per_ps =
         if elapsed == Time::ZERO { 0.0 } else { delivered.bytes as f64 * 8.0 / elapsed.0 as f64 };
-    let passes = LOOPS.map(|at| if config.link.recirculates() { network.passes(at) as f64 } else { 0.0 });
-    let [tx_share, rx_share] = passes.map(|passes| share_of_pipe_pct(config, passes, elapsed));
-    let [tx_busy, rx_busy] = passes.map(|passes| busy_pct(config, passes, elapsed));
+    let passes = LOOPS.map(|at| network.passes(at) as f64);
+    let [tx_share, rx_share] = passes.map(|passes| share_of_pipe_pct(link, passes, elapsed));
+    let [tx_busy, rx_busy] = passes.map(|passes| busy_pct(link, passes, elapsed));
     let report = StressReport {
         seed: config.seed,
         frames_sent: sent,
@@ -211,16 +184,16 @@ fn measure<O: Observer<Schemes<X>>, X: Scheme>(
         frames_undelivered: undelivered,
         undelivered: why_undelivered(config, network, undelivered),
         missing: links.missing(RECEIVER, sent),
-        burst_frames: config.link.corruption.mean_burst_frames(),
+        burst_frames: link.corruption.mean_burst_frames(),
         frames_weighted,
         weight,
         effective_loss_rate_expected: effective_loss(rate(lost), copies),
         copies,
         frames_reordered: delivered.reordered,
         effective_speed_gbps: bits_per_ps * 1e3,
-        effective_speed_pct: bits_per_ps * 1e14 / config.link.rate.bits_per_second() as f64,
-        tx_buffer_bytes: quartiles(links.tx_levels(SENDER)),
-        rx_buffer_bytes: quartiles(links.rx_levels(RECEIVER)),
+        effective_speed_pct: bits_per_ps * 1e14 / link.rate.bits_per_second() as f64,
+        tx_buffer_bytes: Quartiles::of(links.tx_levels(SENDER)),
+        rx_buffer_bytes: Quartiles::of(links.rx_levels(RECEIVER)),
         tx_buffer_full_pct: config.full_pct(&shares(links.tx_levels(SENDER))),
         tx_buffer_levels: shares(links.tx_levels(SENDER)),
         rx_buffer_levels: shares(links.rx_levels(RECEIVER)),
@@ -232,14 +205,14 @@ fn measure<O: Observer<Schemes<X>>, X: Scheme>(
         rx_buffer_overflows: receiver.rx_buffer_overflows,
         pauses: receiver.pauses_sent,
         paused_ns: sender.paused_ticks as f64 / 1e3,
-        retransmission_delay_ns: percentiles(links.retransmission_delay(SENDER)),
+        retransmission_delay_ns: Percentiles::of(links.retransmission_delay(SENDER)),
         retransmission_delays: distribution_ns(links.retransmission_delay(SENDER)),
         resume_flight_max_ns: links.resume_flight_max(SENDER).as_nanos(),
         tx_recirculation_pct: tx_share,
         rx_recirculation_pct: rx_share,
         tx_recirculation_busy_pct: tx_busy,
         rx_recirculation_busy_pct: rx_busy,
-        hardware: config.link.hardware(),
+        hardware: link.hardware(),
         simulated_ns: elapsed.as_nanos(),
         events: network.events(),
         ..StressReport::default()
@@ -253,10 +226,10 @@ fn measure<O: Observer<Schemes<X>>, X: Scheme>(
 }
 
 /// Copies of a lost frame.
-fn copies<O: Observer<Schemes<X>>, X: Scheme>(config: &StressConfig, network: &StressNetwork<O, X>) -> u8 {
+fn copies<O: Observer<Schemes<X>>, X: Scheme>(config: &LinksConfig, network: &StressNetwork<O, X>) -> u8 {
     match network.scheme(SENDER) {
         Schemes::Other(scheme) => scheme.account().map_or(0, Account::copies),
-        _ => config.link.copies().unwrap_or(0),
+        _ => config.links[0].copies().unwrap_or(0),
     }
 }
 
@@ -274,15 +247,15 @@ fn counters<O: Observer<Schemes<X>>, X: Scheme>(network: &StressNetwork<O, X>) -
 }
 
 /// The share of the pipe's capacity that so many passes take.
-fn share_of_pipe_pct(config: &StressConfig, passes: f64, elapsed: Time) -> f64 {
-    let capacity = config.link.switch.pipe_packets_per_second as f64 * elapsed.as_secs();
+fn share_of_pipe_pct(link: &LinkConfig, passes: f64, elapsed: Time) -> f64 {
+    let capacity = link.switch.pipe_packets_per_second as f64 * elapsed.as_secs();
     if capacity == 0.0 { 0.0 } else { 100.0 * passes / capacity }
 }
 
 /// How busy so many passes keep a recirculation port.
-fn busy_pct(config: &StressConfig, passes: f64, elapsed: Time) -> f64 {
-    let circling = u64::from(config.link.frame_bytes + config.link.header_bytes()) + WIRE_OVERHEAD_BYTES;
-    let pass = config.link.switch.recirculation_rate.time_of(circling);
+fn busy_pct(link: &LinkConfig, passes: f64, elapsed: Time) -> f64 {
+    let circling = u64::from(link.frame_bytes + link.header_bytes()) + WIRE_OVERHEAD_BYTES;
+    let pass = link.switch.recirculation_rate.time_of(circling);
     let busy = 100.0 * passes * pass.0 as f64 / elapsed.0.max(1) as f64;
     // Frames go on circling until the run has ended, which is after the last delivery.
     if elapsed == Time::ZERO { 0.0 } else { busy.min(100.0) }
@@ -290,7 +263,7 @@ fn busy_pct(config: &StressConfig, passes: f64, elapsed: Time) -> f64 {
 
 /// Divides undelivered frames by cause. Frames that were given up are divided by what the link did to their copies.
 fn why_undelivered<O: Observer<Schemes<X>>, X: Scheme>(
-    config: &StressConfig,
+    config: &LinksConfig,
     network: &StressNetwork<O, X>,
     undelivered: u64,
 ) -> Undelivered {
@@ -300,7 +273,7 @@ fn why_undelivered<O: Observer<Schemes<X>>, X: Scheme>(
         let other = undelivered - copies_corrupted;
         return Undelivered { copies_corrupted, other, ..Undelivered::default() };
     }
-    if config.link.protection.is_none() {
+    if config.links[0].protection.is_none() {
         let unprotected = links.losses(SENDER).0.min(undelivered);
         return Undelivered { unprotected, other: undelivered - unprotected, ..Undelivered::default() };
     }
@@ -317,20 +290,15 @@ fn why_undelivered<O: Observer<Schemes<X>>, X: Scheme>(
 /// copies counts as often as that would have happened with copies that are corrupted like other frames; a frame that
 /// was lost otherwise counts once.
 fn weighted<S: Scheme>(
-    config: &StressConfig,
+    config: &LinksConfig,
     links: &LinkMeasures<S>,
     undelivered: u64,
     copies: u8,
 ) -> (u64, f64) {
     let Some(copy_loss) = config.copy_loss else { return (0, 1.0) };
-    let ratio = config.link.corruption.frame_loss(config.link.frame_bytes) / copy_loss;
+    let ratio = config.links[0].corruption.frame_loss(config.links[0].frame_bytes) / copy_loss;
     let weight = effective_loss(ratio, copies.saturating_sub(1));
     if weight == 1.0 { (0, 1.0) } else { (links.all_copies_lost(SENDER).min(undelivered), weight) }
-}
-
-pub(crate) fn quartiles(levels: &Levels) -> Quartiles {
-    let at = |q| levels.quantile(q);
-    Quartiles { min: at(0.0), p25: at(0.25), p50: at(0.5), p75: at(0.75), max: at(1.0) }
 }
 
 fn shares(levels: &Levels) -> Vec<(u64, f64)> {
@@ -343,28 +311,11 @@ fn distribution_ns(delays: &Histogram) -> Vec<(f64, u64)> {
     delays.iter().map(|(delay, count)| (delay as f64 / 1e3, count)).collect()
 }
 
-pub(crate) fn percentiles(delays: &Histogram) -> Percentiles {
-    if delays.count() == 0 {
-        return Percentiles::default();
-    }
-    let at = |q| delays.quantile(q) as f64 / 1e3;
-    Percentiles {
-        count: delays.count(),
-        min: delays.min() as f64 / 1e3,
-        mean: delays.mean() / 1e3,
-        p50: at(0.5),
-        p90: at(0.9),
-        p99: at(0.99),
-        p999: at(0.999),
-        max: delays.max() as f64 / 1e3,
-    }
-}
-
-impl StressConfig {
+impl LinksConfig {
     /// Frames after which data and idle slots, or the spacing of ACKs with LLR, stand in the same relation again: all last
     /// whole byte times.
     fn cycle_frames(&self) -> u64 {
-        let data = u64::from(self.link.frame_bytes + self.link.header_bytes()) + WIRE_OVERHEAD_BYTES;
+        let data = u64::from(self.links[0].frame_bytes + self.links[0].header_bytes()) + WIRE_OVERHEAD_BYTES;
         if let Recovery::Llr(llr) = self.recovery {
             let spacing = u64::from(llr.registers.ctlos_spacing_bytes);
             return if data >= spacing { 1 } else { spacing / greatest_common_divisor(data, spacing) };

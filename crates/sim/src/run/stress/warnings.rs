@@ -1,22 +1,22 @@
 //! Warnings about what was too slow or too small in a run.
 
-use super::config::StressConfig;
 use super::report::StressReport;
+use crate::run::links::LinksConfig;
 use linkmend_quantity::ByteSize;
 
 /// Share of the time for which the Tx buffer may be full before that is worth a word, in percent.
 const FULL_PCT_MAX: f64 = 1.0;
 
-impl StressConfig {
+impl LinksConfig {
     /// Warnings about what was too slow or too small in a run.
     pub(super) fn warnings_of(&self, report: &StressReport) -> Vec<String> {
-        let mut warnings = self.link.warnings();
+        let mut warnings = self.links[0].warnings();
         let fast_enough = warnings.is_empty();
         if fast_enough
             && report.tx_buffer_full_pct > FULL_PCT_MAX
-            && let Some(protocol) = self.link.protocol_config()
+            && let Some(protocol) = self.links[0].protocol_config()
         {
-            let name = if self.link.recirculates() { "`recirculation-buffer`" } else { "the buffer" };
+            let name = if self.links[0].recirculates() { "`recirculation-buffer`" } else { "the buffer" };
             warnings.push(format!(
                 "the Tx buffer was full for {:.0} % of the time, and frames waited for acknowledgements: {name} holds {}, \
                  and `window` {} frames",
@@ -26,15 +26,15 @@ impl StressConfig {
             ));
         }
         if fast_enough {
-            warnings.extend(self.link.shortfalls());
+            warnings.extend(self.links[0].shortfalls());
         }
         warnings
     }
 
     /// Share of the time in which the Tx buffer had no room for another frame, in percent.
     pub(super) fn full_pct(&self, levels: &[(u64, f64)]) -> f64 {
-        let Some(protocol) = self.link.protocol_config() else { return 0.0 };
-        let frame = u64::from(self.link.frame_bytes);
+        let Some(protocol) = self.links[0].protocol_config() else { return 0.0 };
+        let frame = u64::from(self.links[0].frame_bytes);
         let room = protocol.window_bytes.min(u64::from(protocol.window_frames) * frame);
         // Levels are rounded up to whole frames.
         let full = levels.iter().filter(|(bytes, _)| bytes + frame > room);

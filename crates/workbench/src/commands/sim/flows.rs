@@ -1,7 +1,7 @@
 //! `linkmend sim flows`: flows between hosts over a corrupting link, or one flow without an end.
 
+use super::capture::{self, Capturing, PortCaptureArgs};
 use super::parameters::{ParameterArgs, Preset, usage};
-use super::port_capture::PortCaptureArgs;
 use crate::commands::flow_table::table;
 use crate::commands::progress;
 use crate::commands::shown;
@@ -158,15 +158,12 @@ fn run_and_show(parameters: &RunParameters, arguments: &FlowsArgs) -> Result<()>
     let threads = arguments.threads.count(config.parts());
     let report = match capturing {
         None => flows::run(&config, threads, &stop, done).map_err(usage),
-        Some(capturing) => {
-            let (capture, ending) = capturing.begun();
-            flows::run_captured(&config, threads, &stop, done, capture).map_err(usage).and_then(
-                |(report, capture)| {
-                    capture.map_or(Ok(()), |capture| ending.finish(capture))?;
-                    Ok(report)
-                },
-            )
-        }
+        Some(Capturing { path, capture }) => flows::run_captured(&config, threads, &stop, done, capture)
+            .map_err(usage)
+            .and_then(|(report, capture)| {
+                capture.map_or(Ok(()), |capture| capture::finish(&path, capture.into_file()))?;
+                Ok(report)
+            }),
     };
     bar.finish_and_clear();
     let report = report?.ok_or_else(|| -> Error {

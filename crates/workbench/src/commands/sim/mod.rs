@@ -7,7 +7,6 @@ mod links;
 mod llr;
 mod packetdrill;
 mod parameters;
-mod port_capture;
 mod replay;
 mod series;
 mod stress;

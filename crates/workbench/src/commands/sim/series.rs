@@ -1,10 +1,12 @@
 //! `linkmend sim stress --series`: buffer levels over time.
 
+use super::capture::simulate_every_event;
 use clap::Args;
 use linkmend::failure::{Result, UsageError};
 use linkmend::written_file::{self, cannot_write};
 use linkmend_quantity::Span;
-use linkmend_sim::stress::{BufferSeries, StressConfig};
+use linkmend_sim::links::LinksConfig;
+use linkmend_sim::stress::BufferSeries;
 use linkmend_sim::time::Time;
 use std::fs::File;
 use std::io::Write;
@@ -47,7 +49,7 @@ impl SeriesArgs {
     ///
     /// # Errors
     /// [`UsageError`] if the step cannot be used; [`WriteError`](linkmend::written_file::WriteError).
-    pub fn begin(&self, config: &mut StressConfig) -> Result<Option<SeriesFile>> {
+    pub fn begin(&self, config: &mut LinksConfig) -> Result<Option<SeriesFile>> {
         let Some(path) = &self.series else { return Ok(None) };
         let step = self.series_step.0;
         if step.is_zero() || step > STEP_MAX {
@@ -55,10 +57,7 @@ impl SeriesArgs {
             return Err(UsageError::new(text).into());
         }
         let file = written_file::create(path)?;
-        if !config.full {
-            tracing::info!("every event is simulated (--full), because skipped time is not recorded");
-            config.full = true;
-        }
+        simulate_every_event(config, "skipped time is not recorded");
         let step = Time::from_nanos(step.as_nanos() as u64);
         Ok(Some(SeriesFile { path: path.clone(), file, step }))
     }

@@ -1,6 +1,6 @@
 //! `linkmend sim stress`: one run of the stress test.
 
-use super::capture::{CaptureArgs, Capturing};
+use super::capture::{self, CaptureArgs, Capturing};
 use super::parameters::{LineRate, ParameterArgs, usage};
 use super::series::{SeriesArgs, SeriesFile};
 use crate::commands::progress;
@@ -12,12 +12,10 @@ use linkmend::interrupt;
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
 use linkmend_sim::flows::Recovery;
 use linkmend_sim::link::config::Hardware;
+use linkmend_sim::links::LinksConfig;
+use linkmend_sim::measure::{Percentiles, Quartiles};
 use linkmend_sim::network::NoObserver;
-use linkmend_sim::stress::{
-    self, BufferSeries, ParameterError, Percentiles, PortCounter, Quartiles, StressConfig, StressReport,
-    Undelivered,
-};
-use linkmend_sim::time::Time;
+use linkmend_sim::stress::{self, PortCounter, StressReport, Undelivered};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -74,7 +72,7 @@ pub struct StressArgs {
 pub fn execute(arguments: &StressArgs) -> Result<()> {
     let mut config = arguments.parameters.parameters().line_rate(Path::new("")).map_err(usage)?;
     if arguments.capture.is_asked_for() || arguments.series.is_asked_for() {
-        config.check_observable().map_err(usage)?;
+        config.validate_observed().map_err(usage)?;
     }
     let capturing = arguments.capture.begin(&mut config)?;
     let series = arguments.series.begin(&mut config)?;
@@ -88,12 +86,18 @@ pub fn execute(arguments: &StressArgs) -> Result<()> {
         !interrupted
     };
     let step = series.as_ref().map(|file| file.step);
-    let outcome = run(&config, capturing, step, &mut progress).map_err(usage);
+    let outcome = match capturing {
+        Some(Capturing { path, capture }) => stress::run_observed(&config, capture, step, &mut progress)
+            .map(|(report, capture, levels)| (report, Some((path, capture)), levels)),
+        None if step.is_some() => stress::run_observed(&config, NoObserver, step, &mut progress)
+            .map(|(report, _, levels)| (report, None, levels)),
+        None => stress::run(&config, &mut progress).map(|report| (report, None, None)),
+    };
     bar.finish_and_clear();
-    let (report, capturing, levels) = outcome?;
+    let (report, captured, levels) = outcome.map_err(usage)?;
     let report = StressReport { wall_s: began.elapsed().as_secs_f64(), ..report };
     shown::json_or_tables(arguments.json, &report, TABLE_WIDTH, |report| vec![table(&config, report)])?;
-    capturing.map_or(Ok(()), Capturing::finish)?;
+    captured.map_or(Ok(()), |(path, capture)| capture::finish(&path, capture.into_file()))?;
     series.zip(levels).map_or(Ok(()), |(file, levels)| SeriesFile::finish(file, &levels))?;
     if interrupted {
         return Err(Interrupted {
@@ -110,32 +114,12 @@ pub(super) fn bar(frames: u64) -> ProgressBar {
     progress::bar(frames, "{bar:30} {percent:>3} %  {human_pos} of {human_len} frames  [{left}]")
 }
 
-/// The results of a run.
-type Measured = (StressReport, Option<Capturing>, Option<BufferSeries>);
-
-fn run(
-    config: &StressConfig,
-    capturing: Option<Capturing>,
-    step: Option<Time>,
-    progress: &mut dyn FnMut(u64) -> bool,
-) -> Result<Measured, ParameterError> {
-    if let Some(Capturing { path, capture }) = capturing {
-        let (report, capture, levels) = stress::run_observed(config, capture, step, progress)?;
-        return Ok((report, Some(Capturing { path, capture }), levels));
-    }
-    if step.is_none() {
-        return Ok((stress::run(config, progress)?, None, None));
-    }
-    let (report, _, levels) = stress::run_observed(config, NoObserver, step, progress)?;
-    Ok((report, None, levels))
-}
-
-fn table(config: &StressConfig, report: &StressReport) -> Table {
+fn table(config: &LinksConfig, report: &StressReport) -> Table {
     let title = format!(
         "{} frames of {} B at {}, seed {}",
         quantity::count(report.frames_sent as f64),
-        config.link.frame_bytes,
-        quantity::rate(config.link.rate.bits_per_second() as f64),
+        config.links[0].frame_bytes,
+        quantity::rate(config.links[0].rate.bits_per_second() as f64),
         report.seed
     );
     let mut table = Table::new(title)
@@ -150,7 +134,7 @@ fn table(config: &StressConfig, report: &StressReport) -> Table {
     row("expected by Equation 1", Cell::quantity(report.effective_loss_rate_expected, Unit::LossRate));
     row("effective speed", Cell::quantity(report.effective_speed_gbps * 1e9, Unit::BitPerSecond));
     row("effective link speed", Cell::quantity(report.effective_speed_pct / 100.0, Unit::Share));
-    if config.link.protection.is_some() {
+    if config.links[0].protection.is_some() {
         row("copies of a lost frame", count(u64::from(report.copies)));
         row("copies sent", count(report.retransmitted_copies));
         row("frames reordered", count(report.frames_reordered));
@@ -183,7 +167,7 @@ fn table(config: &StressConfig, report: &StressReport) -> Table {
     row("took", Cell::quantity(report.wall_s, Unit::Second));
     let notes = [
         Some("Buffers: minimum, quartiles, maximum. Delay: minimum, median, 99.9 %, maximum.".to_owned()),
-        config.link.protection.map(|_| format!("Buffering: {}.", report.hardware.reason)),
+        config.links[0].protection.map(|_| format!("Buffering: {}.", report.hardware.reason)),
         why_undelivered(config, report),
     ];
     let warnings = report.warnings.iter().map(|warning| format!("Warning: {warning}."));
@@ -201,10 +185,10 @@ fn buffering(report: &StressReport) -> String {
 }
 
 /// Says why frames were undelivered, if any were.
-fn why_undelivered(config: &StressConfig, report: &StressReport) -> Option<String> {
+fn why_undelivered(config: &LinksConfig, report: &StressReport) -> Option<String> {
     let Undelivered { unprotected, copies_corrupted, copies_late, overflowed, other } = report.undelivered;
     let timeout =
-        config.link.protection.map_or(0.0, |protection| protection.recovery_timeout_ns as f64 * NANO);
+        config.links[0].protection.map_or(0.0, |protection| protection.recovery_timeout_ns as f64 * NANO);
     let reasons = [
         (unprotected, "corrupted, and nothing protects the link".to_owned()),
         (copies_corrupted, "corrupted with all their copies".to_owned()),

@@ -45,12 +45,11 @@ impl LinksConfig {
         let clean = LinkConfig { queue: link.queue, ..LinkConfig::clean(link.rate) };
         plan.link([hosts[0], switches[0]], clean.ports([0, 1]));
         plan.link([switches[1], hosts[1]], clean.ports([0, 1]));
-        let sources = self.sources();
-        for source in &sources {
+        for source in self.sources() {
             let to = hosts[usize::from(source.port == SOURCES_OF_TWO[0])];
-            plan.traffic(source.port, to, self.traffic(source));
+            plan.traffic(source.port, to, self.traffic(&source));
         }
-        let observer = self.observer(&sources, plan.port_count());
+        let observer = self.measured(self.watch(), plan.port_count());
         Ok(plan.build_with_hosts(self.seed, observer, NoHosts)?)
     }
 
