@@ -53,7 +53,7 @@ pub struct Sample {
 }
 
 /// A part of the run, without its first half, in which the flow adapts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Phase {
     pub goodput_gbps: f64,
     pub effective_link_speed_gbps: f64,
@@ -113,50 +113,32 @@ impl TimelineReport {
 impl Phase {
     /// The second half of this time.
     fn of(samples: &[Sample], from_s: f64, to_s: f64) -> Option<Phase> {
-        let (mut phase, mut elapsed) = (Phase::default(), 0.0);
-        let mut begin = 0.0;
         // A sample's end may differ from the phase's by rounding.
         let within = 1e-9;
-        for sample in samples {
-            let length = sample.at_s - begin;
-            if begin + within >= (from_s + to_s) / 2.0 && sample.at_s <= to_s + within {
-                elapsed += length;
-                phase.add(sample, length);
-            }
-            begin = sample.at_s;
-        }
-        (elapsed > 0.0).then(|| phase.divided_by(elapsed))
-    }
-
-    fn add(&mut self, sample: &Sample, length: f64) {
-        self.goodput_gbps += sample.goodput_gbps * length;
-        self.effective_link_speed_gbps += sample.effective_link_speed_gbps * length;
-        for (sum, level) in [
-            (&mut self.queue_bytes, &sample.queue_bytes),
-            (&mut self.tx_buffer_bytes, &sample.tx_buffer_bytes),
-            (&mut self.rx_buffer_bytes, &sample.rx_buffer_bytes),
-        ] {
-            sum.mean += level.mean * length;
-            sum.max = sum.max.max(level.max);
-        }
-        self.retransmissions_per_s += sample.retransmissions as f64;
-        self.rx_buffer_overflows_per_s += sample.rx_buffer_overflows as f64;
-        self.pauses_per_s += sample.pauses as f64;
-    }
-
-    fn divided_by(mut self, elapsed: f64) -> Phase {
-        for sum in [
-            &mut self.goodput_gbps,
-            &mut self.effective_link_speed_gbps,
-            &mut self.queue_bytes.mean,
-            &mut self.tx_buffer_bytes.mean,
-            &mut self.rx_buffer_bytes.mean,
-            &mut self.retransmissions_per_s,
-            &mut self.rx_buffer_overflows_per_s,
-            &mut self.pauses_per_s,
-        ] {
-            *sum /= elapsed;
-        }
-        self
+        let begins = [0.0].into_iter().chain(samples.iter().map(|sample| sample.at_s));
+        let is_within = |(begin, sample): &(f64, &Sample)| {
+            begin + within >= (from_s + to_s) / 2.0 && sample.at_s <= to_s + within
+        };
+        let own: Vec<(f64, &Sample)> = begins.zip(samples).filter(is_within).collect();
+        let sum = |value: &dyn Fn(f64, &Sample) -> f64| {
+            own.iter().fold(0.0, |sum, (begin, sample)| sum + value(sample.at_s - begin, sample))
+        };
+        let elapsed = sum(&|length, _| length);
+        let mean = |value: fn(&Sample) -> f64| sum(&|length, sample| value(sample) * length) / elapsed;
+        let per_s = |value: fn(&Sample) -> u64| sum(&|_, sample| value(sample) as f64) / elapsed;
+        let level = |of: fn(&Sample) -> Level| Level {
+            mean: sum(&|length, sample| of(sample).mean * length) / elapsed,
+            max: own.iter().map(|(_, sample)| of(sample).max).max().unwrap_or(0),
+        };
+        (elapsed > 0.0).then(|| Phase {
+            goodput_gbps: mean(|sample| sample.goodput_gbps),
+            effective_link_speed_gbps: mean(|sample| sample.effective_link_speed_gbps),
+            queue_bytes: level(|sample| sample.queue_bytes),
+            tx_buffer_bytes: level(|sample| sample.tx_buffer_bytes),
+            rx_buffer_bytes: level(|sample| sample.rx_buffer_bytes),
+            retransmissions_per_s: per_s(|sample| sample.retransmissions),
+            rx_buffer_overflows_per_s: per_s(|sample| sample.rx_buffer_overflows),
+            pauses_per_s: per_s(|sample| sample.pauses),
+        })
     }
 }

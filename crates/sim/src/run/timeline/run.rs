@@ -75,12 +75,12 @@ fn run_flow(
     network.hosts.begin_at(began);
     network.start_traffic();
     let mut samples = Vec::with_capacity(config.samples() as usize);
-    let mut before = Counters::default();
+    let mut before = Sample::default();
     let mut take = |network: &mut FlowNetwork<LinkWatch>, at: Time, length: Time| {
         network.observer.advance(began + at);
-        let counters = Counters::of(config, network);
-        samples.push(counters.since(&before, at, length));
-        before = counters;
+        let counted = Sample::counted(config, network);
+        samples.push(counted.since(&before, at, length));
+        before = counted;
     };
     let ended = course.run(config, &mut network, wanted, &LinkWatch::after_event, &mut take)?;
     let Ended::Done { protected_at } = ended else { return Ok(None) };
@@ -94,55 +94,42 @@ fn run_flow(
     Ok(Some((samples, protected_at, network.events())))
 }
 
-/// What is counted from the beginning.
-#[derive(Debug, Clone, Copy, Default)]
-struct Counters {
-    delivered_bytes: u64,
-    retransmissions: u64,
-    timeouts: u64,
-    corrupted: u64,
-    copies: u64,
-    overflows: u64,
-    dropped: u64,
-    marked: u64,
-    pauses: u64,
-    paused: Time,
-}
-
-impl Counters {
-    fn of(config: &TimelineConfig, network: &FlowNetwork<LinkWatch>) -> Counters {
+impl Sample {
+    /// What has been counted since the beginning: instead of rates, bytes and picoseconds.
+    fn counted(config: &TimelineConfig, network: &FlowNetwork<LinkWatch>) -> Sample {
         let port = config.port();
         let (delivered_bytes, retransmissions, timeouts) = network.hosts.under_way(network.now(), 0);
-        let (dropped, marked, _) = network.normal_queue(port);
+        let (frames_dropped, frames_marked, _) = network.normal_queue(port);
         let watch = &network.observer;
-        Counters {
-            delivered_bytes,
+        Sample {
+            goodput_gbps: delivered_bytes as f64,
             retransmissions,
             timeouts,
-            corrupted: network.corrupted_frames(port),
-            copies: watch.copies,
-            overflows: network.scheme(port.peer()).account().map_or(0, Account::overflows),
-            dropped,
-            marked,
+            frames_corrupted: network.corrupted_frames(port),
+            copies_sent: watch.copies,
+            rx_buffer_overflows: network.scheme(port.peer()).account().map_or(0, Account::overflows),
+            frames_dropped,
+            frames_marked,
             pauses: watch.pauses,
-            paused: watch.paused,
+            paused_share: watch.paused.0 as f64,
+            ..Sample::default()
         }
     }
 
-    /// The sample that ends at `at`.
-    fn since(&self, before: &Counters, at: Time, length: Time) -> Sample {
+    /// The sample that ends at `at`, from what had been counted then and at its beginning.
+    fn since(&self, before: &Sample, at: Time, length: Time) -> Sample {
         Sample {
             at_s: at.as_secs(),
-            goodput_gbps: (self.delivered_bytes - before.delivered_bytes) as f64 * 8e3 / length.0 as f64,
+            goodput_gbps: (self.goodput_gbps - before.goodput_gbps) * 8e3 / length.0 as f64,
             retransmissions: self.retransmissions - before.retransmissions,
             timeouts: self.timeouts - before.timeouts,
-            frames_corrupted: self.corrupted - before.corrupted,
-            copies_sent: self.copies - before.copies,
-            rx_buffer_overflows: self.overflows - before.overflows,
-            frames_dropped: self.dropped - before.dropped,
-            frames_marked: self.marked - before.marked,
+            frames_corrupted: self.frames_corrupted - before.frames_corrupted,
+            copies_sent: self.copies_sent - before.copies_sent,
+            rx_buffer_overflows: self.rx_buffer_overflows - before.rx_buffer_overflows,
+            frames_dropped: self.frames_dropped - before.frames_dropped,
+            frames_marked: self.frames_marked - before.frames_marked,
             pauses: self.pauses - before.pauses,
-            paused_share: (self.paused - before.paused).0 as f64 / length.0 as f64,
+            paused_share: (self.paused_share - before.paused_share) / length.0 as f64,
             ..Sample::default()
         }
     }
