@@ -1,6 +1,6 @@
 //! Which formats there are, and how a file's own content tells which one it is of.
 
-use super::{TopologyFault, TopologyFileError, dot, gml, table, xml, yaml};
+use super::{TopologyFault, TopologyFileError, dot, gml, htsim, table, xml, yaml};
 use linkmend_diagnose::excerpt;
 use std::collections::BTreeSet;
 
@@ -18,6 +18,7 @@ pub(super) enum Format {
     Dot,
     NetBox,
     Table,
+    Htsim,
 }
 
 /// The format of a text.
@@ -37,6 +38,9 @@ pub(super) fn recognise(text: &str, file: &str) -> Result<Format, TopologyFileEr
     }
     if dot::is_dot(trimmed) {
         return Ok(Format::Dot);
+    }
+    if htsim::is_htsim(trimmed) {
+        return Ok(Format::Htsim);
     }
     if table::is_table(text) {
         return Ok(Format::Table);

@@ -9,7 +9,7 @@ pub struct KnownFormat {
 }
 
 /// All formats that networks are read from.
-pub const KNOWN_FORMATS: [KnownFormat; 11] = [
+pub const KNOWN_FORMATS: [KnownFormat; 12] = [
     known("Linkmend's own", "YAML or JSON with `switches` and `links`"),
     known("containerlab", "YAML with `topology`, which has `nodes` and `links`"),
     known("netlab", "YAML with `nodes` and `links`"),
@@ -27,6 +27,10 @@ pub const KNOWN_FORMATS: [KnownFormat; 11] = [
     known("DOT", "`graph {` with `\"leaf1\":\"swp1\" -- \"spine1\":\"swp1\"`, like PTM's topology.dot"),
     known("NetBox cables", "CSV export of the cable list, or JSON from /api/dcim/cables/"),
     known("table of cables", "CSV whose headers name a device at each end, like `a,a_port,b,b_port`"),
+    known(
+        "htsim",
+        "`Nodes`, `Tiers` and `Podsize`, then a `Tier` with its numbers for each, like a .topo file",
+    ),
 ];
 
 const fn known(name: &'static str, sign: &'static str) -> KnownFormat {

@@ -96,6 +96,7 @@ mod formats;
 mod gather;
 mod gml;
 mod graphml;
+mod htsim;
 mod infer;
 mod known;
 mod layered;

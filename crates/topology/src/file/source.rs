@@ -6,7 +6,7 @@ use super::some_of::some_of;
 use super::yaml::{self, Text};
 use super::{
     Loaded, PortCable, TopologyFault, TopologyFileError, TopologyFileOptions, containerlab, dot, gml,
-    graphml, layered, lldp, netbox, netlab, sonic, table,
+    graphml, htsim, layered, lldp, netbox, netlab, sonic, table,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ const SONIC_FILES: [&str; 2] = ["config_db.json", "minigraph.xml"];
 /// What a path leads to.
 enum Source {
     Layered(Text),
+    Htsim(Text),
     Lldp { directory: PathBuf, dumps: Vec<PathBuf> },
     Sketch(Sketch),
 }
@@ -29,6 +30,7 @@ enum Source {
 pub fn read_topology(path: &Path, options: &TopologyFileOptions) -> Result<Loaded, TopologyFileError> {
     match open(path)? {
         Source::Layered(Text { file, text }) => layered::read(text, file, options),
+        Source::Htsim(Text { file, text }) => htsim::read(&text, file, options),
         Source::Lldp { directory, dumps } => lldp::read(&directory, dumps, options),
         Source::Sketch(sketch) => sketch.build(options),
     }
@@ -41,6 +43,7 @@ pub fn read_topology(path: &Path, options: &TopologyFileOptions) -> Result<Loade
 pub fn read_cables(path: &Path) -> Result<Vec<PortCable>, TopologyFileError> {
     match open(path)? {
         Source::Layered(Text { file, text }) => layered::cables(&text, &file),
+        Source::Htsim(Text { file, text }) => htsim::cables(&text, file),
         Source::Lldp { directory, dumps } => lldp::cables(&directory, &dumps),
         Source::Sketch(sketch) => Ok(sketch.cables()),
     }
@@ -59,6 +62,7 @@ pub fn parse_topology(
     let text = Text::new(content, file.to_owned())?;
     match recognise(&text.text, file)? {
         Format::Layered => layered::read(text.text, text.file, options),
+        Format::Htsim => htsim::read(&text.text, text.file, options),
         Format::Lldp => Err(TopologyFault::NoRules.at(file, None)),
         format => sketch(format, text, &BTreeMap::new())?.build(options),
     }
@@ -71,6 +75,7 @@ fn open(path: &Path) -> Result<Source, TopologyFileError> {
     let text = yaml::read(path)?;
     match recognise(&text.text, &text.file)? {
         Format::Layered => Ok(Source::Layered(text)),
+        Format::Htsim => Ok(Source::Htsim(text)),
         Format::Lldp => {
             let directory = path.parent().unwrap_or(Path::new(".")).to_owned();
             Ok(Source::Lldp { directory, dumps: vec![path.to_owned()] })
@@ -102,7 +107,7 @@ fn sketch(format: Format, text: Text, roles: &BTreeMap<String, String>) -> Resul
         Format::ConfigDb | Format::Minigraph => {
             sonic::read(std::iter::once(Ok(sonic::File { text: Text { file, text: content }, format })))
         }
-        Format::Layered | Format::Lldp => Err(TopologyFault::NoRules.at(&file, None)),
+        Format::Layered | Format::Htsim | Format::Lldp => Err(TopologyFault::NoRules.at(&file, None)),
     }
 }
 

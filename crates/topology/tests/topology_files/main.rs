@@ -6,6 +6,7 @@ mod documented;
 mod graphs;
 mod hostile;
 mod hosts;
+mod htsim;
 mod layered;
 mod link_names;
 mod lldp;
