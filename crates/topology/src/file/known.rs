@@ -27,10 +27,7 @@ pub const KNOWN_FORMATS: [KnownFormat; 12] = [
     known("DOT", "`graph {` with `\"leaf1\":\"swp1\" -- \"spine1\":\"swp1\"`, like PTM's topology.dot"),
     known("NetBox cables", "CSV export of the cable list, or JSON from /api/dcim/cables/"),
     known("table of cables", "CSV whose headers name a device at each end, like `a,a_port,b,b_port`"),
-    known(
-        "htsim",
-        "`Nodes`, `Tiers` and `Podsize`, then a `Tier` with its numbers for each, like a .topo file",
-    ),
+    known("htsim", "`Nodes`, `Tiers`, `Podsize` and each `Tier`, as in .topo files"),
 ];
 
 const fn known(name: &'static str, sign: &'static str) -> KnownFormat {
