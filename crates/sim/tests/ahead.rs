@@ -6,8 +6,9 @@ mod common;
 use common::{Draw, gigabits, swarm};
 use linkmend_quantity::LossRate;
 use linkmend_sim::flows::{
-    Between, Demand, FlowsConfig, FlowsReport, PortCapture, PortCaptureOptions, RdmaMechanisms, SchemeKind,
-    TransportKind, port_name, run, run_captured,
+    Between, CollectiveJob, CollectiveKind, Demand, FlowsConfig, FlowsReport, HostRecovery, Job, PortCapture,
+    PortCaptureOptions, RankOrder, RdmaMechanisms, SchemeKind, Training, TransportKind, port_name, run,
+    run_captured,
 };
 use linkmend_sim::host::{Extent, FlowSizes};
 use linkmend_sim::network::{Balance, PfcLimits, PortId};
@@ -100,19 +101,89 @@ fn draw_pauses(draw: &mut Draw, config: &mut FlowsConfig) {
     }
 }
 
+/// Steps of a training job, or other flows, in a network with switches of many ports.
+fn drawn_large(seed: u64) -> (FlowsConfig, String) {
+    let mut draw = Draw::new(seed, "large");
+    let topology = draw.pick(&[
+        "star:hosts=20",
+        "leaf-spine:leaves=2,spines=3,hosts=18",
+        "leaf-spine:leaves=20,spines=2,hosts=1",
+    ]);
+    let is_tcp = draw.one_in(4);
+    let mut setup = RunParameters {
+        seed: Some(seed),
+        transport: Some(if is_tcp { TransportKind::Dctcp } else { TransportKind::Rdma }),
+        scheme: Some(draw.pick(&[SchemeKind::None, SchemeKind::None, SchemeKind::Ordered, SchemeKind::Llr])),
+        loss: Some(LossRate(draw.log_uniform(1e-4, 1e-2))),
+        corrupting_links: Some(draw.between(1, 2) as u32),
+        both_directions: Some(draw.one_in(2)),
+        balance: Some(draw.pick(&[Balance::FlowHash, Balance::FlowHash, Balance::Spray])),
+        rdma_mtu: (!is_tcp).then(|| draw.pick(&[1_024, 4_096])),
+        host_recovery: (!is_tcp && draw.one_in(2)).then_some(HostRecovery::SelectiveRepeat),
+        ..RunParameters::default()
+    };
+    if topology.starts_with("star") {
+        setup.loss = Some(LossRate(0.0));
+    }
+    let job = CollectiveJob {
+        kind: draw.pick(&CollectiveKind::ALL),
+        bytes: draw.log_between(10_000, 1_000_000),
+        ranks: Some(draw.pick(&[4, 8, 16])),
+        groups: draw.between(1, 2) as u32,
+        channels: 1,
+    };
+    let training = Training {
+        job: Job::Collective(job),
+        order: draw.pick(&RankOrder::ALL),
+        steps: draw.between(1, 2),
+        compute: Time::from_nanos(draw.between(0, 20_000)),
+    };
+    let demand = match draw.between(0, 3) {
+        0 => Demand::Incast { rounds: 2, senders: 16, bytes: draw.log_between(10_000, 300_000) },
+        _ => Demand::Training(training),
+    };
+    let described = format!("{topology}, {setup:?}, {demand:?}");
+    let graph = spec::graph(topology).expect("it can be built");
+    let mut config =
+        setup.flows_in(graph, demand, Path::new("")).unwrap_or_else(|error| panic!("{error}: {described}"));
+    draw_pauses(&mut draw, &mut config);
+    (config, described)
+}
+
+/// Switches with many ports find what happens next in a heap, and cards take frames ahead.
+#[test]
+fn an_observed_run_with_large_switches_has_the_same_report() {
+    let pauses = AtomicU64::new(0);
+    let extent = swarm::run("an_observed_run_with_large_switches_has_the_same_report", 200, |seed| {
+        let (config, described) = drawn_large(seed);
+        let [alone, observed] = alone_and_observed(&config);
+        assert_eq!(bytes_of(&alone), bytes_of(&observed), "seed {seed}: {described}");
+        pauses.fetch_add(alone.pauses, Ordering::Relaxed);
+    });
+    if extent == swarm::Extent::All {
+        let pauses = pauses.load(Ordering::Relaxed);
+        assert!(pauses > 1_000, "{pauses} pauses");
+    }
+}
+
+/// The reports of a run that nobody observes, and of the same run with an observer.
+fn alone_and_observed(config: &FlowsConfig) -> [FlowsReport; 2] {
+    let never = AtomicBool::new(false);
+    let alone = run(config, 1, &never, &|| ()).expect("valid").expect("nothing stops it");
+    let port = PortId::at(0);
+    let name = port_name(&config.graph, port);
+    let options = PortCaptureOptions { port, name, rate: gigabits(100), frames_max: 1 };
+    let capture = PortCapture::new(std::io::sink(), &options).expect("a sink takes it");
+    let (observed, _) = run_captured(config, 1, &never, &|| (), capture).expect("valid");
+    [alone, observed.expect("nothing stops it")]
+}
+
 #[test]
 fn an_observed_run_has_the_same_report() {
     let (events, observed_events, pauses) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     let extent = swarm::run("an_observed_run_has_the_same_report", 300, |seed| {
         let (config, described) = drawn(seed);
-        let never = AtomicBool::new(false);
-        let alone = run(&config, 1, &never, &|| ()).expect("valid").expect("nothing stops it");
-        let port = PortId::at(0);
-        let name = port_name(&config.graph, port);
-        let options = PortCaptureOptions { port, name, rate: gigabits(100), frames_max: 1 };
-        let capture = PortCapture::new(std::io::sink(), &options).expect("a sink takes it");
-        let (observed, _) = run_captured(&config, 1, &never, &|| (), capture).expect("valid");
-        let observed = observed.expect("nothing stops it");
+        let [alone, observed] = alone_and_observed(&config);
         assert_eq!(bytes_of(&alone), bytes_of(&observed), "seed {seed}: {described}");
         events.fetch_add(alone.events, Ordering::Relaxed);
         observed_events.fetch_add(observed.events, Ordering::Relaxed);

@@ -135,6 +135,22 @@ impl Graph {
         builder.build()
     }
 
+    /// The same network without these links. The others are numbered anew, in the same order.
+    ///
+    /// # Errors
+    /// If a node is not reached any more.
+    pub fn without(&self, links: &[LinkId]) -> Result<Graph, TopologyError> {
+        let mut builder = GraphBuilder::default();
+        for node in &self.nodes {
+            builder.node(node.kind, node.name.clone());
+        }
+        for link in self.links().filter(|link| !links.contains(link)) {
+            let Edge { ends, cable } = *self.link(link);
+            builder.link(ends[0].node, ends[1].node, cable);
+        }
+        builder.build()
+    }
+
     /// All nodes, in order.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = NodeId> + use<> {
         (0..self.nodes.len() as u32).map(NodeId)

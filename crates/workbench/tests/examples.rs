@@ -69,6 +69,7 @@ const RULES: &[(&str, Treatment)] = &[
     ),
     ("sim flows --transport cubic", Run(&[("--duration", "5ms")])),
     ("sim flows --topology fat-tree", Run(&[("--duration", "200us")])),
+    ("sim flows --collective", Run(&[("--size", "100kB"), ("--steps", "1")])),
     ("sim flows", Run(&[("--trials", "20")])),
     ("rdma check", Run(&[("--trials", "500")])),
     ("rdma", Run(&[])),

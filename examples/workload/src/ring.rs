@@ -49,7 +49,7 @@ impl Workload for Ring {
         Some(Start { at: now, source, destination, bytes: self.part_bytes })
     }
 
-    fn delivered(&mut self, now: Time) {
+    fn delivered(&mut self, now: Time, _: u64) {
         self.missing -= 1;
         if self.missing == 0 {
             self.steps_left -= 1;

@@ -43,6 +43,7 @@ static BUILT_IN: &[(&str, &str)] = built_in![
     "several-links",
     "incast",
     "clos",
+    "collectives",
     "slowdown",
     "rdma-fig10",
     "rdma-ping-pong",

@@ -18,6 +18,6 @@ pub(super) fn completed(written: &RunParameters, folder: &Path) -> RunParameters
     if let Some(file) = parameters.topology.as_mut().filter(|written| spec::names_file(written)) {
         *file = folder.join(&file).to_string_lossy().into_owned();
     }
-    let is_counted = parameters.duration.is_none() && parameters.load.is_none();
+    let is_counted = parameters.duration.is_none() && parameters.load.is_none() && !parameters.is_training();
     parameters.or(FLOWS).or(if is_counted { TRIALS } else { &[] })
 }

@@ -5,7 +5,7 @@ use super::flow_run::{
 };
 use super::outcome::{Metric, Outcome, metrics};
 use crate::host::TimeoutCounts;
-use crate::run::flows::{Affected, FailoverReport, SpreadingReport};
+use crate::run::flows::{Affected, FailoverReport, SpreadingReport, TrainingReport};
 use linkmend_experiment::{Counted, Measurement, Quantity};
 use std::ops::RangeInclusive;
 
@@ -15,13 +15,15 @@ const SMALL: RangeInclusive<u64> = 0..=10_000;
 const LARGE: RangeInclusive<u64> = 1_000_000..=u64::MAX;
 
 /// Those that grow with the trials of a run.
-pub(super) const COUNTS_OF_A_RUN: [&str; 17] = [
+pub(super) const COUNTS_OF_A_RUN: [&str; 19] = [
     "retransmissions",
     "timeouts",
     "timeouts_nak",
     "timeouts_twice",
     "timeouts_tail",
     "timeouts_tail_ack",
+    "steps_unfinished",
+    "operations_unfinished",
     "flows_failed",
     "flows_unfinished",
     "bytes_sent",
@@ -37,7 +39,7 @@ pub(super) const COUNTS_OF_A_RUN: [&str; 17] = [
 
 /// All of them, in the order of tables: the parts of the distribution of flow completion times (FCT) of all runs, then means
 /// over the runs. A percentile has the interval in which the true one lies.
-pub(super) const ALL: [Metric; 72] = metrics! {
+pub(super) const ALL: [Metric; 79] = metrics! {
     "fct_us.min", "minimum FCT", Time, 1e-6, all(|runs| exact(extremes(runs)?.0));
     "fct_us.mean", "mean FCT", Time, 1e-6, all(|runs| of_runs(runs, |runs| Some(moments(runs)?.0)));
     "fct_us.p50", "median FCT", Time, 1e-6, all(|runs| measured_percentile(runs, 0.5));
@@ -55,6 +57,13 @@ pub(super) const ALL: [Metric; 72] = metrics! {
     "slowdown_small.p99", "99 % slowdown up to 10 kB", Plain, 1.0, all(|runs| measured_slowdown(runs, SMALL, 0.99));
     "slowdown_small.p99_9", "99.9 % slowdown up to 10 kB", Plain, 1.0, all(|runs| measured_slowdown(runs, SMALL, 0.999));
     "slowdown_large.p99", "99 % slowdown from 1 MB", Plain, 1.0, all(|runs| measured_slowdown(runs, LARGE, 0.99));
+    "step_us.mean", "mean step time", Time, 1e-6, training(|of| Some(of.step_us?.mean));
+    "step_us.p50", "median step time", Time, 1e-6, training(|of| Some(of.step_us?.p50));
+    "step_us.max", "maximum step time", Time, 1e-6, training(|of| Some(of.step_us?.max));
+    "step_ratio", "mean step time, relative to the least possible", Plain, 1.0, training(|of| of.step_ratio);
+    "bus_gbps", "bus bandwidth", Rate, 1e9, training(|of| of.bus_gbps);
+    "steps_unfinished", "unfinished steps per run", Plain, 1.0, training(|of| Some(of.unfinished_steps as f64));
+    "operations_unfinished", "unfinished operations per run", Plain, 1.0, training(|of| Some(of.unfinished_operations as f64));
     "goodput_gbps", "goodput", Rate, 1e9, mean(|run| Some(run.report.goodput_gbps));
     "flows_resent_pct", "flows with a retransmission by hosts", Share, 0.01, share(|run| Some(run.resent));
     "retransmissions", "retransmissions per run", Plain, 1.0, mean(|run| Some(run.report.retransmissions as f64));
@@ -132,6 +141,11 @@ fn share(outcome: &Outcome, _: f64, read: Read<FlowRun>) -> Option<Measurement> 
 /// A value in the report's unit, the mean over the runs.
 fn mean(outcome: &Outcome, scale: f64, read: impl Fn(&FlowRun) -> Option<f64>) -> Option<Measurement> {
     outcome.flows()?.mean(|run| read(run).map(|value| value * scale))
+}
+
+/// What the steps of a training job took.
+fn training(outcome: &Outcome, scale: f64, read: Read<TrainingReport>) -> Option<Measurement> {
+    mean(outcome, scale, |run| read(run.report.training.as_ref()?))
 }
 
 /// What frames met in queues in parallel.

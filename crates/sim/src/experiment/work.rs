@@ -3,7 +3,7 @@
 
 use crate::corruption::Corruption;
 use crate::flows::{Demand, FlowsConfig, Recovery};
-use crate::host::Extent;
+use crate::host::{Extent, FlowSizes};
 use crate::links::LinksConfig;
 use crate::parameters::{RunConfig, RunParameters};
 use crate::time::Time;
@@ -75,6 +75,12 @@ pub(super) fn quick(point: &Point<RunParameters, RunConfig>) -> Point<RunParamet
             if let Some(Count(trials)) = &mut parameters.trials {
                 *trials = ((*trials as f64 * share) as u64).max(QUICK_TRIALS_MIN);
             }
+            if parameters.is_training() {
+                let steps = parameters.steps.take().map_or(1.0, |steps| steps.0 as f64);
+                let bytes = parameters.size.as_ref().and_then(FlowSizes::only);
+                let fewer = bytes.map(|bytes| (bytes as f64 * (share * steps).min(1.0)).max(1.0) as u64);
+                parameters.size = fewer.and_then(FlowSizes::one);
+            }
             if let Some(Span(duration)) = &mut parameters.duration {
                 *duration = Duration::from_nanos((duration.as_nanos() as f64 * share) as u64 + 1);
             }
@@ -128,6 +134,7 @@ fn plain_frame_hops(config: &FlowsConfig) -> f64 {
         }
         Demand::Load { sizes, extent: Extent::Flows(flows), .. } => *flows as f64 * of_bytes(sizes.mean()),
         Demand::Endless { duration } => of_bytes(carried(*duration)),
+        Demand::Training(training) => of_bytes(training.bytes(hosts as u32)),
         // As if every host sent at its rate.
         Demand::Other { duration, .. } => of_bytes(hosts * carried(*duration)),
     };

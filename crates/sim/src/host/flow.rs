@@ -141,6 +141,8 @@ impl End {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Active {
     pub(crate) record: FlowRecord,
+    /// Its number among the flows of its traffic, in the order in which they began.
+    pub(crate) number: u64,
     /// Bytes that have not arrived in order.
     pub(crate) missing: u64,
     /// Whether everything is acknowledged.

@@ -35,11 +35,13 @@ impl TransportHosts {
             disturbance: Disturbance::default(),
         };
         let traffic = &mut self.traffic[usize::from(number)];
+        let of_traffic = traffic.begun;
+        traffic.begun += 1;
         traffic.active_flows += 1;
         let [source, destination] = traffic.config.requester_and_responder(start);
         self.identities[pair as usize] = FlowIdentity { number: self.begun, source, destination };
         self.begun += 1;
-        let active = Active { record, missing: start.bytes, is_acknowledged: false };
+        let active = Active { record, number: of_traffic, missing: start.bytes, is_acknowledged: false };
         self.active[pair as usize].push_back(active);
         self.active_flows += 1;
         self.make_ready(sending);
@@ -124,8 +126,8 @@ impl TransportHosts {
                     flow.missing = flow.missing.saturating_sub(bytes);
                     if flow.missing == 0 {
                         flow.record.delivered = now;
-                        let traffic = usize::from(flow.record.traffic);
-                        self.traffic[traffic].workload.delivered(now);
+                        let (traffic, number) = (usize::from(flow.record.traffic), flow.number);
+                        self.traffic[traffic].workload.delivered(now, number);
                         self.changed.push(Changed::Time(self.hosts.len() + traffic));
                     }
                 }

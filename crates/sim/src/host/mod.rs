@@ -36,12 +36,14 @@ mod interrupts;
 mod latency;
 mod lifecycle;
 mod packets;
+mod program;
 mod progress;
 mod rdma;
 mod receive;
 mod repeat;
 mod setup;
 mod sizes;
+mod steps;
 mod tcp_end;
 mod timeouts;
 mod traffic;
@@ -54,10 +56,12 @@ pub(crate) use flow::End;
 pub use flow::{Disturbance, FlowIdentity, FlowRecord, Group};
 pub use latency::HostLatency;
 pub use packets::{OtherPacket, Packet};
+pub use program::{Operations, ProgramRun};
 pub use progress::Progress;
 pub use rdma::RdmaConfig;
 pub use setup::{HostsConfig, OtherTransport, Transport};
 pub use sizes::FlowSizes;
+pub use steps::Steps;
 pub use timeouts::TimeoutCounts;
 pub use traffic::HostTraffic;
 pub use transport::{Effort, TransportEnd, TransportProtocol};
@@ -175,6 +179,14 @@ impl Hosts for TransportHosts {
         let latency = &self.traffic[usize::from(*traffic)].config.latency;
         *stack_at = interrupts.frame_arrived(now, frame.bytes, *stack_at, latency, random);
         index
+    }
+
+    #[inline]
+    fn takes_until(&self, source: usize) -> Time {
+        let host = &self.hosts[source];
+        let latency = &self.traffic[usize::from(host.traffic)].config.latency;
+        let depends = latency.is_moderated || latency.burst_median > Time::ZERO;
+        if depends { Time::ZERO } else { host.stack_at }
     }
 
     fn poll_changed(&mut self) -> Option<Changed> {

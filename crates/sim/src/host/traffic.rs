@@ -5,6 +5,7 @@ use super::interrupts::Interrupts;
 use super::packets::Packets;
 use super::repeat::Repeaters;
 use super::setup::HostsConfig;
+use super::steps::Steps;
 use super::timeouts::TimeoutCounts;
 use super::workload::{Start, Workload};
 use super::{Card, Host, TransportHosts};
@@ -26,6 +27,8 @@ pub struct HostTraffic {
     pub(super) connections: Connections,
     pub(super) repeaters: Option<Repeaters>,
     pub(super) timeouts: TimeoutCounts,
+    /// Flows that have begun.
+    pub(super) begun: u64,
     pub(super) active_flows: usize,
     pub(super) ended_at: Time,
 }
@@ -37,6 +40,7 @@ impl HostTraffic {
             connections: Connections::new(config.rdma.queue_pairs),
             repeaters: None,
             timeouts: TimeoutCounts::default(),
+            begun: 0,
             active_flows: 0,
             ended_at: Time::ZERO,
             config,
@@ -63,6 +67,11 @@ impl HostTraffic {
     /// Flows in progress.
     pub fn active_flows(&self) -> usize {
         self.active_flows
+    }
+
+    /// What its workload has done, if that has steps.
+    pub fn steps(&self) -> Option<&Steps> {
+        self.workload.steps()
     }
 
     /// When its last flow ended so far.

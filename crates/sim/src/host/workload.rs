@@ -1,6 +1,7 @@
 //! Which flows begin when.
 
 use super::sizes::FlowSizes;
+use super::steps::Steps;
 use crate::random::Random;
 use crate::time::Time;
 use std::fmt::Debug;
@@ -33,9 +34,9 @@ pub trait Workload: Debug + Send {
     /// Moves all times later by this much: the workload's time begins then.
     fn begin_at(&mut self, now: Time);
 
-    /// A flow has arrived, and may not be acknowledged yet.
-    fn delivered(&mut self, now: Time) {
-        let _ = now;
+    /// A flow has arrived, and may not be acknowledged yet. Flows are numbered from 0 in the order in which they began.
+    fn delivered(&mut self, now: Time, flow: u64) {
+        let _ = (now, flow);
     }
 
     /// A flow has ended.
@@ -45,6 +46,11 @@ pub trait Workload: Debug + Send {
 
     /// Whether no flow will begin any more.
     fn is_finished(&self) -> bool;
+
+    /// What it has done so far, if its flows belong to steps.
+    fn steps(&self) -> Option<&Steps> {
+        None
+    }
 }
 
 /// Flows each of which begins some time after the one before has ended: the trials of the paper's section
@@ -296,7 +302,7 @@ impl Workload for PingPong {
         Some(Start { at: now, ..self.next })
     }
 
-    fn delivered(&mut self, now: Time) {
+    fn delivered(&mut self, now: Time, _: u64) {
         if self.left > 0 {
             let Start { source, destination, .. } = self.next;
             self.next = Start { at: now, source: destination, destination: source, ..self.next };

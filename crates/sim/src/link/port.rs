@@ -119,6 +119,8 @@ pub(crate) struct Port<S: Scheme> {
     pub(crate) exchanges_control: bool,
     pub(crate) fills_idle_slots: bool,
     pub(crate) goes_back: bool,
+    /// Whether its host takes frames together that are in flight.
+    pub(crate) takes_ahead: bool,
     /// Whether the scheme has something urgent to send.
     pub(crate) attention: bool,
     pub(crate) timer: Timer,
@@ -179,6 +181,7 @@ impl<S: Scheme> Port<S> {
             exchanges_control,
             attention: exchanges_control,
             goes_back: scheme.go_back_n().is_some(),
+            takes_ahead: false,
             fills_idle_slots: scheme.control_frames().is_some_and(|frames| frames.fills_idle_slots()),
             timer: Timer { traffic_at: Time::NEVER, timeout_at: Time::NEVER },
             rate: config.rate,

@@ -21,8 +21,11 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         if !H::ANY || O::OBSERVES || self.failover.is_some() {
             return;
         }
+        let has_second = self.second_links.is_some();
         for port in &mut self.ports {
             let is_spare = self.second_links.as_ref().is_some_and(|links| links.is_spare(port.id));
+            let is_host = matches!(self.nodes[port.node.index()], Node::Host);
+            port.takes_ahead = is_host && port.is_inert && !port.exchanges_control && !has_second;
             if port.may_plan_ahead() && !is_spare && matches!(self.nodes[port.node.index()], Node::Switch(_))
             {
                 port.departures = Some(Box::new(Departures::new(*port.normal.limits(), port.rate)));

@@ -22,6 +22,14 @@ pub trait Hosts: std::fmt::Debug {
     /// Accepts a frame that has arrived at `node`. Returns the source that handles it.
     fn receive(&mut self, now: Time, node: NodeId, frame: Frame) -> usize;
 
+    /// Until when the source that handles received frames takes whatever comes with those that it has, whenever that is; not
+    /// beyond the present if it depends on when they come.
+    #[inline]
+    fn takes_until(&self, source: usize) -> Time {
+        let _ = source;
+        Time::ZERO
+    }
+
     /// The next source, other than the one that acted, whose time has changed, or the next port that has frames to
     /// send.
     fn poll_changed(&mut self) -> Option<Changed>;

@@ -20,10 +20,12 @@ use crate::link::port::Port;
 use crate::link::{FRAME_BYTES_MIN, Frame, Observer, OnWire, PortId, Scheme, WIRE_OVERHEAD_BYTES};
 use crate::node::{Node, NodeId};
 use crate::time::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::hint::{cold_path, select_unpredictable};
 
-/// With more ports, finding the next event among them would take as long as finding it in the whole network.
-const PORTS_MAX: usize = 16;
+/// With more ports than this, what happens next is found in a heap.
+const SEARCHED_MAX: usize = 16;
 
 /// How far a switch runs ahead; zero if it does not.
 #[derive(Debug, Clone, Copy, Default)]
@@ -66,8 +68,9 @@ impl Runner {
 }
 
 impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
-    /// Chooses the switches that run ahead.
+    /// Chooses the ports that plan ahead, and the switches that run ahead.
     pub(super) fn choose_runners(&mut self) {
+        self.choose_ports_ahead();
         self.runners = vec![Runner::default(); self.nodes.len()];
         // A frame's number may depend on the order of events at different switches, and so may its path if switches
         // choose paths by number.
@@ -78,7 +81,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.last_routes = vec![LastRoute::NONE; self.ports.len()];
         for (runner, ports) in self.runners.iter_mut().zip(&self.ports_of) {
             let plans_ahead = |port: &PortId| self.ports[port.index()].departures.is_some();
-            if ports.len() > PORTS_MAX || !ports.iter().all(plans_ahead) {
+            if !ports.iter().all(plans_ahead) {
                 continue;
             }
             let link = |port: &PortId| [*port, port.peer()].map(|port| &self.ports[port.index()]);
@@ -97,6 +100,18 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let began = self.now;
         let end = (began + self.reach(node)).min(self.horizon);
         self.queue.defer();
+        if self.ports_of[node.index()].len() > SEARCHED_MAX {
+            self.run_many_ahead(node, port, end);
+        } else {
+            self.run_few_ahead(node, port, end);
+        }
+        self.queue.catch_up();
+        self.now = began;
+    }
+
+    /// Handles an arrival at `port`, and what follows at its switch, whose ports are searched.
+    #[inline(always)]
+    fn run_few_ahead(&mut self, node: NodeId, port: PortId, end: Time) {
         self.arrive_ahead(port);
         while let Some((at, port, event)) = self.next_of(node, end) {
             let arrives = event == PortEvent::Arrival;
@@ -114,8 +129,83 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
                 self.depart(port);
             }
         }
-        self.queue.catch_up();
-        self.now = began;
+    }
+
+    /// The same at a switch with many ports, few of which have an event before `end`.
+    fn run_many_ahead(&mut self, node: NodeId, port: PortId, end: Time) {
+        let mut coming = std::mem::take(&mut self.coming);
+        self.await_all(node, end, &mut coming);
+        if coming.is_empty() {
+            coming.push(Reverse((self.now, port.arrival())));
+        }
+        let mut is_first = true;
+        while let Some(Reverse((at, source))) = coming.pop() {
+            // What has been set anew stands elsewhere in the heap.
+            if self.queue.time_of(source) != at {
+                continue;
+            }
+            let Ok((port, event)) = PortId::port_event(source, self.ports.len()) else { continue };
+            let arrives = event == PortEvent::Arrival;
+            if !arrives && self.ports[port.index()].departs_corrupted() {
+                break;
+            }
+            (self.now, self.acts) = (at, source);
+            self.events += u64::from(!std::mem::take(&mut is_first));
+            let awaited = self.pfc_awaits(port);
+            let out = if arrives { self.arrive_ahead(port) } else { None };
+            if !arrives {
+                self.depart(port);
+            }
+            match out {
+                Some(out) if !awaited && !self.pfc_awaits(port) => {
+                    for source in [port.arrival(), out.service()] {
+                        let at = self.queue.time_of(source);
+                        if at < end {
+                            coming.push(Reverse((at, source)));
+                        }
+                    }
+                }
+                // Pauses concern all ports.
+                _ => self.await_all(node, end, &mut coming),
+            }
+        }
+        self.coming = coming;
+    }
+
+    /// What happens at a switch before `end`, as far as it is known.
+    fn await_all(&self, node: NodeId, end: Time, coming: &mut BinaryHeap<Reverse<(Time, usize)>>) {
+        coming.clear();
+        for port in &self.ports_of[node.index()] {
+            for source in [port.arrival(), port.service()] {
+                let at = self.queue.time_of(source);
+                if at < end {
+                    coming.push(Reverse((at, source)));
+                }
+            }
+        }
+    }
+
+    /// Lets a host take a frame that has arrived at its port, and those in flight that it will handle together with it. They have
+    /// left the other end, and nothing stops them.
+    #[inline(never)]
+    pub(super) fn take_ahead(&mut self, port: PortId) {
+        let node = self.ports[port.index()].node;
+        let from = &mut self.ports[port.peer().index()];
+        let in_flight = self.now + from.wire_latency + from.ingress_latency;
+        let (mut until, mut taken) = (self.now, None);
+        while let Some(&(at, OnWire::Plain { frame })) = from.in_flight.front()
+            && at <= until
+            && self.flows[frame.flow.0 as usize].destination == node
+        {
+            from.in_flight.pop_front();
+            let source = self.hosts.receive(at, node, frame);
+            self.events += u64::from(taken.is_some());
+            taken = Some(source);
+            until = self.hosts.takes_until(source).min(in_flight);
+        }
+        let Some(source) = taken else { return self.arrive(port) };
+        self.queue.set(port.arrival(), from.next_arrival());
+        self.note_changes(source);
     }
 
     /// The next event of a switch before `end`.
@@ -143,15 +233,18 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         if self.ports_of[node.index()].iter().all(is_quiet) { runner.reach } else { runner.pause_reach }
     }
 
-    /// Handles an arrival, like [`Network::arrive`].
+    /// Handles an arrival, like [`Network::arrive`]. Returns the port by which a frame leaves, if that is all that it changes.
     #[inline]
-    fn arrive_ahead(&mut self, port: PortId) {
+    fn arrive_ahead(&mut self, port: PortId) -> Option<PortId> {
         let from = &mut self.ports[port.peer().index()];
-        let Some((_, OnWire::Plain { frame })) = from.in_flight.front() else { return self.arrive(port) };
+        let Some((_, OnWire::Plain { frame })) = from.in_flight.front() else {
+            self.arrive(port);
+            return None;
+        };
         let frame = *frame;
         from.in_flight.pop_front();
         self.queue.set(port.arrival(), from.next_arrival());
-        let Some(out) = self.route_ahead(port, &frame) else { return };
+        let out = self.route_ahead(port, &frame)?;
         let node = self.ports[port.index()].node;
         let copies = self.hosts.copies(node, [port, out], &frame);
         self.plan_departure([port, out], &frame);
@@ -161,6 +254,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
                 self.plan_departure([port, out], &copy);
             }
         }
+        Some(out)
     }
 
     /// The port from which a frame leaves that arrived at `port`.

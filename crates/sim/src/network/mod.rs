@@ -64,6 +64,8 @@ use linkmend_protocol::{LinkEnd, Mode, Status};
 use lookahead::{LastRoute, Runner};
 use pfc::Pfc;
 use second_link::SecondLinks;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// A session that is not open after a second, which is enough for a thousand handshakes, will never open.
 pub(crate) const OPENING_MAX: Time = Time(1_000_000_000_000);
@@ -117,6 +119,8 @@ pub struct Network<O = NoObserver, S: Scheme = Schemes, H = NoHosts> {
     pfc: Option<Pfc>,
     /// By node: the switches that run ahead.
     runners: Vec<Runner>,
+    /// What happens next at the one that runs ahead, if it has many ports; kept to allocate it once.
+    coming: BinaryHeap<Reverse<(Time, usize)>>,
     /// By port of such switches: the route of the last frame that arrived.
     last_routes: Vec<LastRoute>,
     /// Nothing runs ahead beyond this time.
@@ -277,6 +281,8 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
                 let this = &self.ports[port.index()];
                 if H::ANY && this.runs_ahead() {
                     self.run_ahead(this.node, port)
+                } else if H::ANY && this.takes_ahead {
+                    self.take_ahead(port)
                 } else if H::ANY && self.second_links.is_some() {
                     self.arrive_on_path(port)
                 } else {

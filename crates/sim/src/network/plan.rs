@@ -21,6 +21,7 @@ use crate::node::{Balance, Flow, Node, NodeId, Switch, Way};
 use crate::random::Random;
 use crate::time::{Rate, Time};
 use linkmend_random::mix;
+use std::collections::BinaryHeap;
 
 /// A plan of a network. Nodes, links, flows and recirculation ports are numbered in the order in which they are added.
 #[derive(Debug, Clone)]
@@ -242,13 +243,13 @@ impl<S: Scheme> Plan<S> {
             failover,
             second_links,
             runners: Vec::new(),
+            coming: BinaryHeap::new(),
             last_routes: Vec::new(),
             horizon: Time::NEVER,
             frame_bytes_max: 0,
             hosts,
             observer,
         };
-        network.choose_ports_ahead();
         network.choose_runners();
         network.begin();
         network.begin_paths();

@@ -36,15 +36,16 @@ impl RunParameters {
         let reroute = self.reroute.unwrap_or_default();
         let has_backup = reroute == Reroute::Local;
         let first_backup = graph.links().len() as u32;
-        let failing: Vec<FailingLink> = FlowsConfig::middle_links(graph, links as usize)
+        let failing: Vec<FailingLink> = self
+            .chosen_links(graph, links)
             .into_iter()
             .enumerate()
             .map(|(number, link)| FailingLink {
                 link,
                 backup: has_backup.then(|| LinkId(first_backup + number as u32)),
-                first: every + Time(every.0 / 50 * number as u64),
+                first: self.first_failure.map_or(every, time) + Time(every.0 / 50 * number as u64),
                 every,
-                failures_max: u64::MAX,
+                failures_max: self.failures.map_or(u64::MAX, |failures| failures.0),
                 down_for: self.down_for.map_or(DOWN_FOR, time),
                 detection: self.detection.unwrap_or_default().time(),
                 reconfiguration: reroute.time(),
@@ -68,7 +69,11 @@ impl RunParameters {
             self.refuse(&["cut", "noticed", "silence", "return-after"], "needs `second-link`")?;
             return Ok(None);
         }
-        let others: &[_] = if self.has_hosts() { &["failing-links", "reroute", "hand-off"] } else { &[] };
+        let others: &[_] = if self.has_hosts() {
+            &["failing-links", "first-failure", "failures", "reroute", "hand-off"]
+        } else {
+            &[]
+        };
         self.refuse(others, "cannot be combined with `second-link`")?;
         let of_daemon = SecondLink::default();
         let cuts = self.failure_every.map(|every| Cuts {
@@ -111,7 +116,8 @@ impl RunParameters {
     /// Refuses what is set and would mean nothing.
     fn check_failures(&self) -> Result<(), ParameterError> {
         const OF_SQR: [&str; 3] = ["sqr-buffer", "sqr-margin", "sqr-one-queue"];
-        const OF_FAILURES: [&str; 5] = ["failing-links", "down-for", "detection", "reroute", "hand-off"];
+        const OF_FAILURES: [&str; 7] =
+            ["failing-links", "first-failure", "failures", "down-for", "detection", "reroute", "hand-off"];
         if self.failure_every.is_none() {
             self.refuse(&OF_FAILURES, "needs `failure-every`; without it, no link fails")?;
             self.refuse(&OF_SQR, "needs `failure-every`; without it, no link fails")?;

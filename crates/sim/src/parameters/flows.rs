@@ -3,7 +3,7 @@
 use super::hosts::time;
 use super::link::in_terms_of_files;
 use super::table::RunParameters;
-use crate::host::{Extent, FlowSizes};
+use crate::host::{Extent, FlowSizes, Transport};
 use crate::link::config::{ParameterError, check};
 use crate::link::{ParallelConfig, Placement};
 use crate::network::PfcLimits;
@@ -13,7 +13,7 @@ use crate::run::flows::{
 };
 use crate::time::Time;
 use linkmend_topology::file::{TopologyFileOptions, read_topology};
-use linkmend_topology::{Cable, Graph, spec};
+use linkmend_topology::{Cable, Graph, LinkId, spec};
 use linkmend_transport::Nanos;
 use std::path::Path;
 
@@ -70,6 +70,10 @@ impl RunParameters {
         // What a handshake would have measured: a timer that is shorter than the way expires before anything can be answered.
         let way = Nanos((self.reversed_by() + round_trip_of_cables(&graph)).0 / 1_000);
         hosts.known_rtt = hosts.known_rtt.map(|known| known.max(way));
+        if let (Demand::Training(_), Transport::Roce(_)) = (&demand, &hosts.transport) {
+            // Ranks keep their connections from one message to the next.
+            hosts.rdma.queue_pairs.get_or_insert(1);
+        }
         link.corruption = self.corruption(folder, hosts.full_frame().1)?;
         link.corruption.validate().map_err(in_terms_of_files)?;
         let is_tcp = self.transport.is_none_or(|transport| transport.algorithm().is_some());
@@ -77,7 +81,7 @@ impl RunParameters {
             seed: self.seed.unwrap_or(1),
             failing: self.failing(&graph)?,
             second_link: self.beside()?,
-            corrupting: FlowsConfig::middle_links(&graph, corrupting as usize),
+            corrupting: self.chosen_links(&graph, corrupting),
             graph,
             balance: self.balance.unwrap_or_default(),
             spreading: self.spreading(link.queue.ecn_bytes)?,
@@ -91,11 +95,35 @@ impl RunParameters {
         Ok(config)
     }
 
-    /// The network. A relative path starts from `folder`.
+    /// So many links between switches: those that corrupt, fail, or are out of service.
+    pub(super) fn chosen_links(&self, graph: &Graph, count: u32) -> Vec<LinkId> {
+        if self.spread_links != Some(true) {
+            return FlowsConfig::middle_links(graph, count as usize);
+        }
+        let all = FlowsConfig::middle_links(graph, usize::MAX);
+        let places = (0..count as usize).map(|place| (2 * place + 1) * all.len() / (2 * count as usize));
+        places.filter_map(|place| all.get(place).copied()).collect()
+    }
+
+    /// The network, without the links that are out of service. A relative path starts from `folder`.
     ///
     /// # Errors
-    /// If the description cannot be understood, or there are no links of this speed.
+    /// If the description cannot be understood, there are no links of this speed, or hosts cannot reach each other.
     pub fn graph(&self, folder: &Path) -> Result<Graph, ParameterError> {
+        let graph = self.whole_graph(folder)?;
+        let Some(drained) = self.drained_links.filter(|drained| *drained > 0) else { return Ok(graph) };
+        let between_switches = FlowsConfig::middle_links(&graph, usize::MAX).len();
+        let requirement =
+            format!("must be at most the {between_switches} links between switches of the topology");
+        check(drained as usize <= between_switches, "drained-links", drained, &requirement)?;
+        let others = graph.without(&self.chosen_links(&graph, drained));
+        others.map_err(|error| {
+            let requirement = format!("must leave a way between all hosts: {error}");
+            ParameterError::new("drained-links", drained, requirement)
+        })
+    }
+
+    fn whole_graph(&self, folder: &Path) -> Result<Graph, ParameterError> {
         let speed = self.speed();
         let testbed = format!("line:switches=5,hosts=1,speed={speed},host-speed={speed}");
         let written = self.topology.as_deref().unwrap_or(&testbed);
@@ -114,6 +142,9 @@ impl RunParameters {
     /// # Errors
     /// What is missing, or contradicts what else is set.
     pub fn demand(&self) -> Result<Demand, ParameterError> {
+        if let Some(training) = self.training()? {
+            return Ok(Demand::Training(training));
+        }
         let traffic = self.traffic.unwrap_or_default();
         if self.incast.is_some() {
             traffic.check_incast()?;

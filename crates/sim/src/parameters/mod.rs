@@ -19,6 +19,7 @@ mod seeds;
 mod table;
 mod text;
 mod traffic;
+mod training;
 mod value;
 mod words;
 

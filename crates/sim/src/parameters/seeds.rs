@@ -69,19 +69,23 @@ const FLOWS: [(&str, &str); 21] = [
 
 /// What points of experiments with flows may differ in and still have the same flows and the same seeds: what recovers losses, or
 /// causes them.
-pub(crate) const PAIRED: [&str; 36] = [
+pub(crate) const PAIRED: [&str; 40] = [
     "scheme",
     "llr",
     "profile",
     "host-recovery",
     "dummy-copies",
     "corrupting-links",
+    "drained-links",
+    "spread-links",
     "both-directions",
     "rdma-mechanisms",
     "dummy-gap",
     "rdma-verb",
     "failure-every",
     "failing-links",
+    "failures",
+    "first-failure",
     "detection",
     "reroute",
     "hand-off",

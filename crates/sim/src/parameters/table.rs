@@ -8,8 +8,8 @@ use crate::host::{FlowSizes, RdmaVerb};
 use crate::link::config::{Buffering, LlrProfile, ProfileName};
 use crate::network::{Balance, Cut, Noticed};
 use crate::run::flows::{
-    Detection, HandOffKind, HostKernel, HostRecovery, PlacementKind, RdmaMechanisms, Reroute, SchemeKind,
-    TrafficKind, TransportKind,
+    CollectiveKind, Detection, HandOffKind, HostKernel, HostRecovery, PlacementKind, RankOrder,
+    RdmaMechanisms, Reroute, SchemeKind, TrafficKind, TransportKind,
 };
 use linkmend_experiment::Quantity;
 use linkmend_protocol::Format;
@@ -49,6 +49,23 @@ parameters! {
         frames: Count = "frames", "frames", Count, "COUNT", GENERATORS;
         /// Length of each frame, with its frame check sequence and without Linkmend's header, 64B to 9216B [default: 1518B]
         frame_size: ByteSize = "frame-size", "frame size", Size, "SIZE", GENERATORS;
+    }
+    "Training" {
+        /// Let the hosts run a collective operation of --size bytes in each step, as ranks of a training job
+        collective: CollectiveKind = "collective", "collective", Word, "NAME", FLOWS;
+        /// Number of steps; a step begins when all ranks have finished the one before [default: 1]
+        steps: Count = "steps", "steps", Count, "N", FLOWS;
+        /// How long all ranks compute at the beginning of each step [default: 0s]
+        compute: Span = "compute", "compute time", Time, "TIME", FLOWS;
+        /// Number of ranks of a collective operation, each on a host of its own [default: all hosts]
+        ranks: u32 = "ranks", "ranks", Count, "N", FLOWS;
+        /// Divide the ranks into this many groups of consecutive ranks, each of which does the same by itself [default: 1]
+        groups: u32 = "groups", "groups", Count, "N", FLOWS;
+        /// Divide the data into this many parts that are processed independently, as the channels of NCCL [default: 1]
+        channels: u32 = "channels", "channels", Count, "N", FLOWS;
+        /// Which host a rank is on: in the order of the topology (linear), consecutive ranks at different switches (across),
+        /// or drawn at random (random) [default: linear]
+        rank_order: RankOrder = "rank-order", "order of ranks", Word, "NAME", FLOWS;
     }
     "Several links" {
         /// Links in a row: how many, or each with its rate, its loss rate if it differs from --loss, and `off` if it is
@@ -158,6 +175,12 @@ parameters! {
         both_directions: bool = "both-directions", "both directions", Word, "", HOSTS;
         /// Number of corrupting links, chosen from the middle of the links between switches [default: 1]
         corrupting_links: u32 = "corrupting-links", "corrupting links", Count, "N", HOSTS;
+        /// Take this many links out of service before the run, chosen as --corrupting-links are; frames take the others
+        /// [default: 0]
+        drained_links: u32 = "drained-links", "drained links", Count, "N", HOSTS;
+        /// Choose corrupting, drained and failing links at equal intervals among the links between switches, instead of
+        /// from the middle
+        spread_links: bool = "spread-links", "spread links", Word, "", HOSTS;
     }
     "Hosts" {
         /// Include the TCP handshake in each flow
@@ -201,6 +224,10 @@ parameters! {
         failure_every: Span = "failure-every", "failure every", Time, "TIME", HOSTS_OR_LINKS;
         /// Number of failing links, chosen from the middle of the links between switches [default: 1]
         failing_links: u32 = "failing-links", "failing links", Count, "N", HOSTS;
+        /// When links fail for the first time [default: after --failure-every]
+        first_failure: Span = "first-failure", "first failure", Time, "TIME", HOSTS;
+        /// How often each of them fails at most [default: until the run ends]
+        failures: Count = "failures", "failures", Count, "N", HOSTS;
         /// How long a failed link stays down if it has a backup (--reroute local) or a second link [default: 10ms]
         down_for: Span = "down-for", "down for", Time, "TIME", HOSTS_OR_LINKS;
         /// Time until switches detect a failure: f10 (30us), squelch (2.755us) or a time [default: f10]

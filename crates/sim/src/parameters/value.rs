@@ -6,8 +6,8 @@ use crate::host::{FlowSizes, RdmaVerb};
 use crate::link::config::{Buffering, LlrProfile, ParameterError, ProfileName};
 use crate::network::{Balance, Cut, Noticed};
 use crate::run::flows::{
-    Detection, HandOffKind, HostKernel, HostRecovery, PlacementKind, RdmaMechanisms, Reroute, SchemeKind,
-    TrafficKind, TransportKind,
+    CollectiveKind, Detection, HandOffKind, HostKernel, HostRecovery, PlacementKind, RankOrder,
+    RdmaMechanisms, Reroute, SchemeKind, TrafficKind, TransportKind,
 };
 use linkmend_experiment::Value;
 use linkmend_protocol::Format;
@@ -88,6 +88,7 @@ macro_rules! words {
 words! {
     Balance;
     Buffering;
+    CollectiveKind;
     Cut;
     HandOffKind;
     HostKernel;
@@ -95,6 +96,7 @@ words! {
     Noticed;
     PlacementKind;
     ProfileName;
+    RankOrder;
     RdmaVerb;
     SchemeKind;
     TrafficKind;

@@ -3,7 +3,7 @@
 use super::table::Parameter;
 
 /// Names in the words of the papers. A value that is not here is understood as files write it.
-const NAMES: [(&str, &str, &str); 46] = [
+const NAMES: [(&str, &str, &str); 56] = [
     ("transport", "dctcp", "DCTCP"),
     ("transport", "cubic", "CUBIC"),
     ("transport", "reno", "Reno"),
@@ -28,6 +28,16 @@ const NAMES: [(&str, &str, &str); 46] = [
     ("size", "mice-and-elephants", "mice and elephants"),
     ("traffic", "full-mesh", "between all hosts"),
     ("traffic", "point-to-point", "point to point"),
+    ("collective", "all-reduce-ring", "all-reduce by ring"),
+    ("collective", "all-reduce-tree", "all-reduce by tree"),
+    ("collective", "all-reduce-recursive-doubling", "all-reduce by recursive doubling"),
+    ("collective", "all-reduce-halving-doubling", "all-reduce by halving and doubling"),
+    ("collective", "reduce-scatter", "reduce-scatter"),
+    ("collective", "all-gather", "all-gather"),
+    ("collective", "all-to-all", "all-to-all"),
+    ("rank-order", "linear", "ranks in the order of hosts"),
+    ("rank-order", "across", "consecutive ranks at different switches"),
+    ("rank-order", "random", "ranks at random"),
     ("scheme", "none", "unprotected"),
     ("scheme", "wharf", "Wharf"),
     ("rdma-mechanisms", "none", "no mechanisms"),
@@ -78,6 +88,8 @@ pub(super) fn needs_no_heading(key: &str) -> bool {
             | "rdma-verb"
             | "hand-off"
             | "placement"
+            | "collective"
+            | "rank-order"
             | "balance"
             | "buffering"
             | "variant"
@@ -101,7 +113,7 @@ pub(super) fn value(key: &str, text: &str) -> String {
             }
             None => quantity(text),
         },
-        "speed" | "frames" | "trials" => text.to_owned(),
+        "speed" | "frames" | "trials" | "steps" => text.to_owned(),
         _ => quantity(text),
     }
 }
@@ -132,6 +144,9 @@ pub(super) fn phrase(key: &str, text: &str) -> String {
         ("parallel-queues", _) => counted("parallel queue", "parallel queues"),
         ("corrupting-links", _) => counted("corrupting link", "corrupting links"),
         ("failing-links", _) => counted("failing link", "failing links"),
+        ("ranks", _) => counted("rank", "ranks"),
+        ("groups", _) => counted("group", "groups"),
+        ("channels", _) => counted("channel", "channels"),
         ("queue-pairs", _) => counted("queue pair", "queue pairs"),
         ("rdma-mtu", _) => format!("MTU {text} B"),
         ("rdma-window", _) => format!("window of {text} packets"),

@@ -2,7 +2,8 @@
 
 use linkmend_report::{Alignment, Cell, Column, Table, Unit};
 use linkmend_sim::flows::{
-    FailoverReport, FlowsReport, SecondLinkReport, SpreadingReport, Summary, TrafficReport,
+    Affected, FailoverReport, FlowsReport, SecondLinkReport, SpreadingReport, Summary, TrafficReport,
+    TrainingReport,
 };
 use linkmend_sim::host::TimeoutCounts;
 
@@ -16,6 +17,9 @@ pub fn table(title: &str, report: &FlowsReport) -> Table {
     let mut row = |name: &str, cell: Cell| table.push_row([Cell::text(name), cell]);
     let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
     let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
+    if let Some(training) = &report.training {
+        training_rows(&mut row, training);
+    }
     if let Some(fct) = &report.fct_us {
         row("flows", count(fct.count));
         row("completion time, minimum", time(fct.min));
@@ -45,16 +49,7 @@ pub fn table(title: &str, report: &FlowsReport) -> Table {
         row("because the last ACK was lost", count(causes.tail_ack));
         row("after the end of flows, only for dummies", count(causes.behind));
     }
-    let affected = &report.affected_flows;
-    if affected.sacked > 0 {
-        row("flows with a corrupted frame", count(affected.corrupted));
-        row("flows with a SACK", count(affected.sacked));
-        row("of these, at most 2 segments SACKed (A)", count(affected.group_a));
-        row("the same after a loss at the end (B)", count(affected.group_b));
-        row("more SACKed, nothing left to send (C)", count(affected.group_c));
-        row("more SACKed, something left to send (D)", count(affected.group_d));
-        row("flows that reduced their window", count(affected.reduced));
-    }
+    affected_rows(&mut row, &report.affected_flows);
     if let Some(failover) = &report.failover {
         failover_rows(&mut row, failover);
     }
@@ -77,6 +72,46 @@ pub fn table(title: &str, report: &FlowsReport) -> Table {
     row("simulated time", Cell::quantity(report.simulated_s, Unit::Second));
     row("events simulated", count(report.events));
     table
+}
+
+/// Flows that losses or reordering disturbed.
+fn affected_rows(row: &mut impl FnMut(&str, Cell), affected: &Affected) {
+    let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
+    if affected.sacked > 0 {
+        row("flows with a corrupted frame", count(affected.corrupted));
+        row("flows with a SACK", count(affected.sacked));
+        row("of these, at most 2 segments SACKed (A)", count(affected.group_a));
+        row("the same after a loss at the end (B)", count(affected.group_b));
+        row("more SACKed, nothing left to send (C)", count(affected.group_c));
+        row("more SACKed, something left to send (D)", count(affected.group_d));
+        row("flows that reduced their window", count(affected.reduced));
+    }
+}
+
+/// What the steps of a training job took.
+fn training_rows(row: &mut impl FnMut(&str, Cell), training: &TrainingReport) {
+    let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
+    let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
+    row("ranks", count(u64::from(training.ranks) * u64::from(training.groups)));
+    if training.groups > 1 {
+        row("in groups of", count(u64::from(training.ranks)));
+    }
+    if let Some(steps) = &training.step_us {
+        row("steps", count(steps.count));
+        row("step time, mean", time(steps.mean));
+        row("median", time(steps.p50));
+        row("99 %", time(steps.p99));
+        row("maximum", time(steps.max));
+    }
+    row("step time without latency and disturbance", time(training.ideal_step_us));
+    if let Some(ratio) = training.step_ratio {
+        row("mean step time, relative to that", Cell::text(format!("{ratio:.3}")));
+    }
+    if let Some(gbps) = training.bus_gbps {
+        row("bus bandwidth", Cell::quantity(gbps * 1e9, Unit::BitPerSecond));
+    }
+    row("unfinished steps", count(training.unfinished_steps));
+    row("unfinished operations", count(training.unfinished_operations));
 }
 
 /// What became of the flows of each traffic, if there are several.

@@ -1,5 +1,6 @@
 //! Which flows hosts send each other, and when.
 
+use super::training::Training;
 use crate::host::{Extent, FlowSizes, Workload};
 use crate::link::config::{ParameterError, check};
 use crate::random::Random;
@@ -34,6 +35,8 @@ pub enum Demand {
     PingPong { rounds: u64, bytes: u64 },
     /// One flow without an end, from the first host to the last one.
     Endless { duration: Time },
+    /// The steps of a training job.
+    Training(Training),
     /// Flows of a workload that this crate does not know. None begins after this time: see [`Demand::other`].
     Other { workload: OtherWorkload, duration: Time },
 }
@@ -182,6 +185,7 @@ impl Demand {
                     }
                 }
             }
+            Demand::Training(training) => training.validate(hosts),
             Demand::Endless { duration } | Demand::Other { duration, .. } => {
                 check(*duration > Time::ZERO, "duration", duration.as_secs(), "must be above 0 s")
             }
@@ -200,6 +204,7 @@ impl Demand {
             Demand::Load { extent: Extent::Duration(duration), .. } | Demand::Other { duration, .. } => {
                 *duration + DRAINING_MAX
             }
+            Demand::Training(training) => training.time_max(),
             Demand::Endless { duration } => *duration,
         }
     }
@@ -214,9 +219,11 @@ impl Demand {
         match self {
             Demand::Trials { count, .. } => count.div_ceil(TRIALS_AT_ONCE) as usize,
             Demand::Incast { rounds, .. } => rounds.div_ceil(ROUNDS_AT_ONCE) as usize,
-            Demand::Load { .. } | Demand::PingPong { .. } | Demand::Endless { .. } | Demand::Other { .. } => {
-                1
-            }
+            Demand::Load { .. }
+            | Demand::PingPong { .. }
+            | Demand::Endless { .. }
+            | Demand::Training(_)
+            | Demand::Other { .. } => 1,
         }
     }
 
@@ -227,7 +234,7 @@ impl Demand {
             Demand::Incast { rounds, senders, .. } => Some(rounds * u64::from(*senders)),
             Demand::PingPong { rounds, .. } => Some(*rounds),
             Demand::Load { extent: Extent::Flows(flows), .. } => Some(*flows),
-            Demand::Load { .. } | Demand::Endless { .. } | Demand::Other { .. } => None,
+            Demand::Load { .. } | Demand::Endless { .. } | Demand::Training(_) | Demand::Other { .. } => None,
         }
     }
 }

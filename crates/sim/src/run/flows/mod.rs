@@ -27,6 +27,7 @@ mod second_link;
 mod spreading;
 mod statistics;
 mod traffic;
+mod training;
 
 pub use capture::{PortCapture, PortCaptureOptions};
 pub use config::FlowsConfig;
@@ -51,3 +52,4 @@ pub use second_link::{SecondLink, SecondLinkReport};
 pub use spreading::{PlacementKind, Spreading, SpreadingReport};
 pub use statistics::Summary;
 pub use traffic::{TrafficConfig, TrafficHosts};
+pub use training::{CollectiveJob, CollectiveKind, Job, RankOrder, Training, TrainingReport};

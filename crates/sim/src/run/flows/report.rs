@@ -1,12 +1,14 @@
 //! What a run with flows measured.
 
-use super::config::FlowsConfig;
+use super::config::{FlowsConfig, bits_per_second_of};
+use super::demand::Demand;
 use super::failover::FailoverReport;
 use super::network::{FlowNetwork, FlowObserver};
 use super::second_link::SecondLinkReport;
 use super::spreading::SpreadingReport;
 use super::statistics::Summary;
-use crate::host::{FlowRecord, Group, HostTraffic, TimeoutCounts};
+use super::training::TrainingReport;
+use crate::host::{FlowRecord, Group, HostTraffic, Steps, TimeoutCounts};
 use crate::link::scheme::{Account, Scheme};
 use crate::measure::Histogram;
 use crate::network::{FailoverStats, PortId, SecondLinkStats};
@@ -45,6 +47,8 @@ struct TrafficTotals {
     retransmissions: u64,
     timeouts: u64,
     timeouts_by_cause: TimeoutCounts,
+    /// What it has done, if it has steps. It is not divided into parts then.
+    steps: Option<Steps>,
 }
 
 impl TrafficTotals {
@@ -55,6 +59,7 @@ impl TrafficTotals {
         self.retransmissions += other.retransmissions;
         self.timeouts += other.timeouts;
         self.timeouts_by_cause.add(&other.timeouts_by_cause);
+        self.steps = self.steps.take().or_else(|| other.steps.clone());
     }
 }
 
@@ -71,6 +76,7 @@ impl Totals {
                 retransmissions,
                 timeouts,
                 timeouts_by_cause: *of.timeouts(),
+                steps: of.steps().cloned(),
             }
         };
         let mut totals = Totals {
@@ -185,6 +191,9 @@ impl Affected {
 pub struct FlowsReport {
     /// The seed it was run with.
     pub seed: u64,
+    /// What the steps of a training job took, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub training: Option<TrainingReport>,
     /// Flow completion times in microseconds, from the write until everything is acknowledged; none if no flow ended.
     pub fct_us: Option<Summary>,
     /// Flows that did not begin, because one before them had not ended when the run did.
@@ -240,6 +249,8 @@ pub struct FlowsReport {
 pub struct TrafficReport {
     /// The name of the traffic.
     pub name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub training: Option<TrainingReport>,
     pub fct_us: Option<Summary>,
     pub flows_not_begun: u64,
     pub unfinished_flows: u64,
@@ -273,6 +284,16 @@ impl TrafficReport {
         let times = ended.clone().map(|record| record.completion_time().as_nanos() / 1e3).collect();
         let mut in_progress = TrafficTotals::default();
         let mut not_begun = 0;
+        let training = |number: usize| {
+            let traffic = &config.traffic[number];
+            let (Demand::Training(training), Some(done)) = (&traffic.demand, &totals.traffic[number].steps)
+            else {
+                return None;
+            };
+            let nodes = traffic.nodes(&config.graph);
+            let rate = nodes.first().map_or(0, |host| bits_per_second_of(&config.graph, *host));
+            Some(training.report((nodes.len() as u32, rate), &traffic.hosts, done))
+        };
         for number in numbers.clone() {
             let traffic = &totals.traffic[number];
             let ended = own.clone().filter(|record| usize::from(record.traffic) == number).count() as u64;
@@ -287,6 +308,7 @@ impl TrafficReport {
         let mss: Vec<u32> = config.traffic.iter().map(|traffic| traffic.hosts.mss()).collect();
         TrafficReport {
             name: String::new(),
+            training: numbers.clone().find_map(training),
             fct_us: Summary::from_values(times),
             flows_not_begun: not_begun,
             unfinished_flows: in_progress.unfinished,
@@ -307,6 +329,7 @@ impl FlowsReport {
         let of_one = |number| TrafficReport::of_one(config, number, records, &totals);
         FlowsReport {
             seed: config.seed,
+            training: all.training,
             fct_us: all.fct_us,
             flows_not_begun: all.flows_not_begun,
             unfinished_flows: all.unfinished_flows,

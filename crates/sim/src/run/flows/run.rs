@@ -263,6 +263,7 @@ fn workload(
         }
         Demand::Endless { .. } => Box::new(Schedule::new(vec![pair(Start::ENDLESS)])),
         Demand::Other { workload, .. } => workload.make(hosts, random),
+        Demand::Training(training) => Box::new(training.workload(&config.graph, nodes, random)),
         Demand::PingPong { rounds, bytes } => Box::new(PingPong::new(*rounds, pair(*bytes))),
         Demand::Load { sizes, load, between, extent } => {
             let bits = mean_wire_bytes(sizes, &traffic.hosts) * 8.0;

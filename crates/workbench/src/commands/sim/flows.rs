@@ -73,6 +73,11 @@ Examples:
     --size web-search --load 0.1 --trials 1k --rdma-mechanisms all
       All links between switches corrupt frames, and hosts and switches add dummies and replicas (JCST 2022, Figure 12).
 
+  linkmend sim flows --collective all-reduce-ring --size 100MB --speed 400G \\
+    --topology leaf-spine:leaves=4,spines=4,hosts=8 --compute 1ms --steps 10
+      Training steps of 32 ranks: all of them compute, then a ring all-reduce, over RDMA. One link between switches loses
+      one frame in a thousand.
+
   linkmend sim flows --trials 1k --scheme non-blocking --capture flows.pcapng \\
     --capture-port left0--switch0
       What the sending host sends and receives, for Wireshark.
@@ -120,9 +125,24 @@ impl ThreadArgs {
 
 /// Flows if nobody says how many.
 const TRIALS: &[(&str, &str)] = &[("trials", "5k")];
+/// What the hosts of a training job are like unless something else is asked for: cards with the largest MTU of RoCE.
+const TRAINING: &[(&str, &str)] =
+    &[("transport", "rdma"), ("scheme", "none"), ("loss", "1e-3"), ("size", "100MB")];
+const TRAINING_RDMA: &[(&str, &str)] = &[("rdma-mtu", "4096")];
+
+/// The parameters of a training job.
+fn training_parameters(given: &RunParameters) -> RunParameters {
+    let parameters = given.clone().or(TRAINING);
+    let is_rdma = parameters.transport.is_some_and(|transport| transport.algorithm().is_none());
+    parameters.or(if is_rdma { TRAINING_RDMA } else { &[] })
+}
 
 /// Executes the command.
 pub fn execute(arguments: &FlowsArgs) -> Result<()> {
+    let given = &arguments.parameters.given;
+    if given.is_training() {
+        return run_and_show(&training_parameters(given), arguments);
+    }
     let parameters = arguments.parameters.parameters();
     if parameters.duration.is_none() {
         return run_and_show(&parameters.or(TRIALS), arguments);
@@ -171,7 +191,9 @@ fn run_and_show(parameters: &RunParameters, arguments: &FlowsArgs) -> Result<()>
         Interrupted { message: "interrupted before the run had ended".to_owned(), hint }.into()
     })?;
     let transport = parameters.text("transport");
-    let what = if is_endless(parameters) {
+    let what = if parameters.is_training() {
+        format!("{} of {}, {transport}", parameters.text("collective"), parameters.text("size"))
+    } else if is_endless(parameters) {
         format!("one {transport} flow at {}", quantity::rate(config.link.rate.bits_per_second() as f64))
     } else {
         format!("flows of {}, {transport}", parameters.text("size"))
