@@ -5,7 +5,7 @@
 //! the others, and with it every frame of which it carries an octet: short frames are therefore lost in bursts. On a
 //! link with idle time fewer frames share a codeword, which shortens the bursts but does not change the loss rate.
 
-use super::optics::{CODEWORD_BYTES, PREAMBLE_BYTES};
+use super::optics::PREAMBLE_BYTES;
 use linkmend_random::Random;
 
 /// Octets between the end of a frame and the preamble of the next (`interPacketGap` of IEEE 802.3).
@@ -20,22 +20,24 @@ pub const WIRE_OVERHEAD_BYTES: u64 = PREAMBLE_BYTES + INTERPACKET_GAP_BYTES;
 /// exactly if its preamble and its own octets, without the gap behind it, end before the failed codeword.
 #[derive(Debug, Clone)]
 pub(super) struct Codewords {
-    /// Probability that a codeword fails, above 0, at most 1.
+    /// Octets of frames and of gaps in a codeword, or in a group of interleaved ones.
+    bytes: u64,
+    /// Probability that it fails, above 0, at most 1.
     failure: f64,
     /// How much further back the failed codeword began than the counter can express; 0 unless the counter is 0.
     behind: u64,
 }
 
 impl Codewords {
-    pub(super) fn new(failure: f64) -> Codewords {
-        Codewords { failure, behind: 0 }
+    pub(super) fn new(bytes: u64, failure: f64) -> Codewords {
+        Codewords { bytes, failure, behind: 0 }
     }
 
     /// The counter before the first frame.
     pub(super) fn first_gap(&mut self, random: &mut Random) -> u64 {
-        let phase = i128::from(random.next_u64() % CODEWORD_BYTES);
+        let phase = i128::from(random.next_u64() % self.bytes);
         let good = i128::from(random.geometric(self.failure));
-        self.counter(good * i128::from(CODEWORD_BYTES) - phase)
+        self.counter(good * i128::from(self.bytes) - phase)
     }
 
     /// Takes one corrupted frame of `bytes`, which found the counter at `counter`, and returns the next counter.
@@ -44,8 +46,8 @@ impl Codewords {
         let mut begin = begin - i128::from(WIRE_OVERHEAD_BYTES + u64::from(bytes));
         // Codewords that end before the next frame affect no more frames. This takes at most as many turns as the
         // corrupted frame touched codewords.
-        while begin + i128::from(CODEWORD_BYTES) <= 0 {
-            begin += (i128::from(random.geometric(self.failure)) + 1) * i128::from(CODEWORD_BYTES);
+        while begin + i128::from(self.bytes) <= 0 {
+            begin += (i128::from(random.geometric(self.failure)) + 1) * i128::from(self.bytes);
         }
         self.counter(begin)
     }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod codewords;
+mod fec;
 mod gilbert_elliott;
 mod iid;
 pub mod optics;
@@ -16,6 +17,7 @@ mod recorded;
 mod tests;
 
 pub use codewords::WIRE_OVERHEAD_BYTES;
+pub use fec::{Fec, Interleaved};
 pub use linkmend_diagnose::ParameterError;
 pub use optics::Transceiver;
 
@@ -54,6 +56,13 @@ pub enum Corruption {
     },
     /// Exactly these frames, counted from 0 over all frames of the direction, in ascending order.
     Recorded(Arc<[u64]>),
+    /// Bits independently, behind forward error correction.
+    Coded {
+        /// The code, and how many of its codewords are interleaved.
+        code: Interleaved,
+        /// Before error correction, 0 to 1.
+        bit_error_rate: f64,
+    },
     /// As an attenuated optical link does; see [`optics`].
     Attenuated {
         /// The transceiver at both ends.
@@ -75,7 +84,9 @@ impl Corruption {
         match self {
             Corruption::None => Ok(()),
             Corruption::Iid { loss } => validate_share("loss", *loss),
-            Corruption::PerBit { bit_error_rate } => validate_share("bit_error_rate", *bit_error_rate),
+            Corruption::PerBit { bit_error_rate } | Corruption::Coded { bit_error_rate, .. } => {
+                validate_share("bit_error_rate", *bit_error_rate)
+            }
             Corruption::GilbertElliott { loss, mean_burst_frames } => {
                 validate_burst(*loss, *mean_burst_frames)
             }
@@ -111,6 +122,7 @@ impl Corruption {
             Corruption::None | Corruption::Recorded(_) => 0.0,
             Corruption::Iid { loss } | Corruption::GilbertElliott { loss, .. } => *loss,
             Corruption::PerBit { bit_error_rate } => per_bit::frame_loss(*bit_error_rate, bytes),
+            Corruption::Coded { code, bit_error_rate } => code.frame_loss(*bit_error_rate, bytes),
             Corruption::Attenuated { transceiver, attenuation_db } => {
                 optics::frame_loss(*transceiver, *attenuation_db, bytes)
             }
@@ -304,13 +316,19 @@ impl Model {
                 Some((FRAMES, Model::Recorded(Recorded::new(Arc::clone(indices)))))
             }
             Corruption::Attenuated { transceiver, attenuation_db } => {
-                match optics::codeword_failure(transceiver, attenuation_db) {
-                    None => Model::per_bit(optics::bit_error_rate(transceiver, attenuation_db)),
-                    Some(0.0) => None,
-                    Some(failure) => Some((WIRE_BYTES, Model::Codewords(Codewords::new(failure)))),
+                let bit_error_rate = optics::bit_error_rate(transceiver, attenuation_db);
+                match transceiver.code() {
+                    None => Model::per_bit(bit_error_rate),
+                    Some(code) => Model::coded(code, bit_error_rate),
                 }
             }
+            Corruption::Coded { code, bit_error_rate } => Model::coded(code, bit_error_rate),
         }
+    }
+
+    fn coded(code: Interleaved, bit_error_rate: f64) -> Option<(Costs, Model)> {
+        let failure = code.failure(bit_error_rate);
+        (failure != 0.0).then(|| (WIRE_BYTES, Model::Codewords(Codewords::new(code.bytes(), failure))))
     }
 
     fn per_bit(bit_error_rate: f64) -> Option<(Costs, Model)> {

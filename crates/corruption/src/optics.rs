@@ -23,6 +23,7 @@
 //! 0.4 dB before 50GBASE-SR instead of 1.0 dB after it, and 10GBASE-SR 0.2 dB before 25GBASE-SR with error correction
 //! instead of as much after it. These two cross in any case, because error correction makes a curve steep.
 
+use super::fec::{Fec, Interleaved};
 use super::{ParameterError, per_bit};
 use std::fmt;
 
@@ -34,17 +35,6 @@ pub const CHANNEL_LOSS_DB: f64 = 1.9;
 
 /// Octets before a frame that must arrive with it: preamble and start delimiter.
 pub(super) const PREAMBLE_BYTES: u64 = 8;
-
-/// Bits in a Reed-Solomon symbol, and symbols of a codeword that carry data, in both codes.
-const SYMBOL_BITS: u32 = 10;
-const DATA_SYMBOLS: u32 = 514;
-
-/// A codeword carries 20 blocks of 257 bits (clause 91.5.2.5), each of which stands for four blocks of eight octets.
-const TRANSCODED_BLOCKS: u32 = 20;
-const _: () = assert!(DATA_SYMBOLS * SYMBOL_BITS == TRANSCODED_BLOCKS * 257);
-
-/// Octets of frames and of the gaps between them in one codeword.
-pub(super) const CODEWORD_BYTES: u64 = TRANSCODED_BLOCKS as u64 * 4 * 8;
 
 /// Most points of a curve.
 const CURVE_POINTS_MAX: f64 = 100_000.0;
@@ -103,12 +93,14 @@ impl Transceiver {
         }
     }
 
-    const fn code(self) -> Option<Code> {
-        match self {
-            Transceiver::TenGig | Transceiver::TwentyFiveGig => None,
-            Transceiver::TwentyFiveGigFec => Some(Code { symbols: 528, correctable: 7 }),
-            Transceiver::FiftyGig => Some(Code { symbols: 544, correctable: 15 }),
-        }
+    /// Its error correction.
+    pub(super) fn code(self) -> Option<Interleaved> {
+        let fec = match self {
+            Transceiver::TenGig | Transceiver::TwentyFiveGig => return None,
+            Transceiver::TwentyFiveGigFec => Fec::Rs528,
+            Transceiver::FiftyGig => Fec::Rs544,
+        };
+        Some(Interleaved { fec, codewords: 1 })
     }
 }
 
@@ -145,45 +137,6 @@ impl Levels {
     }
 }
 
-/// A Reed-Solomon code over symbols of ten bits.
-#[derive(Clone, Copy)]
-struct Code {
-    symbols: u32,
-    /// Most wrong symbols that can be corrected.
-    correctable: u32,
-}
-
-impl Code {
-    fn failure(self, bit_error_rate: f64) -> f64 {
-        let symbol_error_rate = -libm::expm1(f64::from(SYMBOL_BITS) * libm::log1p(-bit_error_rate));
-        binomial_tail(self.symbols, self.correctable, symbol_error_rate)
-    }
-}
-
-/// Probability of more than `most` successes among `trials`, each with probability `p`. Terms are computed from
-/// logarithms, since the coefficients exceed, and the powers fall short of, what a float can hold.
-fn binomial_tail(trials: u32, most: u32, p: f64) -> f64 {
-    if p <= 0.0 {
-        return 0.0;
-    }
-    if p >= 1.0 {
-        return 1.0;
-    }
-    let (log_success, log_failure) = (libm::log(p), libm::log1p(-p));
-    let mut log_coefficient = 0.0;
-    let mut sum = 0.0;
-    for successes in 0..trials {
-        log_coefficient += libm::log(f64::from(trials - successes) / f64::from(successes + 1));
-        let successes = successes + 1;
-        if successes > most {
-            let failures = f64::from(trials - successes);
-            sum += libm::exp(log_coefficient + f64::from(successes) * log_success + failures * log_failure);
-        }
-    }
-    // Rounding may exceed 1 where nearly everything fails.
-    f64::min(sum, 1.0)
-}
-
 pub(super) fn validate_decibels(parameter: &'static str, value: f64) -> Result<(), ParameterError> {
     if value.is_finite() && value >= 0.0 {
         return Ok(());
@@ -200,29 +153,17 @@ pub fn bit_error_rate(transceiver: Transceiver, attenuation_db: f64) -> f64 {
     receiver.levels.bit_error_rate(receiver.q_at_sensitivity * libm::exp10(margin_db / 10.0))
 }
 
-/// Share of codewords that cannot be corrected, `None` without error correction.
-pub(super) fn codeword_failure(transceiver: Transceiver, attenuation_db: f64) -> Option<f64> {
-    let code = transceiver.code()?;
-    Some(code.failure(bit_error_rate(transceiver, attenuation_db)))
-}
-
 /// Share of frames of `bytes` octets, from destination address to frame check sequence, that are lost, 0 to 1, with
 /// `attenuation_db` added to the weakest link that the standard allows.
 ///
 /// With error correction it is the mean over where in a codeword the preamble may begin. A frame of `b` octets
 /// touches 1 + (`b` + 7) / 640 codewords on average: one with 64 octets 1.11, one with 1,518 octets 3.38.
 pub fn frame_loss(transceiver: Transceiver, attenuation_db: f64, bytes: u32) -> f64 {
-    let Some(failure) = codeword_failure(transceiver, attenuation_db) else {
-        return per_bit::frame_loss(bit_error_rate(transceiver, attenuation_db), bytes);
-    };
-    if failure >= 1.0 {
-        return 1.0;
+    let bit_errors = bit_error_rate(transceiver, attenuation_db);
+    match transceiver.code() {
+        Some(code) => code.frame_loss(bit_errors, bytes),
+        None => per_bit::frame_loss(bit_errors, bytes),
     }
-    let beyond_first = u64::from(bytes) + PREAMBLE_BYTES - 1;
-    let always = 1 + beyond_first / CODEWORD_BYTES;
-    let share_with_one_more = (beyond_first % CODEWORD_BYTES) as f64 / CODEWORD_BYTES as f64;
-    let log_survival = always as f64 * libm::log1p(-failure) + libm::log1p(-share_with_one_more * failure);
-    -libm::expm1(log_survival)
 }
 
 /// A point of a curve of Figure 1.
@@ -296,33 +237,6 @@ mod tests {
             let attenuation_db = LAUNCH_DBM - CHANNEL_LOSS_DB - transceiver.receiver().sensitivity_dbm;
             assert_close(bit_error_rate(transceiver, attenuation_db), expected, 1e-7);
         }
-    }
-
-    /// Clauses 112 and 138 allow frames of 64 octets these losses at the BER of the receiver's sensitivity.
-    #[test]
-    fn frame_loss_at_the_sensitivity_is_what_the_standard_allows() {
-        for (transceiver, bit_errors, allowed) in
-            [(TwentyFiveGigFec, 5e-5, 6.2e-10), (FiftyGig, 2.4e-4, 9.2e-13)]
-        {
-            let codewords = 1.0 + 71.0 / 640.0;
-            let loss = codewords * transceiver.code().expect("a code").failure(bit_errors);
-            assert!((0.7..1.0).contains(&(loss / allowed)), "{transceiver}: {loss:e}");
-            let attenuation_db = LAUNCH_DBM - CHANNEL_LOSS_DB - transceiver.receiver().sensitivity_dbm;
-            assert_close(frame_loss(transceiver, attenuation_db, 64), loss, 1e-4);
-        }
-    }
-
-    /// Exact values from rational arithmetic.
-    #[test]
-    fn the_binomial_tail_is_exact_where_it_can_be_computed_otherwise() {
-        assert_close(binomial_tail(3, 1, 0.5), 0.5, 1e-14);
-        assert_close(binomial_tail(10, 2, 0.1), 0.070_190_826_4, 1e-10);
-        assert_close(binomial_tail(528, 7, 1e-5), 1.413_848_604_089_38e-23, 1e-11);
-        assert_close(binomial_tail(528, 7, 5e-4), 4.404_781_029_809_22e-10, 1e-11);
-        assert_close(binomial_tail(544, 15, 2.4e-3), 8.282_996_177_691_51e-13, 1e-11);
-        assert_close(binomial_tail(544, 15, 0.05), 0.993_113_281_728_440, 1e-11);
-        assert_eq!(binomial_tail(528, 7, 0.0), 0.0);
-        assert_eq!(binomial_tail(528, 7, 1.0), 1.0);
     }
 
     #[test]

@@ -175,9 +175,9 @@ fn a_recording_is_repeated_exactly() {
 #[test]
 fn frames_are_lost_exactly_where_they_overlap_a_failed_codeword() {
     for failure in [0.02, 0.3, 0.9, 1.0] {
-        let mut codewords = Codewords::new(failure);
+        let mut codewords = Codewords::new(640, failure);
         let (mut random, mut twin) = (Random::new(7, "codewords"), Random::new(7, "codewords"));
-        let mut begin = -i128::from(twin.next_u64() % optics::CODEWORD_BYTES);
+        let mut begin = -i128::from(twin.next_u64() % 640);
         let mut failed = Vec::new();
         for _ in 0..3_000 {
             begin += 640 * i128::from(twin.geometric(failure));
@@ -217,6 +217,23 @@ fn an_attenuated_link_loses_what_the_optics_say() {
             assert!(bound < 0.2 * frames * expected, "too few losses to tell");
             assert!((lost - frames * expected).abs() < bound, "{transceiver}, {bytes}: {lost}");
         }
+    }
+}
+
+#[test]
+fn a_coded_link_loses_what_the_code_says() {
+    for (fec, bits_per_second, bit_error_rate) in [
+        (Fec::Rs272, 100_000_000_000, 7e-4),
+        (Fec::Rs272, 800_000_000_000, 5e-4),
+        (Fec::Rs544, 400_000_000_000, 1.4e-3),
+    ] {
+        let corruption = Corruption::Coded { code: Interleaved::at(fec, bits_per_second), bit_error_rate };
+        let (expected, frames) = (corruption.frame_loss(1518), 4e6);
+        let lost = losses(&outcomes(&corruption, 1518, frames as usize));
+        // A failed group of codewords takes at most three such frames.
+        let bound = SIGMAS * libm::sqrt(frames * expected * 3.0);
+        assert!(bound < 0.2 * frames * expected, "too few losses to tell: {expected:e}");
+        assert!((lost - frames * expected).abs() < bound, "{fec}: {lost} of {}", frames * expected);
     }
 }
 
@@ -279,6 +296,11 @@ fn any_corruption() -> impl Strategy<Value = Corruption> {
             .prop_map(|indices| Corruption::Recorded(indices.into_iter().collect())),
         (prop::sample::select(&Transceiver::ALL[..]), 0.0..8.0)
             .prop_map(|(transceiver, attenuation_db)| Corruption::Attenuated { transceiver, attenuation_db }),
+        (prop::sample::select(&Fec::ALL[..]), 1_u8..5, 1e-4..2e-3).prop_map(
+            |(fec, codewords, bit_error_rate)| {
+                Corruption::Coded { code: Interleaved { fec, codewords }, bit_error_rate }
+            }
+        ),
     ]
 }
 

@@ -24,6 +24,8 @@ pub struct HeatMap {
     column_heading: String,
     columns: Vec<String>,
     rows: Vec<(String, Vec<f64>)>,
+    /// Texts of the cells of each row, instead of their values.
+    words: Vec<Vec<String>>,
 }
 
 impl HeatMap {
@@ -42,6 +44,7 @@ impl HeatMap {
             column_heading: column_heading.into(),
             columns: Vec::new(),
             rows: Vec::new(),
+            words: Vec::new(),
         }
     }
 
@@ -66,6 +69,23 @@ impl HeatMap {
         self
     }
 
+    /// Adds a row at the bottom whose cells show words; their colours stand for the values.
+    #[must_use]
+    pub fn row_of_words(
+        mut self,
+        name: impl Into<String>,
+        cells: impl IntoIterator<Item = (String, f64)>,
+    ) -> Self {
+        let (words, values): (_, Vec<f64>) = cells.into_iter().unzip();
+        self.words.push(words);
+        self.row(name, values)
+    }
+
+    /// The word in a cell, if it has one.
+    fn word(&self, row: usize, column: usize) -> Option<&str> {
+        self.words.get(row)?.get(column).map(String::as_str)
+    }
+
     /// Width and height of a cell.
     fn cell_size(&self, area: Area) -> (f64, f64) {
         (area.width / self.columns.len().max(1) as f64, area.height / self.rows.len().max(1) as f64)
@@ -78,7 +98,9 @@ impl HeatMap {
             @for (row, (row_name, values)) in self.rows.iter().enumerate() {
                 @for (column, column_name) in self.columns.iter().enumerate() {
                     @let value = values.get(column).copied().unwrap_or(f64::NAN);
-                    @let text = self.value.unit().format(value);
+                    @let number = self.value.unit().format(value);
+                    @let word = self.word(row, column);
+                    @let text = word.map_or(number.clone(), |word| format!("{word}, {number}"));
                     @let (x, y) = (area.x + width * column as f64, area.y + height * row as f64);
                     @let colour = axis.scale.position(value).filter(|_| value.is_finite()).map(heat);
                     @let (fill, dark) = colour.map_or((None, false), |(fill, dark)| (Some(fill), dark));
@@ -86,7 +108,7 @@ impl HeatMap {
                         width=(px(width - gap)) height=(px(height - gap)) {
                         title { (row_name) ", " (column_name) ": " (text) }
                     }
-                    @let short = axis.short(value);
+                    @let short = word.map_or_else(|| axis.short(value), str::to_owned);
                     @if fill.is_some() && height >= 16.0 && labels::width(&short, CELL_TEXT) <= width - gap - 4.0 {
                         text.lm-small.lm-middle style=(if dark { "fill:#10151b" } else { "fill:#ffffff" })
                             x=(px(x + (width - gap) / 2.0)) y=(px(y + (height - gap) / 2.0 + 4.0)) { (short) }
@@ -182,12 +204,16 @@ impl Figure for HeatMap {
     fn data(&self) -> Table {
         let mut table = Table::new(&self.title)
             .column(Column::text(&self.row_heading))
-            .column(Column::text(&self.column_heading))
-            .column(Column::number(self.value.label(), self.value.unit()));
-        for (row, values) in &self.rows {
+            .column(Column::text(&self.column_heading));
+        if !self.words.is_empty() {
+            table = table.column(Column::text("best"));
+        }
+        let mut table = table.column(Column::number(self.value.label(), self.value.unit()));
+        for (number, (row, values)) in self.rows.iter().enumerate() {
             for (index, column) in self.columns.iter().enumerate() {
                 let value = Cell::from(values.get(index).copied());
-                table.push_row([Cell::text(row), Cell::text(column), value]);
+                let word = self.word(number, index).map(Cell::text);
+                table.push_row([Cell::text(row), Cell::text(column)].into_iter().chain(word).chain([value]));
             }
         }
         table

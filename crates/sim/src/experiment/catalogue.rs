@@ -32,6 +32,9 @@ static BUILT_IN: &[(&str, &str)] = built_in![
     "buffering",
     "bursts",
     "frontier",
+    "llr-map",
+    "llr-choices",
+    "llr-timers",
     "fig10",
     "fig11",
     "artifact-fct",
@@ -59,6 +62,8 @@ static BUILT_IN: &[(&str, &str)] = built_in![
     "sqr-beyond",
     "load-balanced",
     "who-needs-order",
+    "llr-flows",
+    "llr-fec",
 ];
 
 /// The experiments that are built in.

@@ -75,6 +75,8 @@ pub struct PlotSpec {
     pub low: Option<f64>,
     /// The percentile at which a tail begins.
     pub above_percentile: f64,
+    /// A smaller difference between the best two is a draw, in the unit of the metric's quantity.
+    pub draw: f64,
     /// A line across the plot, with its value in the unit of the metric's quantity.
     pub reference: Option<Reference>,
 }
@@ -268,11 +270,18 @@ impl RunReader<'_> {
         let needs = |what: &str| Err(self.reader.error(place, format!("this plot needs `{what}`")));
         let x = plot.x.as_ref().map(|name| self.dimension(name)).transpose()?;
         let rows = plot.rows.as_ref().map(|name| self.dimension(name)).transpose()?;
-        if x.is_none() && matches!(plot.kind, PlotKind::Points | PlotKind::Bars | PlotKind::HeatMap) {
+        let is_map = matches!(plot.kind, PlotKind::HeatMap | PlotKind::Best);
+        if x.is_none() && (is_map || matches!(plot.kind, PlotKind::Points | PlotKind::Bars)) {
             return needs("x");
         }
-        if rows.is_none() && plot.kind == PlotKind::HeatMap {
+        if rows.is_none() && is_map {
             return needs("rows");
+        }
+        if plot.series.is_empty() && plot.kind == PlotKind::Best {
+            return needs("series");
+        }
+        if plot.draw.is_some() && plot.kind != PlotKind::Best {
+            return Err(self.reader.error(place, "`draw` requires a plot of kind `best`"));
         }
         let y = self.ordinate(plot.kind, plot.y.as_ref(), place)?;
         let series = plot.series.iter().map(|name| self.reader.parameter(name)).collect::<Result<_, _>>()?;
@@ -286,10 +295,11 @@ impl RunReader<'_> {
             Ordinate::Metric(metric) => Reference { value: reference.value * metric.scale, ..reference },
             _ => reference,
         });
-        let low = plot.low.map(|low| match y {
-            Ordinate::Metric(metric) => low * metric.scale,
-            _ => low,
-        });
+        let in_unit = |value: f64| match y {
+            Ordinate::Metric(metric) => value * metric.scale,
+            _ => value,
+        };
+        let (low, draw) = (plot.low.map(in_unit), plot.draw.map_or(0.0, in_unit));
         let at = self.reader.selection(&plot.at, place)?;
         if plot.above_percentile.is_some() && plot.kind != PlotKind::Tail {
             return Err(self.reader.error(place, "`above-percentile` requires a plot of kind `tail`"));
@@ -314,6 +324,7 @@ impl RunReader<'_> {
             log,
             low,
             above_percentile,
+            draw,
             reference,
         })
     }

@@ -72,6 +72,8 @@ pub(super) struct PlotTable {
     pub log: LogAxes,
     pub low: Option<f64>,
     pub above_percentile: Option<f64>,
+    /// A smaller difference is a draw.
+    pub draw: Option<f64>,
     pub reference: Option<Reference>,
 }
 
@@ -87,6 +89,8 @@ pub enum PlotKind {
     Boxes,
     /// Colours over two parameters.
     HeatMap,
+    /// Over two parameters, which of the series has the greatest `y`, and by how much.
+    Best,
     /// The distribution of retransmission delays.
     Delays,
     /// The distribution of the lengths of consecutive losses.

@@ -11,6 +11,7 @@
 //! - [`compare`] puts published and expected values beside measured ones. Judging them is left to the caller.
 //! - [`plots`] and [`tables`] are made of an experiment and the outcomes of its points.
 
+mod best;
 mod catalogue;
 mod compare;
 mod compared;

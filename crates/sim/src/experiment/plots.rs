@@ -1,5 +1,6 @@
 //! The plots that an experiment file describes, from its outcomes.
 
+use super::best::{Candidate, verdict};
 use super::definition::{Dimension, Experiment, Ordinate, PlotSpec, Point};
 use super::file::{LogAxes, PlotKind};
 use super::flow_plots;
@@ -37,6 +38,7 @@ impl<'a> Drawing<'a> {
             PlotKind::Bars => vec![self.bars().into()],
             PlotKind::Boxes => vec![self.boxes().into()],
             PlotKind::HeatMap => vec![self.heat_map().into()],
+            PlotKind::Best => vec![self.best_map().into()],
             PlotKind::Delays => vec![self.delays().into()],
             PlotKind::Holes => vec![self.holes().into()],
             kind => {
@@ -226,24 +228,47 @@ impl<'a> Drawing<'a> {
         plot
     }
 
-    fn heat_map(&self) -> HeatMap {
-        let (columns, rows) = (self.texts(self.spec.x), self.texts(self.spec.rows));
+    /// A map over the two parameters of the plot, without rows.
+    fn map(&self, value: Axis) -> HeatMap {
         let heading = |dimension: Option<Dimension>| dimension.map_or("", Dimension::label);
-        let mut plot =
-            HeatMap::new(&self.spec.title, heading(self.spec.rows), heading(self.spec.x), self.vertical())
-                .columns(&columns);
-        let points = self.points();
-        for row in rows {
+        HeatMap::new(&self.spec.title, heading(self.spec.rows), heading(self.spec.x), value)
+            .columns(self.texts(self.spec.x))
+    }
+
+    /// The points at a place of the map.
+    fn at_place(&self, row: &str, column: &str) -> impl Iterator<Item = (&'a Point, &'a Outcome)> {
+        self.points().into_iter().filter(move |(point, _)| {
+            text_of(self.spec.rows, point) == row && text_of(self.spec.x, point) == column
+        })
+    }
+
+    fn heat_map(&self) -> HeatMap {
+        let columns = self.texts(self.spec.x);
+        self.texts(self.spec.rows).into_iter().fold(self.map(self.vertical()), |plot, row| {
             let value = |column: &String| {
-                let here = |(point, _): &&(&Point, &Outcome)| {
-                    text_of(self.spec.rows, point) == row && text_of(self.spec.x, point) == *column
-                };
-                points.iter().find(here).map_or(f64::NAN, |(point, outcome)| self.value(point, outcome))
+                let first = self.at_place(&row, column).next();
+                first.map_or(f64::NAN, |(point, outcome)| self.value(point, outcome))
             };
             let values: Vec<f64> = columns.iter().map(value).collect();
-            plot = plot.row(row, values);
-        }
-        plot
+            plot.row(row, values)
+        })
+    }
+
+    /// The best series at each place, and its lead over the second.
+    fn best_map(&self) -> HeatMap {
+        let Ordinate::Metric(metric) = self.spec.y else { return self.map(self.vertical()) };
+        let columns = self.texts(self.spec.x);
+        let lead = Axis::new(format!("lead in {}", metric.label), metric.quantity.unit()).with_zero();
+        self.texts(self.spec.rows).into_iter().fold(self.map(lead), |plot, row| {
+            let cell = |column: &String| {
+                let here = self.at_place(&row, column);
+                let candidates = here
+                    .filter_map(|(point, outcome)| Candidate::new(self.series_of(point), metric, outcome));
+                verdict(candidates.collect(), self.spec.draw)
+            };
+            let cells: Vec<(String, f64)> = columns.iter().map(cell).collect();
+            plot.row_of_words(row, cells)
+        })
     }
 
     fn delays(&self) -> TailPlot {

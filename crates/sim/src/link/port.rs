@@ -118,7 +118,7 @@ pub(crate) struct Port<S: Scheme> {
     pub(crate) admits: Admits,
     pub(crate) exchanges_control: bool,
     pub(crate) fills_idle_slots: bool,
-    pub(crate) goes_back: bool,
+    pub(crate) retries: bool,
     /// Whether its host takes frames together that are in flight.
     pub(crate) takes_ahead: bool,
     /// Whether the scheme has something urgent to send.
@@ -180,7 +180,7 @@ impl<S: Scheme> Port<S> {
             admits: Admits::usual(scheme.is_inert()),
             exchanges_control,
             attention: exchanges_control,
-            goes_back: scheme.go_back_n().is_some(),
+            retries: scheme.link_retry().is_some(),
             takes_ahead: false,
             fills_idle_slots: scheme.control_frames().is_some_and(|frames| frames.fills_idle_slots()),
             timer: Timer { traffic_at: Time::NEVER, timeout_at: Time::NEVER },
@@ -197,7 +197,7 @@ impl<S: Scheme> Port<S> {
                 pipeline: Pipeline::new(config.pipeline_latency),
                 stated_bytes: config.frame_bytes,
             }
-            .if_needed(scheme.go_back_n().is_some()),
+            .if_needed(scheme.link_retry().is_some()),
             corruption: process(&config.corruption, "corruption")?,
             generator,
             host_has_frames: false,
@@ -210,7 +210,7 @@ impl<S: Scheme> Port<S> {
             marked: 0,
             urgent: VecDeque::new(),
             replenished: None,
-            replenishes: scheme.go_back_n().is_none(),
+            replenishes: scheme.link_retry().is_none(),
             free_at: Time::ZERO,
             in_flight: VecDeque::new(),
             transmitted: 0,
@@ -382,7 +382,7 @@ impl<S: Scheme> Port<S> {
             is_inert: self.is_inert,
             admits: self.admits,
             is_paused: self.is_paused,
-            goes_back: self.goes_back,
+            retries: self.retries,
             urgent: &self.urgent,
             now,
         };
@@ -435,7 +435,7 @@ struct PortTransmitter<'a, S: Scheme> {
     is_inert: bool,
     admits: Admits,
     is_paused: bool,
-    goes_back: bool,
+    retries: bool,
     urgent: &'a VecDeque<QueuedUrgent<S>>,
     now: Time,
 }
@@ -446,7 +446,7 @@ impl<S: Scheme> Transmitter for PortTransmitter<'_, S> {
     /// A copy does not have to wait behind a pause that is waiting for its timer packet.
     #[inline(always)]
     fn poll_urgent(&mut self, now: Instant) -> Option<Ready<S::Ack>> {
-        if self.goes_back
+        if self.retries
             && let Some(ack) = self.poll_idle(now)
         {
             return Some(ack);

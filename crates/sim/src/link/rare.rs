@@ -22,8 +22,8 @@ impl Rare {
     }
 
     /// Boxes the fields if the port needs any of them.
-    pub(crate) fn if_needed(self, goes_back: bool) -> Option<Box<Rare>> {
-        let is_needed = self.copy_corruption.is_some() || self.pipeline.is_some() || goes_back;
+    pub(crate) fn if_needed(self, retries: bool) -> Option<Box<Rare>> {
+        let is_needed = self.copy_corruption.is_some() || self.pipeline.is_some() || retries;
         is_needed.then(|| Box::new(self))
     }
 }

@@ -150,7 +150,7 @@ impl<S: Scheme> Port<S> {
 
     /// Length of an acknowledgement.
     fn ack_bytes(&self) -> u32 {
-        if self.goes_back { ORDERED_SET_OCTETS } else { FRAME_BYTES_MIN }
+        if self.retries { ORDERED_SET_OCTETS } else { FRAME_BYTES_MIN }
     }
 
     /// Whether the port itself is undisturbed.

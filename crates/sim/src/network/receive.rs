@@ -4,7 +4,7 @@ use super::Network;
 use super::context::port_context;
 use super::hosts::Hosts;
 use crate::link::recirculation::Circling;
-use crate::link::scheme::{Buffer, ControlFrames, GoBackN, Header, Loops, Reception, Round, SchemeContext};
+use crate::link::scheme::{Buffer, ControlFrames, Header, LinkRetry, Loops, Reception, Round, SchemeContext};
 use crate::link::{ControlPlace, Frame, Observer, OnWire, PortId, Received, Scheme};
 use crate::node::Node;
 use crate::time::Time;
@@ -69,8 +69,9 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.queue.set(at.arrival(), from.next_arrival());
         let wakes = this.exchanges_control;
         if reception == Reception::Deliver {
-            if this.goes_back {
-                return self.deliver_in_order(port, frame);
+            if this.retries {
+                self.come_out(port, frame);
+                return self.wake_when_due(port);
             }
             self.observer.delivered(port, self.now, &frame);
             if self.passed_on {
@@ -89,9 +90,9 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Delivers a frame of a go-back-N scheme, through the pipeline if the scheme acts before it.
+    /// Delivers a frame, through the pipeline behind the port if there is one.
     #[inline(never)]
-    fn deliver_in_order(&mut self, port: PortId, frame: Frame) {
+    fn come_out(&mut self, port: PortId, frame: Frame) {
         let this = &mut self.ports[port.index()];
         if let Some(pipeline) = this.pipeline() {
             pipeline.push(self.now, frame);
@@ -99,7 +100,6 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         } else {
             self.deliver(port, frame);
         }
-        self.wake_when_due(port);
     }
 
     /// Delivers a frame, and those after it if the scheme says so.
@@ -107,7 +107,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     fn deliver_otherwise(&mut self, port: PortId, frame: Frame, reception: Reception) {
         if reception == Reception::DeliverMore {
             cold_path();
-            self.deliver(port, frame);
+            self.come_out(port, frame);
         }
         if matches!(reception, Reception::DeliverMore | Reception::BufferedMore) {
             cold_path();
@@ -115,12 +115,12 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         }
     }
 
-    /// Handles a damaged frame, which tells a go-back-N scheme that a frame is missing.
+    /// Handles a damaged frame, which tells a scheme that retries in the port what is missing.
     #[cold]
     #[inline(never)]
     fn arrive_damaged(&mut self, at: PortId, port: PortId, header: &S::Header) {
         let this = &mut self.ports[port.index()];
-        if let Some(scheme) = self.schemes[port.index()].go_back_n() {
+        if let Some(scheme) = self.schemes[port.index()].link_retry() {
             scheme.handle_damaged(&mut port_context!(self, this), header);
         }
         let from = &mut self.ports[at.peer().index()];
@@ -252,7 +252,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             let this = &mut self.ports[port.index()];
             let scheme = &mut self.schemes[port.index()];
             let Some(frame) = scheme.poll_deliver(&mut port_context!(self, this)) else { break };
-            self.deliver(port, frame);
+            self.come_out(port, frame);
         }
     }
 

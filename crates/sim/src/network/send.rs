@@ -5,7 +5,7 @@ use super::Network;
 use super::context::port_context;
 use super::hosts::Hosts;
 use crate::link::port::{QueuedUrgent, Ready};
-use crate::link::scheme::{ControlFrame, ControlFrames, GoBackN, Idle, SchemeContext, Urgent};
+use crate::link::scheme::{ControlFrame, ControlFrames, Idle, LinkRetry, SchemeContext, Urgent};
 use crate::link::{FRAME_BYTES_MIN, Frame, Observer, OnWire, PortId, Scheme, Sent};
 use crate::time::Time;
 use linkmend_protocol::Admission;
@@ -33,8 +33,8 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         if self.ports[port.index()].attention {
             self.collect_urgent(port);
         }
-        if self.ports[port.index()].goes_back {
-            self.take_replay(port);
+        if self.ports[port.index()].retries {
+            self.take_retry(port);
         }
         if H::ANY && self.ports[port.index()].host_has_frames {
             if self.failover.is_none() && self.ports[port.index()].sends_at_once() {
@@ -68,11 +68,11 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
 
     /// Takes the next frame that a scheme retransmits, if the previous one has left.
     #[inline(never)]
-    fn take_replay(&mut self, port: PortId) {
+    fn take_retry(&mut self, port: PortId) {
         let this = &mut self.ports[port.index()];
         if this.urgent.is_empty()
-            && let Some(scheme) = self.schemes[port.index()].go_back_n()
-            && let Some((header, frame)) = scheme.poll_replay(self.now)
+            && let Some(scheme) = self.schemes[port.index()].link_retry()
+            && let Some((header, frame)) = scheme.poll_retry(self.now)
         {
             this.push_copy(self.now, header, frame);
         }
@@ -129,7 +129,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         // Nothing may be sent. Anything that changes this wakes the port.
         let this = &mut self.ports[port.index()];
         let later = this.urgent.front().map_or(Time::NEVER, |urgent| urgent.ready_at);
-        let due = self.schemes[port.index()].go_back_n().and_then(GoBackN::next_service);
+        let due = self.schemes[port.index()].link_retry().and_then(LinkRetry::next_service);
         self.queue.set(port.service(), due.filter(|at| *at > self.now).unwrap_or(later));
         // Something that was due could not be sent now. Whatever unblocks it wakes the port.
         if let Some(frames) = self.schemes[port.index()].control_frames()
@@ -177,7 +177,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             this.propagate(&mut self.queue, arrives_at, OnWire::Protected { header, frame });
             return arrives_at;
         }
-        if this.goes_back {
+        if this.retries {
             this.propagate(&mut self.queue, arrives_at, OnWire::Damaged { header });
         }
         if H::ANY {
@@ -256,7 +256,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let control_sent = control.is_some();
         if corrupted {
             if let OnWire::Protected { frame, header } = &on_wire {
-                if this.goes_back {
+                if this.retries {
                     this.propagate(&mut self.queue, arrives_at, OnWire::Damaged { header: *header });
                 }
                 if H::ANY {

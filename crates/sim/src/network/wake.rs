@@ -5,7 +5,7 @@ use super::hosts::Hosts;
 use crate::event_queue::EventQueue;
 use crate::link::pipeline::Pipeline;
 use crate::link::port::Port;
-use crate::link::scheme::GoBackN;
+use crate::link::scheme::LinkRetry;
 use crate::link::{Observer, PortId, Scheme};
 use crate::time::Time;
 
@@ -16,14 +16,14 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.ports[port.index()].wake(self.now, &mut self.queue);
     }
 
-    /// Like [`Network::wake`], after data has arrived, which makes a go-back-N scheme send at most an acknowledgement.
+    /// As [`Network::wake`], after data has arrived, which makes a scheme that retries in the port send at most an acknowledgement.
     #[inline]
     pub(super) fn wake_when_due(&mut self, port: PortId) {
         let this = &self.ports[port.index()];
-        if !this.goes_back {
+        if !this.retries {
             return this.wake(self.now, &mut self.queue);
         }
-        let due = self.schemes[port.index()].go_back_n().and_then(GoBackN::next_service);
+        let due = self.schemes[port.index()].link_retry().and_then(LinkRetry::next_service);
         let at = due.map_or(Time::NEVER, |due| due.max(this.next_start(self.now)));
         if at < self.queue.time_of(port.service()) {
             self.queue.set(port.service(), at);

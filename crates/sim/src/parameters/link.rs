@@ -1,15 +1,15 @@
 //! The link that corrupts: what is not set has the paper's value.
 
 use super::table::RunParameters;
-use crate::corruption::Corruption;
+use crate::corruption::{Corruption, Fec, Interleaved};
 use crate::flows::{Recovery, SchemeKind};
 use crate::link::config::{
     Backpressure, Buffering, Copies, DISTANCE_REQUIREMENT, LinkConfig, LlrProfile, ParameterError,
-    ProfileName, Protection, RATE_REQUIREMENT, SwitchHardware,
+    ProfileName, Protection, RATE_REQUIREMENT, SwitchHardware, check,
 };
 use crate::time::Rate;
 use linkmend_protocol::daemon_profile::Overrides;
-use linkmend_quantity::{BitRate, Span};
+use linkmend_quantity::{BitRate, LossRate, Span};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,6 +20,9 @@ const SPEED_DEFAULT: u64 = 100_000_000_000;
 const HYSTERESIS_FRAMES: u64 = 2;
 /// The largest file of losses that is read: ten million numbers of ten digits.
 const LOSSES_FILE_BYTES: u64 = 110_000_000;
+
+/// The slowest line with a shorter code.
+const LOW_LATENCY_FEC_MIN: u64 = 50_000_000_000;
 
 /// What corrupts frames, and the parameter that says so.
 type Cause = (&'static str, Option<String>);
@@ -77,6 +80,7 @@ impl RunParameters {
             None => link.buffering,
         };
         link = link.buffered(buffering);
+        self.set_fec(rate, &mut link.switch)?;
         self.set_switch(&mut link.switch)?;
         let frame_bytes = u64::from(link.frame_bytes);
         link.protection = match link.protection {
@@ -202,11 +206,17 @@ impl RunParameters {
         if let (true, Some(other)) = (bit_errors, other) {
             return Err(conflicts_with("bit-errors", true, other));
         }
-        if let Some(bit_error_rate) = self.bit_error_rate {
-            return Ok(Corruption::PerBit { bit_error_rate: bit_error_rate.0 });
+        if let Some(LossRate(bit_error_rate)) = self.bit_error_rate {
+            return Ok(match self.fec {
+                Some(fec) => Corruption::Coded { code: Interleaved::at(fec, self.speed().0), bit_error_rate },
+                None => Corruption::PerBit { bit_error_rate },
+            });
         }
         if let Some(path) = &self.losses {
             return recorded(&folder.join(path));
+        }
+        if let (Some(fec), Some(_)) = (self.fec, self.transceiver) {
+            return Err(conflicts_with("fec", fec, "transceiver"));
         }
         match (self.transceiver, self.attenuation) {
             (Some(transceiver), Some(attenuation)) => {
@@ -220,6 +230,23 @@ impl RunParameters {
             }
             (None, None) => Ok(Corruption::iid(loss)),
         }
+    }
+
+    /// The latency that a shorter code saves: the PHY has to receive a group of interleaved codewords before it can correct
+    /// them. The default includes the longer one's.
+    fn set_fec(&self, rate: Rate, switch: &mut SwitchHardware) -> Result<(), ParameterError> {
+        let Some(fec @ Fec::Rs272) = self.fec else { return Ok(()) };
+        let bits_per_second = rate.bits_per_second();
+        check(
+            bits_per_second >= LOW_LATENCY_FEC_MIN,
+            "fec",
+            fec,
+            "is defined for links of 50G and above; use rs-528, or a faster link",
+        )?;
+        let [usual, short] =
+            [Fec::Rs544, fec].map(|fec| Interleaved::at(fec, bits_per_second).nanoseconds(bits_per_second));
+        switch.egress_latency_ns = switch.egress_latency_ns.saturating_sub(libm::round(usual - short) as u64);
+        Ok(())
     }
 
     fn set_switch(&self, switch: &mut SwitchHardware) -> Result<(), ParameterError> {

@@ -69,7 +69,7 @@ const FLOWS: [(&str, &str); 21] = [
 
 /// What points of experiments with flows may differ in and still have the same flows and the same seeds: what recovers losses, or
 /// causes them.
-pub(crate) const PAIRED: [&str; 40] = [
+pub(crate) const PAIRED: [&str; 41] = [
     "scheme",
     "llr",
     "profile",
@@ -96,6 +96,7 @@ pub(crate) const PAIRED: [&str; 40] = [
     "balance",
     "loss",
     "bit-error-rate",
+    "fec",
     "copies",
     "target",
     "recovery-timeout",

@@ -3,7 +3,7 @@
 use super::declare::{Declared, Runs, parameters};
 use super::lists::{Hops, Phases};
 use super::value::ParameterValue;
-use crate::corruption::Transceiver;
+use crate::corruption::{Fec, Transceiver};
 use crate::host::{FlowSizes, RdmaVerb};
 use crate::link::config::{Buffering, LlrProfile, ProfileName};
 use crate::network::{Balance, Cut, Noticed};
@@ -119,8 +119,8 @@ parameters! {
     }
     "Protection" {
         /// How the corrupting links recover: not at all (none), in order (LinkGuardian), out of order (LinkGuardianNB),
-        /// by forward error correction (Wharf), or by Ultra Ethernet's Link Layer Retry (llr) [default: ordered at line rate,
-        /// none with hosts]
+        /// by forward error correction (Wharf), by Ultra Ethernet's Link Layer Retry (llr), or by an idealised retry of
+        /// only the lost frames (selective), as a bound for comparison [default: ordered at line rate, none with hosts]
         scheme: SchemeKind = "scheme", "scheme", Word, "NAME", ALL;
         /// Registers of LLR: loop (HPE's rule), plan (as `sim llr plan`), or a published profile such as meta-400g; then
         /// registers that differ, such as plan,replay_count_max=3 [default: loop]
@@ -158,6 +158,9 @@ parameters! {
         bit_errors: bool = "bit-errors", "bit errors", Word, "", ALL;
         /// Corrupt each bit independently with this probability, so that longer frames suffer more, like 1e-9
         bit_error_rate: LossRate = "bit-error-rate", "bit error rate", LossRate, "RATE", ALL;
+        /// Forward error correction below: rs-528, rs-544 or rs-272. With --bit-error-rate, codewords that cannot be
+        /// corrected corrupt frames. rs-272 also shortens the link by half a codeword's time, unless --egress-latency is set
+        fec: Fec = "fec", "FEC", Word, "NAME", ALL;
         /// Corrupt as this transceiver does on an attenuated fibre (Figure 1)
         transceiver: Transceiver = "transceiver", "transceiver", Word, "NAME", ALL;
         /// Attenuation of that fibre beyond what the standard allows, like 3.5dB

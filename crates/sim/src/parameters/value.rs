@@ -1,7 +1,7 @@
 //! Values of parameters: as text, which files and command lines write, and as numbers, which plots need.
 
 use super::lists::{Hops, Phases};
-use crate::corruption::Transceiver;
+use crate::corruption::{Fec, Transceiver};
 use crate::host::{FlowSizes, RdmaVerb};
 use crate::link::config::{Buffering, LlrProfile, ParameterError, ProfileName};
 use crate::network::{Balance, Cut, Noticed};
@@ -90,6 +90,7 @@ words! {
     Buffering;
     CollectiveKind;
     Cut;
+    Fec;
     HandOffKind;
     HostKernel;
     HostRecovery;

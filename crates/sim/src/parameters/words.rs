@@ -3,7 +3,7 @@
 use super::table::Parameter;
 
 /// Names in the words of the papers. A value that is not here is understood as files write it.
-const NAMES: [(&str, &str, &str); 56] = [
+const NAMES: [(&str, &str, &str); 61] = [
     ("transport", "dctcp", "DCTCP"),
     ("transport", "cubic", "CUBIC"),
     ("transport", "reno", "Reno"),
@@ -40,6 +40,11 @@ const NAMES: [(&str, &str, &str); 56] = [
     ("rank-order", "random", "ranks at random"),
     ("scheme", "none", "unprotected"),
     ("scheme", "wharf", "Wharf"),
+    ("scheme", "llr", "LLR"),
+    ("scheme", "selective", "selective retry"),
+    ("fec", "rs-528", "RS(528,514)"),
+    ("fec", "rs-544", "RS(544,514)"),
+    ("fec", "rs-272", "RS(272,257)"),
     ("rdma-mechanisms", "none", "no mechanisms"),
     ("rdma-mechanisms", "nak", "NAK"),
     ("rdma-mechanisms", "twice", "Twice"),

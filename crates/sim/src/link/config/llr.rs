@@ -1,7 +1,8 @@
 //! The configuration of the ports of a link with LLR: a published profile or a rule, and registers that override it.
 
 use super::{LinkConfig, ParameterError};
-use crate::link::scheme::{LlrConfig, ORDERED_SET_OCTETS};
+use crate::link::scheme::{LlrConfig, ORDERED_SET_OCTETS, SelectiveConfig};
+use crate::time::Time;
 use linkmend_llr::config::FrameAction;
 use linkmend_llr::plan::{PlanInput, plan};
 use linkmend_llr::presets::{PRESETS, hpe, preset};
@@ -99,7 +100,7 @@ impl LlrProfile {
     pub fn config(&self, link: &LinkConfig) -> Result<LlrConfig, ParameterError> {
         let mut registers = match self.base {
             Base::Preset(config) => config,
-            Base::Loop => hpe(loop_time(link), link.rate.bits_per_second()),
+            Base::Loop => hpe(Span(link.ordered_set_loop().0), link.rate.bits_per_second()),
             Base::Plan => planned(link)?,
         };
         let refused = |requirement: String| ParameterError::new("llr", self, requirement);
@@ -122,10 +123,17 @@ impl LlrProfile {
     }
 }
 
-/// Time from an INIT to its echo.
-fn loop_time(link: &LinkConfig) -> Span {
-    let way = link.wire_latency() + link.ingress_latency() + link.rate.time_of(ORDERED_SET_OCTETS.into());
-    Span(2 * way.0)
+impl LinkConfig {
+    /// From an ordered set to its answer, such as from an INIT to its echo.
+    fn ordered_set_loop(&self) -> Time {
+        let way = self.wire_latency() + self.ingress_latency() + self.rate.time_of(ORDERED_SET_OCTETS.into());
+        Time(2 * way.0)
+    }
+
+    /// The ports of an idealised selective retry on this link.
+    pub(crate) fn selective(&self) -> SelectiveConfig {
+        SelectiveConfig::new(self.rate, self.ordered_set_loop(), self.frame_bytes)
+    }
 }
 
 fn planned(link: &LinkConfig) -> Result<Config, ParameterError> {

@@ -128,7 +128,7 @@ impl LinkConfig {
     /// The parameter that determines the loss in the direction of the data.
     fn loss_parameter(&self) -> &'static str {
         match self.corruption {
-            Corruption::PerBit { .. } => "bit-error-rate",
+            Corruption::PerBit { .. } | Corruption::Coded { .. } => "bit-error-rate",
             Corruption::Attenuated { .. } => "attenuation",
             Corruption::Recorded(_) => "losses",
             _ => "loss",
@@ -138,9 +138,10 @@ impl LinkConfig {
     /// The value of a parameter that determines a loss rate.
     fn written(&self, parameter: &str, loss: f64) -> String {
         match (parameter, &self.corruption) {
-            ("bit-error-rate", Corruption::PerBit { bit_error_rate }) => {
-                LossRate(*bit_error_rate).to_string()
-            }
+            (
+                "bit-error-rate",
+                Corruption::PerBit { bit_error_rate } | Corruption::Coded { bit_error_rate, .. },
+            ) => LossRate(*bit_error_rate).to_string(),
             ("attenuation", Corruption::Attenuated { attenuation_db, .. }) => {
                 Decibels(*attenuation_db).to_string()
             }

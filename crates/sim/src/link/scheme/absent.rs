@@ -4,7 +4,7 @@ use super::account::Account;
 use super::context::{Buffer, SchemeContext};
 use super::control_frames::ControlFrames;
 use super::fast_forward::{Cycles, FastForward};
-use super::go_back_n::GoBackN;
+use super::link_retry::LinkRetry;
 use super::loops::{Loops, Round};
 use crate::link::frame::Frame;
 use crate::time::Time;
@@ -30,8 +30,8 @@ impl<H> Loops<H> for Absent {
     }
 }
 
-impl<H> GoBackN<H> for Absent {
-    fn poll_replay(&mut self, _: Time) -> Option<(H, Frame)> {
+impl<H> LinkRetry<H> for Absent {
+    fn poll_retry(&mut self, _: Time) -> Option<(H, Frame)> {
         match *self {}
     }
 

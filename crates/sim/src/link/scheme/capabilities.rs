@@ -7,7 +7,7 @@ macro_rules! scheme_capabilities {
     ($name:ident, $header:ident, $ack:ident { $($scheme:ident),+ }) => {
         const _: () = {
             use $crate::link::Frame;
-            use $crate::link::scheme::{Account, Buffer, Cycles, FastForward, GoBackN, Loops, Round, Scheme, SchemeContext};
+            use $crate::link::scheme::{Account, Buffer, Cycles, FastForward, LinkRetry, Loops, Round, Scheme, SchemeContext};
             use $crate::time::Time;
 
             #[cold]
@@ -46,24 +46,24 @@ macro_rules! scheme_capabilities {
                 }
             }
 
-            impl<X: Scheme> GoBackN<$header<X::Header>> for $name<X> {
-                fn poll_replay(&mut self, now: Time) -> Option<($header<X::Header>, Frame)> {
+            impl<X: Scheme> LinkRetry<$header<X::Header>> for $name<X> {
+                fn poll_retry(&mut self, now: Time) -> Option<($header<X::Header>, Frame)> {
                     match self {
                         $($name::$scheme(scheme) => {
-                            let (header, frame) = scheme.go_back_n()?.poll_replay(now)?;
+                            let (header, frame) = scheme.link_retry()?.poll_retry(now)?;
                             Some(($header::$scheme(header), frame))
                         })+
                     }
                 }
 
                 fn next_service(&mut self) -> Option<Time> {
-                    match self { $($name::$scheme(scheme) => scheme.go_back_n()?.next_service()),+ }
+                    match self { $($name::$scheme(scheme) => scheme.link_retry()?.next_service()),+ }
                 }
 
                 fn handle_damaged<C: SchemeContext>(&mut self, context: &mut C, header: &$header<X::Header>) {
                     match (self, header) {
                         $(($name::$scheme(scheme), $header::$scheme(header)) => {
-                            if let Some(scheme) = scheme.go_back_n() {
+                            if let Some(scheme) = scheme.link_retry() {
                                 scheme.handle_damaged(context, header);
                             }
                         })+

@@ -11,7 +11,7 @@
 //! | --- | --- | --- |
 //! | sends its own frames, such as acknowledgements | [`ControlFrames`] | [`Scheme::control_frames`] |
 //! | keeps frames in loops of its switch | [`Loops`] | [`Scheme::loops`] |
-//! | retransmits everything from a lost frame on | [`GoBackN`] | [`Scheme::go_back_n`] |
+//! | retransmits in the port itself | [`LinkRetry`] | [`Scheme::link_retry`] |
 //! | has a steady state that can be skipped | [`FastForward`] | [`Scheme::fast_forward`] |
 //! | knows what happened to lost frames | [`Account`] | [`Scheme::account`] |
 //!
@@ -26,8 +26,8 @@
 //!
 //! | when | calls |
 //! | --- | --- |
-//! | the port is free | after [`SchemeContext::request_service`]: `poll_urgent` and `poll_retransmission` until `None`; then `admission` and `send` for a normal frame; then `poll_ack`, `poll_idle`. With [`GoBackN`], `poll_ack` and `poll_replay` before normal frames |
-//! | a frame arrives | `handle_data`, and what [`Reception`] says; or `handle_ack`; or `handle_control`, and then the same as after a timeout; with [`GoBackN`], `handle_damaged` |
+//! | the port is free | after [`SchemeContext::request_service`]: `poll_urgent` and `poll_retransmission` until `None`; then `admission` and `send` for a normal frame; then `poll_ack`, `poll_idle`. With [`LinkRetry`], `poll_ack` and `poll_retry` before normal frames |
+//! | a frame arrives | `handle_data`, and what [`Reception`] says; or `handle_ack`; or `handle_control`, and then the same as after a timeout; with [`LinkRetry`], `handle_damaged` |
 //! | its timer is due | `handle_timeout`, then `poll_deliver` until `None`, then `next_timeout` |
 //! | a frame returns from its loop | `poll_retransmission_of` until `None`, then `handle_round` |
 
@@ -37,12 +37,13 @@ mod capabilities;
 pub(crate) mod context;
 mod control_frames;
 mod fast_forward;
-mod go_back_n;
+mod link_retry;
 pub mod linkguardian;
 pub mod llr;
 mod loops;
 pub mod named;
 mod on_link;
+mod selective;
 mod unprotected;
 pub mod wharf;
 
@@ -51,12 +52,13 @@ pub use account::Account;
 pub use context::{Buffer, SchemeContext};
 pub use control_frames::{ControlFrames, Idle, Urgent};
 pub use fast_forward::{Cycles, FastForward};
-pub use go_back_n::{GoBackN, ORDERED_SET_OCTETS};
+pub use link_retry::{LinkRetry, ORDERED_SET_OCTETS};
 pub use linkguardian::{LinkGuardian, LinkGuardianConfig};
 pub use llr::{Llr, LlrConfig};
 pub use loops::{Loops, Round};
 pub use named::{AnyAck, AnyConfig, AnyControl, AnyHeader, Schemes};
 pub use on_link::{Acknowledgement, ControlFrame, Header, Shown};
+pub use selective::{Selective, SelectiveConfig};
 pub use unprotected::Unprotected;
 pub use wharf::{Wharf, WharfConfig};
 
@@ -174,8 +176,8 @@ pub trait Scheme: Sized + Debug {
         None::<&mut Absent>
     }
 
-    /// Retransmission of everything from a lost frame on.
-    fn go_back_n(&mut self) -> Option<&mut impl GoBackN<Self::Header>> {
+    /// Retransmission in the port itself.
+    fn link_retry(&mut self) -> Option<&mut impl LinkRetry<Self::Header>> {
         None::<&mut Absent>
     }
 

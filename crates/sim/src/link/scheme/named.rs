@@ -63,7 +63,7 @@ macro_rules! schemes {
         const _: () = {
             use $crate::link::Frame;
             use $crate::link::scheme::{
-                Account, Admission, ControlFrames, ControlPlace, FastForward, GoBackN, Idle, Loops, Mode, PortSeed,
+                Account, Admission, ControlFrames, ControlPlace, FastForward, LinkRetry, Idle, Loops, Mode, PortSeed,
                 Reception, Scheme, SchemeContext, Urgent,
             };
             use $crate::time::Time;
@@ -169,8 +169,8 @@ macro_rules! schemes {
                     if has { Some(self) } else { None }
                 }
 
-                fn go_back_n(&mut self) -> Option<&mut impl GoBackN<Self::Header>> {
-                    let has = match self { $($name::$scheme(scheme) => scheme.go_back_n().is_some()),+ };
+                fn link_retry(&mut self) -> Option<&mut impl LinkRetry<Self::Header>> {
+                    let has = match self { $($name::$scheme(scheme) => scheme.link_retry().is_some()),+ };
                     if has { Some(self) } else { None }
                 }
 

@@ -4,7 +4,10 @@
 //! ([`run_other`](super::run_other)).
 
 use crate::link::config::{LlrProfile, ParameterError};
-use crate::link::scheme::{AnyConfig, LinkGuardian, Llr, LlrConfig, Scheme, Unprotected, Wharf, WharfConfig};
+use crate::link::scheme::{
+    AnyConfig, LinkGuardian, Llr, LlrConfig, Scheme, Selective, SelectiveConfig, Unprotected, Wharf,
+    WharfConfig,
+};
 use crate::link::{LinkConfig, PortConfig};
 use crate::network::Plan;
 use crate::time::{Rate, Time};
@@ -18,6 +21,7 @@ crate::schemes! {
         LinkGuardian(LinkGuardian),
         Wharf(Wharf),
         Llr(Llr),
+        Selective(Selective),
     }
 }
 
@@ -64,16 +68,19 @@ pub enum SchemeKind {
     Wharf,
     /// Ultra Ethernet's Link Layer Retry.
     Llr,
+    /// An idealised selective retry.
+    Selective,
 }
 
 impl SchemeKind {
     /// Their names on the command line.
-    const NAMED: [(SchemeKind, &str); 5] = [
+    const NAMED: [(SchemeKind, &str); 6] = [
         (SchemeKind::None, "none"),
         (SchemeKind::Ordered, "ordered"),
         (SchemeKind::NonBlocking, "non-blocking"),
         (SchemeKind::Wharf, "wharf"),
         (SchemeKind::Llr, "llr"),
+        (SchemeKind::Selective, "selective"),
     ];
 
     /// All of them.
@@ -102,7 +109,8 @@ impl SchemeKind {
     pub fn link(self, rate: Rate, loss: f64) -> LinkConfig {
         let link = LinkConfig::paper(rate, loss, self.mode());
         let has_linkguardian = matches!(self, SchemeKind::Ordered | SchemeKind::NonBlocking);
-        let switch = if self == SchemeKind::Llr { link.switch.at_the_port() } else { link.switch };
+        let acts_at_port = matches!(self, SchemeKind::Llr | SchemeKind::Selective);
+        let switch = if acts_at_port { link.switch.at_the_port() } else { link.switch };
         LinkConfig { protection: link.protection.filter(|_| has_linkguardian), switch, ..link }
     }
 
@@ -120,6 +128,7 @@ impl SchemeKind {
             SchemeKind::None | SchemeKind::Ordered | SchemeKind::NonBlocking => Recovery::Described,
             SchemeKind::Wharf => Recovery::Wharf(WharfConfig::one_way(loss)),
             SchemeKind::Llr => Recovery::Llr(llr.config(link)?),
+            SchemeKind::Selective => Recovery::Selective(link.selective()),
         })
     }
 }
@@ -133,6 +142,8 @@ pub enum Recovery {
     Wharf([WharfConfig; 2]),
     /// LLR at both ends.
     Llr(LlrConfig),
+    /// Selective retry at both ends.
+    Selective(SelectiveConfig),
 }
 
 impl Recovery {
@@ -142,6 +153,7 @@ impl Recovery {
             Recovery::Described => None,
             Recovery::Wharf(configs) => Some(configs.map(FlowSchemeConfig::Wharf)),
             Recovery::Llr(config) => Some([config; 2].map(FlowSchemeConfig::Llr)),
+            Recovery::Selective(config) => Some([config; 2].map(FlowSchemeConfig::Selective)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::report::{BufferSeries, PortCounter, StressReport, Undelivered};
 use crate::link::config::{LinkConfig, ParameterError};
-use crate::link::scheme::{Account, Scheme, Schemes};
+use crate::link::scheme::{Account, Scheme, Schemes, SelectiveConfig};
 use crate::measure::{
     GivenUp, Histogram, Levels, LinkMark, LinkMeasures, Percentiles, Quartiles, TimeSeries,
 };
@@ -312,13 +312,16 @@ fn distribution_ns(delays: &Histogram) -> Vec<(f64, u64)> {
 }
 
 impl LinksConfig {
-    /// Frames after which data and idle slots, or the spacing of ACKs with LLR, stand in the same relation again: all last
-    /// whole byte times.
+    /// Frames after which data and idle slots, or the spacing of ACKs in ordered sets, stand in the same relation again: all
+    /// last whole byte times.
     fn cycle_frames(&self) -> u64 {
         let data = u64::from(self.links[0].frame_bytes + self.links[0].header_bytes()) + WIRE_OVERHEAD_BYTES;
         if let Recovery::Llr(llr) = self.recovery {
             let spacing = u64::from(llr.registers.ctlos_spacing_bytes);
             return if data >= spacing { 1 } else { spacing / greatest_common_divisor(data, spacing) };
+        }
+        if let Recovery::Selective(_) = self.recovery {
+            return SelectiveConfig::frames_between_acks(data);
         }
         let slot = u64::from(FRAME_BYTES_MIN) + WIRE_OVERHEAD_BYTES;
         slot / greatest_common_divisor(data, slot)

@@ -150,10 +150,13 @@ fn table(config: &LinksConfig, report: &StressReport) -> Table {
         row("buffering", Cell::text(buffering(report)));
         row("recirculation, Tx and Rx", Cell::text(recirculation(report)));
     }
-    if let Recovery::Llr(_) = config.recovery {
-        row("frames sent again", count(report.retransmitted_copies));
+    if let Recovery::Llr(_) | Recovery::Selective(_) = config.recovery {
+        row("retransmitted frames", count(report.retransmitted_copies));
         row("frames reordered", count(report.frames_reordered));
         row("replay buffer", buffer(report.tx_buffer_bytes));
+        if let Recovery::Selective(_) = config.recovery {
+            row("Rx buffer", buffer(report.rx_buffer_bytes));
+        }
         row("retransmission delay", delay(report.retransmission_delay_ns));
     }
     for PortCounter { name, sender, receiver } in &report.counters {

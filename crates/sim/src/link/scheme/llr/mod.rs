@@ -7,7 +7,7 @@
 mod steady;
 
 use super::{
-    Account, Acknowledgement, ControlFrames, FastForward, GoBackN, Header, PortSeed, Reception, Scheme,
+    Account, Acknowledgement, ControlFrames, FastForward, Header, LinkRetry, PortSeed, Reception, Scheme,
     SchemeContext, Shown,
 };
 use crate::link::frame::Frame;
@@ -171,7 +171,7 @@ impl Scheme for Llr {
     }
 
     #[inline(always)]
-    fn go_back_n(&mut self) -> Option<&mut impl GoBackN<LlrHeader>> {
+    fn link_retry(&mut self) -> Option<&mut impl LinkRetry<LlrHeader>> {
         Some(self)
     }
 
@@ -214,9 +214,9 @@ impl ControlFrames<OrderedSet, Infallible> for Llr {
     }
 }
 
-impl GoBackN<LlrHeader> for Llr {
+impl LinkRetry<LlrHeader> for Llr {
     #[inline]
-    fn poll_replay(&mut self, now: Time) -> Option<(LlrHeader, Frame)> {
+    fn poll_retry(&mut self, now: Time) -> Option<(LlrHeader, Frame)> {
         let replayed = self.port.transmitter_mut().poll_replay(Instant(now.0))?;
         let FrameHandle(slot) = replayed.frame.handle;
         let header = LlrHeader { sequence: replayed.sequence, is_replayed: true };
