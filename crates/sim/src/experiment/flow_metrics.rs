@@ -117,7 +117,7 @@ pub(super) const ALL: [Metric; 79] = metrics! {
     "hit_fct_us.max", "maximum FCT of flows hit by a failure", Time, 1e-6, failover(|of| Some(of.hit_fct_us?.max));
     "other_fct_us.min", "minimum FCT of other flows", Time, 1e-6, failover(|of| Some(of.other_fct_us?.min));
     "other_fct_us.p50", "median FCT of other flows", Time, 1e-6, failover(|of| Some(of.other_fct_us?.p50));
-    "other_delivery_us.min", "minimum time until the receiver of other flows had everything", Time, 1e-6, failover(|of| Some(of.other_delivery_us?.min));
+    "other_delivery_us.min", "minimum time until the receiver of an unaffected flow has all of its data", Time, 1e-6, failover(|of| Some(of.other_delivery_us?.min));
     "group_d_pending_bytes_max", "maximum amount that a flow of group D had left to send", Size, 1.0, all(|runs| exact(runs.iter().map(|run| run.report.affected_flows.group_d_pending_bytes_max).max()? as f64));
 };
 

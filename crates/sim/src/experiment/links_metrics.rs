@@ -23,7 +23,7 @@ pub(super) const ALL: [Metric; 22] = metrics! {
     "links_lost", "frames that links corrupted", Count, 1.0, links(|link| link.frames_lost);
     "links_copies", "copies sent by all links", Count, 1.0, links(|link| link.retransmitted_copies);
     "links_dummies", "dummies sent", Count, 1.0, links(|link| link.dummies_sent);
-    "links_given_up", "frames given up by all links", Count, 1.0, links(|link| link.recovery_timeouts);
+    "links_given_up", "frames that the links gave up on", Count, 1.0, links(|link| link.recovery_timeouts);
     "links_dropped", "frames dropped by full queues", Count, 1.0, links(|link| link.queue_drops);
     "level_changes", "changes of the level", Count, 1.0, mean(|r| (!r.samples.is_empty()).then_some(r.changes.len() as f64));
     "pair_frames_cut", "frames lost on the failed link", Count, 1.0, pair(|of| Some(of.frames_cut as f64));

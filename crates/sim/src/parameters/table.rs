@@ -33,12 +33,12 @@ parameters! {
         /// full-mesh]
         traffic: TrafficKind = "traffic", "traffic", Word, "NAME", FLOWS;
         /// With hosts: start flows at random times instead of one after the other, at a rate that uses this share of the
-        /// senders' links, above 0 and below 1. Without: share of the first link that the traffic takes [default: as much
-        /// as it can]
+        /// senders' links, above 0 and below 1. Without hosts: traffic on the first link, as a share of its rate
+        /// [default: as much as it can carry]
         load: Share = "load", "load", Share, "SHARE", FLOWS_OR_LINKS;
         /// The first N hosts send to the last one simultaneously, in rounds
         incast: u32 = "incast", "simultaneous senders", Count, "N", FLOWS;
-        /// How long the flow sends; with a load, for how long flows are started [default: 1s without a load]
+        /// How long the flow sends; with a load, how long new flows are started [default: 1s without a load]
         duration: Span = "duration", "duration", Time, "TIME", HOSTS;
         /// Number of flows, which run one after the other from the first host to the last, unless --load is given; for an
         /// incast or a ping-pong, the number of rounds [default: 5k]
@@ -75,9 +75,10 @@ parameters! {
         parallel_links: u32 = "parallel-links", "parallel links", Count, "N", LINKS;
         /// Number of recirculation ports of each switch, to which --parallel-links are assigned in turn [default: 1]
         recirculation_ports: u32 = "recirculation-ports", "recirculation ports", Count, "N", LINKS;
-        /// Share of the link that traffic in the other direction takes, which is protected as well [default: none]
+        /// Traffic in the other direction, as a share of the link's rate; it is protected as well [default: none]
         reverse_load: Share = "reverse-load", "load in reverse", Share, "SHARE", LINKS;
-        /// Share of the link that non-blocking traffic takes; --load then applies only to the ordered traffic on this link
+        /// Non-blocking traffic, as a share of the link's rate; --load then applies only to the ordered traffic on this
+        /// link
         non_blocking_load: Share = "non-blocking-load", "non-blocking load", Share, "SHARE", LINKS;
         /// Time from one frame to the next, instead of a load: if it is long, only dummies reveal a lost frame in time
         spacing: Span = "spacing", "spacing", Time, "TIME", LINKS;
@@ -88,7 +89,7 @@ parameters! {
         format: Format = "format", "format", Word, "NAME", LINKS;
         /// Queue limit before each link; frames beyond it are dropped [default: 1MB]
         queue: ByteSize = "queue", "queue", Size, "SIZE", LINKS;
-        /// Bytes in a queue above which it marks frames (ECN) [default: 100kB]
+        /// Queue length above which frames are marked (ECN) [default: 100kB]
         ecn: ByteSize = "ecn", "ECN threshold", Size, "SIZE", LINKS;
     }
     "Changing loss" {
@@ -122,8 +123,8 @@ parameters! {
         /// by forward error correction (Wharf), by Ultra Ethernet's Link Layer Retry (llr), or by an idealised retry of
         /// only the lost frames (selective), as a bound for comparison [default: ordered at line rate, none with hosts]
         scheme: SchemeKind = "scheme", "scheme", Word, "NAME", ALL;
-        /// Registers of LLR: loop (HPE's rule), plan (as `sim llr plan`), or a published profile such as meta-400g; then
-        /// registers that differ, such as plan,replay_count_max=3 [default: loop]
+        /// LLR registers: loop (HPE's rule), plan (as computed by `sim llr plan`), or a published profile such as
+        /// meta-400g, followed by registers to override, such as plan,replay_count_max=3 [default: loop]
         llr: LlrProfile = "llr", "LLR profile", Word, "PROFILE", ALL;
         /// Parameters of the link ends: tofino, as published, or daemon, as `linkmend run` derives them [default: tofino]
         profile: ProfileName = "profile", "profile", Word, "NAME", ALL;
@@ -131,8 +132,8 @@ parameters! {
         copies: u8 = "copies", "copies", Count, "N", ALL;
         /// Effective loss rate to stay below, which determines the number of copies (Equation 2) [default: 1e-8]
         target: LossRate = "target", "target loss rate", LossRate, "RATE", ALL;
-        /// Give up a frame that has been missing for this long (ackNoTimeout) [default: 13.5us up to 10G, 7.5us up to 50G, 7us
-        /// above]
+        /// Give up on a frame that has been missing for this long (ackNoTimeout) [default: 13.5us up to 10G, 7.5us up
+        /// to 50G, 7us above]
         recovery_timeout: Span = "recovery-timeout", "ackNoTimeout", Time, "TIME", ALL;
         /// Bytes in the Rx buffer at which the sender is paused; at most --recirculation-buffer, or 16MiB with --buffering
         /// direct [default: --resume-threshold plus 2 frames]
@@ -267,7 +268,7 @@ parameters! {
         return_after: Span = "return-after", "return after", Time, "TIME", HOSTS_OR_LINKS;
     }
     "Reordering" {
-        /// Parallel queues before the middle link, served round-robin (a load-balanced switch)
+        /// Parallel queues in front of the middle link, served round-robin (a load-balanced switch)
         parallel_queues: u32 = "parallel-queues", "parallel queues", Count, "N", HOSTS;
         /// How frames are distributed over the parallel queues: uniform (at random, which reorders) or hashed (by flow,
         /// which does not) [default: uniform]
@@ -306,7 +307,7 @@ parameters! {
     "Run" {
         /// Name of a combination of parameters, for tables and plots; it has no effect on the run
         variant: String = "variant", "variant", Word, "NAME", ALL;
-        /// Seed of all random choices; the same seed gives the same results on every machine [default: 1]
+        /// Seed for all random choices; the same seed gives the same results on every machine [default: 1]
         seed: u64 = "seed", "seed", Count, "N", ALL;
         /// Simulate every event, even in the steady state between losses; slower, with the same results
         full: bool = "full", "every event simulated", Word, "", LINE_RATE;

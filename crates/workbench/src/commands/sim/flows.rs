@@ -33,8 +33,8 @@ impl Preset for Flows {
         ),
         (
             "duration",
-            "With --load: for how long flows are started, instead of a number of flows. Without: run one endless flow for \
-             this time",
+            "With --load: how long new flows are started, instead of a number of flows. Without --load: run one endless \
+             flow for this time",
         ),
     ];
 }
@@ -45,7 +45,7 @@ impl Preset for Flows {
 Examples:
   linkmend sim flows --transport dctcp --size 143B --trials 300k --scheme none
       One-packet flows over six links of 100G, of which the middle one loses one frame in a thousand:
-      one flow in a thousand waits for its sender's timer, which takes some milliseconds.
+      one flow in a thousand waits for its sender's timer, which takes a few milliseconds.
 
   linkmend sim flows --transport dctcp --size 143B --trials 300k \\
     --scheme ordered
@@ -57,7 +57,7 @@ Examples:
 
   linkmend sim flows --topology fat-tree:k=4,hosts=2 --size web-search \\
     --load 0.5 --duration 10ms
-      Many concurrent flows between all hosts of a fat tree, with the flow sizes of a web search.
+      Many concurrent flows between all hosts of a fat tree, with web-search flow sizes.
 
   linkmend sim flows --transport rdma --host-recovery selective-repeat \\
     --scheme non-blocking --size 2MB

@@ -30,7 +30,7 @@ const NANO: f64 = 1e-9;
 Examples:
   linkmend sim stress --speed 100G --loss 1e-3 --scheme ordered --frames 100M \\
     --seed 1
-      The stress test of the paper's artifact: effective speed 94.5 Gbit/s, and hardly a frame lost.
+      The stress test of the paper's artifact: effective speed 94.5 Gbit/s, with almost no frames lost.
 
   linkmend sim stress --speed 800G --scheme non-blocking --json
       Beyond the Tofino, with direct buffers. One JSON object: times in ns, sizes in bytes.

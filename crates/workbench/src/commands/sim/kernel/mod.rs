@@ -76,7 +76,7 @@ pub struct KernelArgs {
     /// How long each connection sends
     #[arg(long, value_name = "TIME", default_value = "10s")]
     duration: Span,
-    /// Seed of the random losses, and of the simulated hosts
+    /// Seed for the random losses and the simulated hosts
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Only simulate: needs neither root nor a quiet machine

@@ -21,7 +21,7 @@ Examples:
   linkmend sim llr plan --speed 400G --cable 50m  # registers, step by step
 
 Link Layer Retry (LLR) retransmits lost frames on one link, in the hardware of switches and network cards. It is \
-go-back-N: after a loss, it sends the lost frame and all that followed it again. The specification was not available; the \
+go-back-N: after a loss, it retransmits the lost frame and everything after it. The specification was not available; the \
 model follows public code and designs that cite it (docs/llr.md). To simulate traffic over a link with LLR, use --scheme \
 llr with `linkmend sim stress` or `linkmend sim flows`.
 
