@@ -4,6 +4,7 @@
 use crate::corruption::Corruption;
 use crate::flows::{Demand, FlowsConfig, Recovery};
 use crate::host::{Extent, FlowSizes};
+use crate::link::WIRE_OVERHEAD_BYTES;
 use crate::links::LinksConfig;
 use crate::parameters::{RunConfig, RunParameters};
 use crate::time::Time;
@@ -13,6 +14,8 @@ use std::time::Duration;
 
 /// Frames that are simulated one by one after each loss, before the link is steady again.
 const FRAMES_PER_LOSS: f64 = 300.0;
+/// The same for long links, in loops of the link.
+const LOOPS_PER_LOSS: f64 = 3.0;
 /// The cost of a run that sends nothing, in frames.
 const FRAMES_PER_RUN: f64 = 500.0;
 /// The number of frames that one core of an ordinary machine simulates in a second, one by one (measured: 3 to 6
@@ -76,6 +79,7 @@ pub(super) fn quick(point: &Point<RunParameters, RunConfig>) -> Point<RunParamet
                 *trials = ((*trials as f64 * share) as u64).max(QUICK_TRIALS_MIN);
             }
             if parameters.is_training() {
+                quick.runs = 1;
                 let steps = parameters.steps.take().map_or(1.0, |steps| steps.0 as f64);
                 let bytes = parameters.size.as_ref().and_then(FlowSizes::only);
                 let fewer = bytes.map(|bytes| (bytes as f64 * (share * steps).min(1.0)).max(1.0) as u64);
@@ -106,8 +110,15 @@ fn work_of(config: &LinksConfig) -> f64 {
     };
     // Lost ACKs disturb the steady state as lost data does.
     let losses = loss(&config.links[0].corruption) + loss(&config.links[0].reverse_corruption);
-    let step_by_step = if config.full { 1.0 } else { (losses * FRAMES_PER_LOSS).min(1.0) };
-    frames * step_by_step
+    // Frames that leave during a loop: until it is over, each is simulated by itself, and go-back-N sends them once more.
+    let link = &config.links[0];
+    let frame_time = link.rate.time_of(u64::from(link.frame_bytes) + WIRE_OVERHEAD_BYTES);
+    let in_loop = 2.0 * (link.wire_latency() + link.ingress_latency()).as_secs() / frame_time.as_secs();
+    let goes_back = matches!(config.recovery, Recovery::Llr(_));
+    let again = if goes_back { losses * in_loop } else { 0.0 };
+    let per_loss = FRAMES_PER_LOSS + LOOPS_PER_LOSS * in_loop;
+    let step_by_step = if config.full { 1.0 } else { (losses * per_loss).min(1.0) };
+    frames * (step_by_step + again)
 }
 
 /// About how many hops of frames over links that recover nothing take as long as a run.
