@@ -119,11 +119,50 @@ fn a_flush_without_re_initialisation_ends_the_traffic_and_is_said() {
     let stays = config(400, 0.0, "meta-400g", |link| link.corruption = recorded.clone());
     let report = simulate(&stays);
     assert!(report.frames_undelivered > 0);
+    assert!(report.warnings[0].contains("sent nothing from then on"), "{:?}", report.warnings);
     let again = "meta-400g,re_init_on_discard=yes";
     let resumed = simulate(&config(400, 0.0, again, |link| link.corruption = recorded));
     // Two windows of 69 frames.
     assert!(resumed.frames_undelivered <= 138, "{}", resumed.frames_undelivered);
     assert_eq!(resumed.frames_sent, 200_000);
+}
+
+/// The window of otg-default lasts 378 us here, and its data age 4.2 s: a timer that is lost during a replay is missed.
+#[test]
+fn the_replay_timer_expires_while_a_long_window_is_still_being_sent() {
+    let change = |link: &mut LinkConfig| (link.frame_bytes, link.distance_m) = (9_216, 100);
+    let otg = config(400, 3e-2, "otg-default", change);
+    let report = simulate(&LinksConfig { frames: 20_000, ..otg });
+    assert_nothing_lost(&report);
+    assert!(report.retransmission_delay_ns.max < 10_000_000.0, "{}", report.retransmission_delay_ns.max);
+}
+
+/// A data age that is never reached changes nothing, however short the replay timer is.
+#[test]
+fn a_long_data_age_does_not_stop_the_replay_timer() {
+    for timer_ns in [1, 100, 1_000, 1_200] {
+        let [with, without] = [4_000_000_000_u64, 0].map(|age_ns| {
+            let registers = format!("loop,replay_timer_ns={timer_ns},data_age_timeout_ns={age_ns}");
+            bytes_of(&simulate(&LinksConfig { frames: 5_000, ..config(400, 1e-2, &registers, |_| {}) }))
+        });
+        assert_eq!(with, without, "{timer_ns} ns");
+    }
+}
+
+#[test]
+fn a_replay_timer_below_the_loop_is_said() {
+    let warnings = |profile: &str, distance_m: u32| {
+        let far = config(25, 0.0, profile, |link| link.distance_m = distance_m);
+        simulate(&LinksConfig { frames: 1_000, ..far }).warnings
+    };
+    assert_eq!(warnings("loop", 100), Vec::<String>::new());
+    assert!(warnings("loop", 10_000)[0].contains("15500 ns"), "{:?}", warnings("loop", 10_000));
+    assert!(
+        warnings("plan", 10_000)[0].contains("too short for this link"),
+        "{:?}",
+        warnings("plan", 10_000)
+    );
+    assert_eq!(warnings("loop,replay_timer_ns=0", 10_000), Vec::<String>::new());
 }
 
 #[test]

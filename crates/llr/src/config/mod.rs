@@ -90,6 +90,18 @@ pub(crate) const SAI_DEFAULTS: Config = Config {
     choices: DEFAULT_CHOICES,
 };
 
+/// The smallest and the largest value of a register, with 20-bit numbers.
+fn limits(register: &str) -> (u64, u64) {
+    match register {
+        "outstanding_frames_max" => (1, (SEQUENCE_SPACE / 2).into()),
+        "replay_timer_ns" => (0, REPLAY_TIMER_NS_MAX),
+        "replay_count_max" => (1, REPLAY_COUNT_UNLIMITED.into()),
+        "pcs_lost_timeout_ns" | "data_age_timeout_ns" => (0, LONG_TIMER_NS_MAX),
+        "ctlos_spacing_bytes" => SPACING_BYTES,
+        _ => (1, u32::MAX.into()),
+    }
+}
+
 impl Default for Config {
     /// SAI's defaults. Limits for which SAI gives none are the maxima that the wire format allows.
     fn default() -> Config {
@@ -110,23 +122,19 @@ impl Config {
             let (min, max) = (u64::from(power / 2), u64::from(power));
             return Err(ConfigError { parameter: "sequence_space", value: space, min, max });
         };
-        let long = (0, LONG_TIMER_NS_MAX);
-        let ranges = [
-            ("first_sequence", self.first_sequence.into(), (0, space - 1)),
-            (
-                "outstanding_frames_max",
-                self.outstanding_frames_max.into(),
-                (1, numbers.outstanding_max().into()),
-            ),
-            ("outstanding_bytes_max", self.outstanding_bytes_max.into(), (1, u32::MAX.into())),
-            ("replay_timer_ns", self.replay_timer_ns.into(), (0, REPLAY_TIMER_NS_MAX)),
-            ("replay_count_max", self.replay_count_max.into(), (1, REPLAY_COUNT_UNLIMITED.into())),
-            ("pcs_lost_timeout_ns", self.pcs_lost_timeout_ns.into(), long),
-            ("data_age_timeout_ns", self.data_age_timeout_ns.into(), long),
-            ("ctlos_spacing_bytes", self.ctlos_spacing_bytes.into(), SPACING_BYTES),
+        let frames = u64::from(self.outstanding_frames_max);
+        ConfigError::demand("first_sequence", self.first_sequence.into(), (0, space - 1))?;
+        ConfigError::demand("outstanding_frames_max", frames, (1, numbers.outstanding_max().into()))?;
+        let values = [
+            ("outstanding_bytes_max", self.outstanding_bytes_max.into()),
+            ("replay_timer_ns", self.replay_timer_ns.into()),
+            ("replay_count_max", self.replay_count_max.into()),
+            ("pcs_lost_timeout_ns", self.pcs_lost_timeout_ns.into()),
+            ("data_age_timeout_ns", self.data_age_timeout_ns.into()),
+            ("ctlos_spacing_bytes", self.ctlos_spacing_bytes.into()),
         ];
-        for (parameter, value, range) in ranges {
-            ConfigError::demand(parameter, value, range)?;
+        for (parameter, value) in values {
+            ConfigError::demand(parameter, value, limits(parameter))?;
         }
         self.choices.check()
     }

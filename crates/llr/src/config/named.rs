@@ -2,7 +2,7 @@
 
 use super::{
     Config, CountedReplays, FrameAction, IneligibleInReplay, InitWhileRunning, NackInReplay, NackRearm,
-    ReplayTimerStart,
+    ReplayTimerStart, limits,
 };
 use linkmend_diagnose::ParameterError;
 
@@ -83,9 +83,10 @@ impl Config {
 }
 
 fn number<T: std::str::FromStr>(name: &'static str, value: &str) -> Result<T, ParameterError> {
-    value
-        .parse()
-        .map_err(|_| ParameterError::new(name, value, "must be a whole number in the register's range"))
+    value.parse().map_err(|_| {
+        let (min, max) = limits(name);
+        ParameterError::new(name, value, format!("must be a whole number, {min} to {max}"))
+    })
 }
 
 fn word<T: Copy>(name: &'static str, value: &str, words: Words<T>) -> Result<T, ParameterError> {
@@ -137,7 +138,9 @@ mod tests {
         let refused =
             |name: &str, value: &str| Config::default().set(name, value).expect_err("refused").to_string();
         assert!(refused("replay_count", "3").contains("replay_count_max"));
-        assert!(refused("replay_count_max", "256").contains("whole number"));
+        assert!(refused("replay_count_max", "256").contains("1 to 255"));
+        assert!(refused("outstanding_bytes_max", "4294967296").contains("1 to 4294967295"));
+        assert!(refused("ctlos_spacing_bytes", "many").contains("400 to 16384"));
         assert!(refused("nack_rearm", "always").contains("must be never or each-replay"));
     }
 }

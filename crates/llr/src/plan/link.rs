@@ -64,6 +64,9 @@ impl PlanInput {
         demand(is_frame, "mtu", self.mtu_bytes.to_string(), "must be 64 to 65535 bytes")?;
         demand(is_spacing, "spacing", self.spacing_bytes.to_string(), "must be 400 to 16384 bytes")?;
         demand(is_loss, "loss", self.loss.to_string(), "must be at least 0 and below 0.5")?;
+        let buffer = self.buffer_bytes.unwrap_or(u64::MAX);
+        let holds_a_frame = buffer >= u64::from(self.mtu_bytes);
+        demand(holds_a_frame, "buffer", buffer.to_string(), "must hold a frame of the largest size")?;
         let years = self.years_between_flushes.to_string();
         demand(is_rare, "years between flushes", years, "must be above 0")
     }
@@ -117,7 +120,7 @@ pub fn plan(input: &PlanInput) -> Result<Plan, ParameterError> {
     push("full frames per loop", "loop / time of a frame".to_owned(), window, "frames", "derived");
     let throughput = go_back_n_throughput(input.loss, window);
     push("throughput", "(1 - p) / (1 - p + p W)".to_owned(), throughput, "", "derived, go-back-N");
-    let warnings = warnings(input, bytes, frames, timer_ns);
+    let warnings = warnings(input, bytes, frames, timer_ns, loop_time);
     let config = config(input, (bytes, frames, timer_ns, count), loop_time);
     Ok(Plan { steps, config, loop_time, throughput, warnings })
 }
@@ -144,7 +147,7 @@ fn replay_count(input: &PlanInput) -> (u8, f64) {
     (REPLAY_COUNT_UNLIMITED, f64::INFINITY)
 }
 
-fn warnings(input: &PlanInput, bytes: u64, frames: u64, timer_ns: u64) -> Vec<String> {
+fn warnings(input: &PlanInput, bytes: u64, frames: u64, timer_ns: u64, loop_time: Span) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(buffer) = input.buffer_bytes.filter(|buffer| *buffer < bytes) {
         let share = 100.0 * buffer as f64 / bytes as f64;
@@ -156,7 +159,14 @@ fn warnings(input: &PlanInput, bytes: u64, frames: u64, timer_ns: u64) -> Vec<St
         warnings.push(format!("{frames} small frames exceed half of the sequence numbers, 524288"));
     }
     if timer_ns > 65_535 {
-        warnings.push(format!("a replay timer of {timer_ns} ns exceeds the register's 65535 ns"));
+        let consequence = if loop_time > Span::from_nanos(65_535) {
+            "which is shorter than the loop: frames are retransmitted although nothing was lost"
+        } else {
+            "which is set instead"
+        };
+        warnings.push(format!(
+            "a replay timer of {timer_ns} ns exceeds the register's maximum, 65535 ns, {consequence}"
+        ));
     }
     warnings
 }
@@ -252,6 +262,7 @@ mod tests {
         assert_eq!(refused(PlanInput { rate_bps: 0, ..META }), "rate");
         assert_eq!(refused(PlanInput { spacing_bytes: 399, ..META }), "spacing");
         assert_eq!(refused(PlanInput { cable_m: 100_001, ..META }), "cable");
+        assert_eq!(refused(PlanInput { buffer_bytes: Some(8_999), ..META }), "buffer");
         assert_eq!(refused(PlanInput { years_between_flushes: 0.0, ..META }), "years between flushes");
     }
 

@@ -1,6 +1,7 @@
 //! The configuration of the ports of a link with LLR: a published profile or a rule, and registers that override it.
 
 use super::{LinkConfig, ParameterError};
+use crate::link::WIRE_OVERHEAD_BYTES;
 use crate::link::scheme::{LlrConfig, ORDERED_SET_OCTETS, SelectiveConfig};
 use crate::time::Time;
 use linkmend_llr::config::FrameAction;
@@ -65,12 +66,17 @@ impl FromStr for LlrProfile {
         };
         let mut profile = LlrProfile { text: text.to_owned(), base, ..LlrProfile::default() };
         let mut tried = Config::default();
+        let mut named = Vec::new();
         for part in parts {
             let Some((name, value)) = part.split_once('=') else {
                 let requirement =
                     "must have a register and its value after each comma, such as replay_count_max=3";
                 return Err(ParameterError::new("llr", format!("\"{part}\""), requirement));
             };
+            if named.contains(&name) {
+                return Err(ParameterError::new("llr", part, format!("must not set {name} twice")));
+            }
+            named.push(name);
             match (name, value) {
                 (SEES_DAMAGED, "yes" | "no") => profile.sees_damaged = value == "yes",
                 (SEES_DAMAGED, _) => {
@@ -128,6 +134,24 @@ impl LinkConfig {
     fn ordered_set_loop(&self) -> Time {
         let way = self.wire_latency() + self.ingress_latency() + self.rate.time_of(ORDERED_SET_OCTETS.into());
         Time(2 * way.0)
+    }
+
+    /// What is wrong with registers that can be set, but not used well, on this link.
+    pub(crate) fn llr_shortfall(&self, llr: &LlrConfig) -> Option<String> {
+        let wire_bytes = u64::from(self.frame_bytes) + WIRE_OVERHEAD_BYTES;
+        let first_ack = (self.ordered_set_loop() + self.rate.time_of(wire_bytes)).0.div_ceil(1_000);
+        let timer = u64::from(llr.registers.replay_timer_ns);
+        let remedy = match first_ack {
+            ..=65_535 => format!("raise `replay_timer_ns` to at least {first_ack}"),
+            _ => "the register's maximum of 65535 ns is too short for this link; with 0, the timer is off"
+                .to_owned(),
+        };
+        (1..first_ack).contains(&timer).then(|| {
+            format!(
+                "the replay timer expires after {timer} ns, but the first ACK takes at least {first_ack} ns: frames are \
+                 retransmitted although nothing was lost; {remedy}"
+            )
+        })
     }
 
     /// The ports of an idealised selective retry on this link.
@@ -198,6 +222,8 @@ mod tests {
         );
         assert!(refused("loop,replay_timer_ns=70000").contains("65535"));
         assert!(refused("loop,flush_action=discard").contains("best-effort"));
+        assert!(refused("loop,replay_timer_ns=5000,replay_timer_ns=6000").contains("replay_timer_ns twice"));
+        assert!(refused("loop,replay_count_max=256").contains("1 to 255"));
         assert!(refused("xena-example").contains("1000 bytes"), "{}", refused("xena-example"));
         assert!(refused("loop,sees_damaged=maybe").contains("yes or no"));
     }

@@ -1,7 +1,7 @@
 //! Runs a stress test: opens the session, sends at line rate, waits for the last frame, and measures.
 
 use super::report::{BufferSeries, PortCounter, StressReport, Undelivered};
-use crate::link::config::{LinkConfig, ParameterError};
+use crate::link::config::{Hardware, LinkConfig, ParameterError};
 use crate::link::scheme::{Account, Scheme, Schemes, SelectiveConfig};
 use crate::measure::{
     GivenUp, Histogram, Levels, LinkMark, LinkMeasures, Percentiles, Quartiles, TimeSeries,
@@ -212,7 +212,7 @@ fn measure<O: Observer<Schemes<X>>, X: Scheme>(
         rx_recirculation_pct: rx_share,
         tx_recirculation_busy_pct: tx_busy,
         rx_recirculation_busy_pct: rx_busy,
-        hardware: link.hardware(),
+        hardware: config.hardware(),
         simulated_ns: elapsed.as_nanos(),
         events: network.events(),
         ..StressReport::default()
@@ -312,6 +312,18 @@ fn distribution_ns(delays: &Histogram) -> Vec<(f64, u64)> {
 }
 
 impl LinksConfig {
+    /// The assumed hardware of the switches, or of the ports if these retransmit.
+    fn hardware(&self) -> Hardware {
+        let hardware = self.links[0].hardware();
+        match self.recovery {
+            Recovery::Llr(_) | Recovery::Selective(_) => Hardware {
+                reason: "the ports keep frames until they are acknowledged".to_owned(),
+                ..hardware
+            },
+            _ => hardware,
+        }
+    }
+
     /// Frames after which data and idle slots, or the spacing of ACKs in ordered sets, stand in the same relation again: all
     /// last whole byte times.
     fn cycle_frames(&self) -> u64 {

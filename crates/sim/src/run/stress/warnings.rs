@@ -1,11 +1,37 @@
 //! Warnings about what was too slow or too small in a run.
 
 use super::report::StressReport;
+use crate::link::scheme::LlrConfig;
+use crate::run::flows::Recovery;
 use crate::run::links::LinksConfig;
+use linkmend_llr::config::FrameAction;
 use linkmend_quantity::ByteSize;
 
 /// Share of the time for which the Tx buffer may be full before that is worth a word, in percent.
 const FULL_PCT_MAX: f64 = 1.0;
+
+/// A FLUSH that nothing ends: what happened to the other frames.
+fn stopped_for_good(llr: &LlrConfig, report: &StressReport) -> Option<String> {
+    let count = |name: &str| {
+        let counter = report.counters.iter().find(|counter| counter.name == name);
+        counter.map_or(0, |counter| counter.sender)
+    };
+    let given_up = count("frames given up");
+    if given_up == 0 || llr.registers.re_init_on_discard {
+        return None;
+    }
+    let numbered = count("TX_OK").saturating_sub(count("replayed frames"));
+    let after = match llr.registers.flush_action {
+        FrameAction::BestEffort => {
+            format!("and sent {} frames without protection", report.frames_sent.saturating_sub(numbered))
+        }
+        FrameAction::Block | FrameAction::Discard => "and sent nothing from then on".to_owned(),
+    };
+    Some(format!(
+        "LLR entered FLUSH, gave up {given_up} frames, {after}; set `re_init_on_discard`, or raise `replay_count_max` or \
+         `data_age_timeout_ns`"
+    ))
+}
 
 impl LinksConfig {
     /// Warnings about what was too slow or too small in a run.
@@ -27,6 +53,10 @@ impl LinksConfig {
         }
         if fast_enough {
             warnings.extend(self.links[0].shortfalls());
+        }
+        if let Recovery::Llr(llr) = &self.recovery {
+            warnings.extend(self.links[0].llr_shortfall(llr));
+            warnings.extend(stopped_for_good(llr, report));
         }
         warnings
     }

@@ -72,8 +72,10 @@ impl Llr {
         if self.timer <= context.now()
             && let Some(at) = self.next_timeout()
         {
-            self.timer = at;
             context.wake_at(at.max(context.now()));
+            // The end of a replay starts the replay timer, which may expire before everything that runs now.
+            let is_replaying = self.transmit_state() == TransmitState::Replay;
+            self.timer = if is_replaying { Time::ZERO } else { at };
         }
     }
 
