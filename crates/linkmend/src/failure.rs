@@ -133,6 +133,13 @@ pub struct Hinted {
     pub hint: String,
 }
 
+impl Hinted {
+    /// The error of a command.
+    pub fn error(message: impl Into<String>, hint: impl Into<String>) -> Error {
+        Hinted { message: message.into(), hint: hint.into() }.into()
+    }
+}
+
 impl Display for Hinted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
@@ -153,6 +160,13 @@ pub struct Interrupted {
     pub message: String,
     /// How to go on, or what takes less time.
     pub hint: String,
+}
+
+impl Interrupted {
+    /// The error of a command.
+    pub fn error(message: impl Into<String>, hint: impl Into<String>) -> Error {
+        Interrupted { message: message.into(), hint: hint.into() }.into()
+    }
 }
 
 impl Display for Interrupted {

@@ -54,14 +54,14 @@ fn run(ranks: u32, size: &str, order: &str) {
     let report =
         flows::run(&config, 1, &AtomicBool::new(false), &|| ()).expect("valid").expect("not stopped");
     let seconds = began.elapsed().as_secs_f64();
-    let training = report.training.expect("it is a training job");
+    let training = report.flows.training.expect("it is a training job");
     assert_eq!(training.unfinished_operations, 0, "all operations end");
     println!(
         "{ranks:>6} {order:>10} {:>12} {:>12} {seconds:>8.2} {:>10.1} {:>9.1} {:>7} {:>9.1} us",
-        report.frame_hops,
-        report.events,
-        seconds * 1e9 / report.frame_hops as f64,
-        seconds * 1e9 / report.events as f64,
+        report.network.frame_hops,
+        report.network.events,
+        seconds * 1e9 / report.network.frame_hops as f64,
+        seconds * 1e9 / report.network.events as f64,
         memory_kib() / 1_024,
         training.step_us.map_or(0.0, |step| step.mean)
     );

@@ -84,11 +84,11 @@ fn show(name: &str, config: &FlowsConfig, bench: bool) {
         }
     }
     let Some((seconds, report)) = best else { return };
-    let flows = report.fct_us.map_or(0, |fct| fct.count);
-    let hops = report.frame_hops as f64;
+    let flows = report.flows.fct_us.map_or(0, |fct| fct.count);
+    let hops = report.network.frame_hops as f64;
     println!(
         "{name:52} {flows:>10} {:>10} {seconds:>8.2} {:>12.2} {:>9.1}",
-        report.frame_hops,
+        report.network.frame_hops,
         hops / seconds / 1e6,
         seconds * 1e9 / hops
     );

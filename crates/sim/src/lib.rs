@@ -78,6 +78,7 @@ pub mod parameters;
 pub mod rdma_check;
 pub mod replay;
 pub mod run;
+mod sums;
 
 pub use kernel::{event_queue, time};
 pub use linkmend_corruption as corruption;

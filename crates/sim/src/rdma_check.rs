@@ -167,7 +167,7 @@ mod tests {
                 crate::corruption::Corruption::PerBit { bit_error_rate: path.bit_error_rate };
             let chances = Model { path, ..case.model() }.chances(&case.mechanisms);
             let report = crate::flows::run(&config, 2, &AtomicBool::new(false), &|| ());
-            let counts = report.expect("it can be run").expect("nobody stops it").rdma_timeouts;
+            let counts = report.expect("it can be run").expect("nobody stops it").flows.rdma_timeouts;
             for kind in Kind::ALL {
                 let (seen, expected) = (counts.of(kind) as f64, FLOWS as f64 * chances.of(kind).per_flow);
                 // Timeouts after others come in groups: their variance is up to half as large again as their number.

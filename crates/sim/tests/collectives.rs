@@ -32,7 +32,7 @@ fn run(set: &[(&str, &str)]) -> FlowsReport {
 
 fn trained(set: &[(&str, &str)]) -> (FlowsReport, TrainingReport) {
     let report = run(set);
-    let training = report.training.clone().expect("it is a training job");
+    let training = report.flows.training.clone().expect("it is a training job");
     (report, training)
 }
 
@@ -90,7 +90,10 @@ fn without_loss_a_ring_takes_as_long_as_its_messages_one_after_the_other() {
         let bus = messages * bytes / f64::from(ranks) * 8.0 / 1e3 / steps.mean;
         let measured = training.bus_gbps.expect("it sends");
         assert!((measured / bus - 1.0).abs() < 1e-9, "{measured} is not {bus}");
-        assert_eq!((report.retransmissions, report.timeouts, report.frames_dropped), (0, 0, 0));
+        assert_eq!(
+            (report.flows.retransmissions, report.flows.timeouts, report.network.frames_dropped),
+            (0, 0, 0)
+        );
     }
 }
 
@@ -148,7 +151,7 @@ fn every_collective_operation_ends() {
             ("channels", "2"),
         ]);
         let name = kind.name();
-        assert_eq!((training.unfinished_operations, report.retransmissions), (0, 0), "{name}");
+        assert_eq!((training.unfinished_operations, report.flows.retransmissions), (0, 0), "{name}");
         let ratio = training.step_ratio.expect("it ended");
         assert!(ratio > 0.99 && ratio < 4.0, "{name}: {ratio}");
     }
@@ -173,7 +176,7 @@ fn a_program_runs_on_the_first_hosts_and_its_steps_are_told_apart() {
     let config = parameters.flows_in(graph, Demand::Training(training), folder).expect("valid");
     let report =
         flows::run(&config, 1, &AtomicBool::new(false), &|| ()).expect("valid").expect("nothing stops it");
-    let training = report.training.expect("it is a training job");
+    let training = report.flows.training.expect("it is a training job");
     let steps = training.step_us.expect("it ended");
     assert_eq!((training.ranks, steps.count, training.unfinished_steps), (3, 4, 0));
     assert!((steps.max - 54.0).abs() < 2.0 && (steps.min - 37.0).abs() < 2.0, "{steps:?}");
@@ -199,12 +202,16 @@ fn with_losses_a_large_ring_completes_whatever_recovers_them() {
             ]);
             let case = format!("{recovery}, {scheme}");
             assert_eq!((training.unfinished_steps, training.unfinished_operations), (0, 0), "{case}");
-            assert_eq!((report.unfinished_flows, report.failed_flows), (0, 0), "{case}");
-            assert!(report.frames_corrupted > 500, "{case}: {} frames", report.frames_corrupted);
+            assert_eq!((report.flows.unfinished_flows, report.flows.failed_flows), (0, 0), "{case}");
+            assert!(
+                report.network.frames_corrupted > 500,
+                "{case}: {} frames",
+                report.network.frames_corrupted
+            );
             if scheme == "none" {
-                assert!(report.retransmissions > 500, "{case}");
+                assert!(report.flows.retransmissions > 500, "{case}");
             } else if scheme != "non-blocking" {
-                assert!(report.retransmissions < 100, "{case}: {}", report.retransmissions);
+                assert!(report.flows.retransmissions < 100, "{case}: {}", report.flows.retransmissions);
             }
         }
     }

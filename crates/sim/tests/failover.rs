@@ -60,11 +60,11 @@ fn without_hand_off_flows_that_meet_a_failure_wait_for_timers() {
     for reroute in [Reroute::ShareBackup, Reroute::Local] {
         let (report, failover) = run(&setup(reroute, HandOffKind::None), Length::Trials(300));
         let hit = failover.hit_fct_us.expect("some are hit");
-        assert!(failover.frames_lost > 10 && failover.frames_recovered == 0, "{failover:?}");
-        assert!(report.retransmissions + report.timeouts > 0);
+        assert!(failover.stats.frames_lost > 10 && failover.stats.frames_recovered == 0, "{failover:?}");
+        assert!(report.flows.retransmissions + report.flows.timeouts > 0);
         // A lost SYN is retransmitted after a second.
         assert!(hit.max > 1e6 && hit.p50 > 2e3, "{hit:?}");
-        assert_eq!((report.unfinished_flows, report.failed_flows), (0, 0));
+        assert_eq!((report.flows.unfinished_flows, report.flows.failed_flows), (0, 0));
     }
 }
 
@@ -147,10 +147,10 @@ fn with_hand_off_nothing_is_lost_or_reordered_whatever_the_reroute() {
             setup.failure_every = span(4_700);
             let (report, failover) = run(&setup, Length::Trials(1_000));
             let what = format!("{reroute} {hand_off:?} {failover:?}");
-            assert!(failover.frames_lost + failover.frames_held > 10, "{what}");
-            assert_eq!(failover.frames_recovered, failover.frames_lost, "{what}");
-            assert_eq!((report.retransmissions, report.timeouts), (0, 0), "{what}");
-            assert_eq!(report.affected_flows.sacked, 0, "nothing was reordered: {what}");
+            assert!(failover.stats.frames_lost + failover.stats.frames_held > 10, "{what}");
+            assert_eq!(failover.stats.frames_recovered, failover.stats.frames_lost, "{what}");
+            assert_eq!((report.flows.retransmissions, report.flows.timeouts), (0, 0), "{what}");
+            assert_eq!(report.flows.affected_flows.sacked, 0, "nothing was reordered: {what}");
             // Nobody waits longer than route failure time, margin and order take together.
             let most = (detection.time() + reroute.time()).as_nanos() / 1e3;
             let wait =
@@ -166,17 +166,20 @@ fn one_long_flow_does_not_notice_a_failure() {
         let mut setup = setup(Reroute::ShareBackup, hand_off);
         setup.failure_every = span(20_000);
         let (report, failover) = run(&setup, Length::Endless(110_000));
-        assert_eq!((failover.failures, report.retransmissions, report.timeouts), (5, 0, 0));
-        assert_eq!((failover.frames_recovered, report.affected_flows.sacked), (failover.frames_lost, 0));
+        assert_eq!((failover.stats.failures, report.flows.retransmissions, report.flows.timeouts), (5, 0, 0));
+        assert_eq!(
+            (failover.stats.frames_recovered, report.flows.affected_flows.sacked),
+            (failover.stats.frames_lost, 0)
+        );
         assert!(report.goodput_gbps > 8.0, "{} Gbit/s", report.goodput_gbps);
         // SQR sends what had arrived within its margin; who knows what arrived sends nothing twice.
         match hand_off {
             HandOffKind::Sqr => {
                 // The delay time at line rate: 30 us and 1.8 us, and the first pass after that.
-                assert!((37_500..45_000).contains(&failover.steady_buffer_bytes), "{failover:?}");
-                assert!((700_000..1_100_000).contains(&failover.failed_buffer_bytes), "{failover:?}");
+                assert!((37_500..45_000).contains(&failover.stats.steady_buffer_bytes), "{failover:?}");
+                assert!((700_000..1_100_000).contains(&failover.stats.failed_buffer_bytes), "{failover:?}");
             }
-            _ => assert_eq!(failover.frames_duplicated, 0),
+            _ => assert_eq!(failover.stats.frames_duplicated, 0),
         }
         assert_eq!(failover.recovery_longer_share, Some(1.0), "the flow never pauses: {failover:?}");
     }
@@ -187,8 +190,8 @@ fn copies_kept_for_the_detection_time_alone_miss_what_was_on_its_way() {
     let mut setup = setup(Reroute::Local, HandOffKind::Sqr);
     setup.sqr_margin = span(0);
     let (report, failover) = run(&setup, Length::Trials(2_000));
-    assert!(failover.frames_recovered < failover.frames_lost, "{failover:?}");
-    assert!(report.retransmissions > 0);
+    assert!(failover.stats.frames_recovered < failover.stats.frames_lost, "{failover:?}");
+    assert!(report.flows.retransmissions > 0);
 }
 
 #[test]
@@ -197,8 +200,11 @@ fn the_backstop_loses_what_it_has_no_room_for_and_nothing_else() {
     setup.failure_every = span(20_000);
     setup.sqr_buffer = Some(ByteSize(20_000));
     let (report, failover) = run(&setup, Length::Endless(50_000));
-    assert!(failover.frames_not_kept > 100 && failover.steady_buffer_bytes <= 20_000, "{failover:?}");
-    assert!(failover.failed_buffer_bytes <= 20_000 && report.retransmissions > 0, "{failover:?}");
+    assert!(
+        failover.stats.frames_not_kept > 100 && failover.stats.steady_buffer_bytes <= 20_000,
+        "{failover:?}"
+    );
+    assert!(failover.stats.failed_buffer_bytes <= 20_000 && report.flows.retransmissions > 0, "{failover:?}");
 }
 
 #[test]
@@ -210,8 +216,12 @@ fn several_links_fail_at_once_and_links_may_corrupt_as_well() {
             setup.scheme = Some(scheme);
             setup.loss = Some(LossRate(1e-3));
             let (report, failover) = run(&setup, Length::Trials(300));
-            assert!(failover.frames_lost > 30, "{failover:?}");
-            assert_eq!((report.unfinished_flows, report.failed_flows), (0, 0), "{scheme:?} {reroute}");
+            assert!(failover.stats.frames_lost > 30, "{failover:?}");
+            assert_eq!(
+                (report.flows.unfinished_flows, report.flows.failed_flows),
+                (0, 0),
+                "{scheme:?} {reroute}"
+            );
         }
     }
 }
@@ -219,8 +229,8 @@ fn several_links_fail_at_once_and_links_may_corrupt_as_well() {
 #[test]
 fn what_failed_links_lose_is_not_counted_as_corrupted() {
     let (report, failover) = run(&setup(Reroute::ShareBackup, HandOffKind::Sqr), Length::Trials(300));
-    assert!(failover.frames_lost > 10, "{failover:?}");
-    assert_eq!(report.frames_corrupted, 0);
+    assert!(failover.stats.frames_lost > 10, "{failover:?}");
+    assert_eq!(report.network.frames_corrupted, 0);
 }
 
 #[test]

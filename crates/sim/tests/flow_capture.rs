@@ -107,15 +107,15 @@ fn a_captured_port_shows_every_frame_its_direction_and_what_the_link_did_with_it
         let (file, report) = capture(TransportKind::Dctcp, scheme, LINK);
         let all = packets(&file);
         let corrupted = all.iter().filter(|packet| flags(packet) & CRC_ERROR != 0);
-        assert_eq!(corrupted.clone().count() as u64, report.frames_corrupted, "{}", scheme.name());
+        assert_eq!(corrupted.clone().count() as u64, report.network.frames_corrupted, "{}", scheme.name());
         assert!(corrupted.clone().all(|packet| comment(packet).ends_with("corrupted on the link")));
-        assert!(report.frames_corrupted > 5, "{report:?}");
+        assert!(report.network.frames_corrupted > 5, "{report:?}");
         assert!(all.iter().map(|packet| packet.timestamp).is_sorted(), "simulated time goes on");
         assert!(all.iter().all(|packet| !comment(packet).contains("handled already")), "{}", scheme.name());
         // 17 segments of each of 40 flows leave to the right, and acknowledgements come back.
         let sent = all.iter().filter(|packet| flags(packet) & OUTBOUND != 0).filter(is_ipv4).count();
         let copies = all.iter().filter(|packet| comment(packet).contains("copy of")).count();
-        assert_eq!((sent - copies) as u64, 40 * 17 + report.retransmissions, "{}", scheme.name());
+        assert_eq!((sent - copies) as u64, 40 * 17 + report.flows.retransmissions, "{}", scheme.name());
         assert!(all.len() - sent >= 40, "{} of {}", sent, all.len());
         let told = |what: &str| all.iter().filter(|packet| comment(packet).contains(what)).count();
         match scheme {
@@ -145,9 +145,9 @@ fn a_capture_of_a_port_changes_nothing_is_bounded_and_the_same_on_every_number_o
     let (file, report) = capture_on(&config, HOST, 500, 1);
     assert_eq!(packets(&file).len(), 500);
     assert_eq!((file, report.clone()), capture_on(&config, HOST, 500, 3));
-    let plain = run(&config, 2, &AtomicBool::new(false), &|| ()).expect("valid").expect("it ends");
-    assert!(plain.events < report.events, "without an observer, a departure need not be an event");
-    let plain = FlowsReport { events: report.events, ..plain };
+    let mut plain = run(&config, 2, &AtomicBool::new(false), &|| ()).expect("valid").expect("it ends");
+    let events = std::mem::replace(&mut plain.network.events, report.network.events);
+    assert!(events < report.network.events, "without an observer, a departure need not be an event");
     assert_eq!(plain, report, "who is observed does the same");
     let (file, _) = capture_on(&config, HOST, 1, 1);
     let mut reader = PcapNgReader::new(&file[..]).expect("a section");
@@ -174,9 +174,9 @@ fn wireshark_reads_a_captured_host_as_tcp_with_its_retransmissions() {
     let flows: std::collections::BTreeSet<_> = lines.iter().map(|line| &line[1]).collect();
     assert_eq!(flows.len(), 40, "each flow is a connection of its own");
     let count = |field: usize| lines.iter().filter(|line| !line[field].is_empty()).count();
-    assert!(report.retransmissions > 5, "{report:?}");
+    assert!(report.flows.retransmissions > 5, "{report:?}");
     // Without a handshake, from which it would know the round-trip time, Wireshark takes those within 3 ms for reordering.
-    assert_eq!((count(2) + count(5)) as u64, report.retransmissions);
+    assert_eq!((count(2) + count(5)) as u64, report.flows.retransmissions);
     assert!(count(4) > 0, "losses are reported by SACK");
     // Retransmissions and what announces them, and nothing else.
     let Some(lines) = tshark("expert", &file, &["_ws.expert.message"]) else { return };
@@ -197,8 +197,8 @@ fn wireshark_reads_a_captured_host_as_roce_with_its_retransmissions() {
     assert!(lines.iter().all(|line| line[0] == "RRoCE" && line[3].is_empty()), "{lines:?}");
     // First, Middle and Last of a WRITE.
     let requests = lines.iter().filter(|line| ["6", "7", "8"].contains(&line[1].as_str())).count();
-    assert_eq!(requests as u64, 40 * 24_387u64.div_ceil(1_024) + report.retransmissions);
-    assert!(report.retransmissions > 5, "{report:?}");
+    assert_eq!(requests as u64, 40 * 24_387u64.div_ceil(1_024) + report.flows.retransmissions);
+    assert!(report.flows.retransmissions > 5, "{report:?}");
     // 96 is a NAK of a sequence error.
     assert!(lines.iter().any(|line| line[2] == "96"), "reordered packets are refused");
 }

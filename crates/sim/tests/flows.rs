@@ -55,7 +55,7 @@ fn trials(count: u64, bytes: u64) -> Demand {
 fn a_packet_of_rdma_takes_as_long_as_its_way_there_and_back() {
     let mut config = testbed(TransportKind::Rdma, SchemeKind::None, 0.0, trials(10, 143));
     config.traffic[0].hosts.latency = HostLatency::NONE;
-    let fct = measure(&config).fct_us.expect("flows end");
+    let fct = measure(&config).flows.fct_us.expect("flows end");
     assert_eq!((fct.count, fct.min), (10, fct.max), "every trial is alike: {fct:?}");
     // Each of six links: 260 + 850 ns in switches and 10 ns of fibre, and its own serialisation, both ways.
     let latency = 12.0 * 1.12;
@@ -66,7 +66,7 @@ fn a_packet_of_rdma_takes_as_long_as_its_way_there_and_back() {
 fn a_flow_of_seventeen_segments_takes_two_round_trips_with_an_initial_window_of_ten() {
     let mut config = testbed(TransportKind::Dctcp, SchemeKind::None, 0.0, trials(10, 24_387));
     config.traffic[0].hosts.latency = HostLatency::NONE;
-    let fct = measure(&config).fct_us.expect("flows end");
+    let fct = measure(&config).flows.fct_us.expect("flows end");
     let round_trip = 12.0 * 1.12;
     assert!(fct.min > 2.0 * round_trip && fct.max < 2.5 * round_trip, "{fct:?}");
 }
@@ -77,7 +77,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
     let reports = [1, 2, 3].map(|threads| measure_on(&config, threads));
     assert_eq!(reports[0], reports[1]);
     assert_eq!(reports[0], reports[2]);
-    assert!(reports[0].frames_corrupted > 100, "{:?}", reports[0]);
+    assert!(reports[0].network.frames_corrupted > 100, "{:?}", reports[0]);
 }
 
 /// A run of 20,000 trials of 24,387 B, none of which is left over or given up.
@@ -85,7 +85,7 @@ fn trials_of_the_paper(transport: TransportKind, scheme: SchemeKind, loss: f64, 
     let mut config = testbed(transport, scheme, loss, trials(20_000, 24_387));
     config.seed = seed;
     let report = measure(&config);
-    assert_eq!((report.unfinished_flows, report.failed_flows), (0, 0), "{report:?}");
+    assert_eq!((report.flows.unfinished_flows, report.flows.failed_flows), (0, 0), "{report:?}");
     report
 }
 
@@ -95,7 +95,7 @@ fn protection_hides_losses_from_the_slowest_thousandth_of_tcp_flows() {
         for seed in 1..=3 {
             let p99_9 = |scheme, loss| {
                 let report = trials_of_the_paper(transport, scheme, loss, seed);
-                report.fct_us.expect("flows end").p99_9
+                report.flows.fct_us.expect("flows end").p99_9
             };
             let healthy = p99_9(SchemeKind::None, 0.0);
             let lossy = p99_9(SchemeKind::None, 1e-3);
@@ -120,16 +120,19 @@ fn non_blocking_protection_spares_rdma_its_timeouts_and_ordered_protection_all_d
         let ordered = measure(SchemeKind::Ordered, 1e-3);
         let non_blocking = measure(SchemeKind::NonBlocking, 1e-3);
         let [p99_9, most]: [fn(&FlowsReport) -> f64; 2] = [
-            |report| report.fct_us.expect("flows end").p99_9,
-            |report| report.fct_us.expect("flows end").max,
+            |report| report.flows.fct_us.expect("flows end").p99_9,
+            |report| report.flows.fct_us.expect("flows end").max,
         ];
         // A loss of the last of 17 packets: one flow in a thousand, 20 in all.
-        assert!((5..50).contains(&lossy.timeouts), "seed {seed}: {}", lossy.timeouts);
+        assert!((5..50).contains(&lossy.flows.timeouts), "seed {seed}: {}", lossy.flows.timeouts);
         assert!(most(&lossy) > 1_000.0, "seed {seed}: {} us", most(&lossy));
-        assert_eq!((ordered.timeouts, ordered.retransmissions), (0, 0), "seed {seed}");
+        assert_eq!((ordered.flows.timeouts, ordered.flows.retransmissions), (0, 0), "seed {seed}");
         assert!(p99_9(&ordered) < 1.3 * p99_9(&healthy), "seed {seed}: {}", p99_9(&ordered));
-        assert_eq!(non_blocking.timeouts, 0, "seed {seed}");
-        assert!(non_blocking.retransmissions > lossy.retransmissions / 2, "seed {seed}: {non_blocking:?}");
+        assert_eq!(non_blocking.flows.timeouts, 0, "seed {seed}");
+        assert!(
+            non_blocking.flows.retransmissions > lossy.flows.retransmissions / 2,
+            "seed {seed}: {non_blocking:?}"
+        );
         assert!(most(&non_blocking) < 100.0, "seed {seed}: {} us", most(&non_blocking));
     }
 }
@@ -139,7 +142,7 @@ fn non_blocking_protection_spares_rdma_its_timeouts_and_ordered_protection_all_d
 #[test]
 fn affected_flows_fall_into_the_groups_of_the_paper() {
     let run = |scheme| trials_of_the_paper(TransportKind::Dctcp, scheme, 1e-3, 1);
-    let non_blocking = run(SchemeKind::NonBlocking).affected_flows;
+    let non_blocking = run(SchemeKind::NonBlocking).flows.affected_flows;
     let groups = [non_blocking.group_a, non_blocking.group_b, non_blocking.group_c, non_blocking.group_d];
     assert_eq!(groups.iter().sum::<u64>(), non_blocking.sacked, "{non_blocking:?}");
     // 17 packets at 1e-3: 340 of 20,000 flows.
@@ -151,10 +154,10 @@ fn affected_flows_fall_into_the_groups_of_the_paper() {
     assert!(d < a + b + c, "{non_blocking:?}");
     assert!(non_blocking.group_d_pending_bytes_max <= 7 * 1_460, "{non_blocking:?}");
     assert!(non_blocking.reduced <= c + d, "{non_blocking:?}");
-    let ordered = run(SchemeKind::Ordered).affected_flows;
+    let ordered = run(SchemeKind::Ordered).flows.affected_flows;
     assert!((270..410).contains(&ordered.corrupted), "{ordered:?}");
     assert_eq!((ordered.sacked, ordered.reduced), (0, 0), "{ordered:?}");
-    let none = run(SchemeKind::None).affected_flows;
+    let none = run(SchemeKind::None).flows.affected_flows;
     assert!(none.reduced > non_blocking.reduced, "{none:?} and {non_blocking:?}");
 }
 
@@ -197,9 +200,9 @@ fn all_flows_of_a_fat_tree_end() {
     for scheme in [SchemeKind::None, SchemeKind::Ordered] {
         let config = on("fat-tree:k=4,hosts=2", TransportKind::Dctcp, scheme, 1e-3, demand.clone());
         let report = measure(&config);
-        assert_eq!((report.unfinished_flows, report.failed_flows), (0, 0), "{report:?}");
+        assert_eq!((report.flows.unfinished_flows, report.flows.failed_flows), (0, 0), "{report:?}");
         // 16 hosts at 0.3 of 100G for a millisecond send 60 MB, in flows of 1.7 MB.
-        let flows = report.fct_us.expect("flows end").count;
+        let flows = report.flows.fct_us.expect("flows end").count;
         assert!((15..60).contains(&flows), "{flows} flows");
         assert_eq!(report, measure_on(&config, 1));
     }
@@ -273,9 +276,9 @@ fn a_lost_tail_without_dummies_waits_for_the_host() {
         let mut config = testbed(TransportKind::Dctcp, scheme, 1e-2, trials(1_000, 143));
         config.link.protection.as_mut().expect("protected").dummy_copies = 0;
         let report = measure(&config);
-        let fct = report.fct_us.expect("flows end");
-        assert_eq!((fct.count, report.unfinished_flows), (1_000, 0), "{scheme:?}: {report:?}");
-        assert!(report.retransmissions >= 5 && fct.max > 1_000.0, "{scheme:?}: {report:?}");
+        let fct = report.flows.fct_us.expect("flows end");
+        assert_eq!((fct.count, report.flows.unfinished_flows), (1_000, 0), "{scheme:?}: {report:?}");
+        assert!(report.flows.retransmissions >= 5 && fct.max > 1_000.0, "{scheme:?}: {report:?}");
     }
 }
 
@@ -291,7 +294,7 @@ fn hosts_that_send_again_only_what_is_missing_lose_little_by_reordering() {
             ..RunParameters::default()
         };
         let config = parameters.flows_in(graph, trials(1_000, 2_000_000), Path::new("")).expect("valid");
-        measure(&config).fct_us.expect("flows end").p99
+        measure(&config).flows.fct_us.expect("flows end").p99
     };
     let [go_back, selective] = [HostRecovery::GoBackN, HostRecovery::SelectiveRepeat]
         .map(|recovery| p99(recovery, SchemeKind::NonBlocking) / p99(recovery, SchemeKind::Ordered));
@@ -318,7 +321,7 @@ fn an_incast_is_rounds_of_flows_that_begin_at_once() {
     let config = on("line:switches=2,hosts=8", TransportKind::Dctcp, SchemeKind::Ordered, 1e-3, demand);
     let (report, mut records) =
         run_with_records(&config, 2, &AtomicBool::new(false), &|| ()).expect("valid").expect("not stopped");
-    assert_eq!((records.len(), report.unfinished_flows, report.flows_not_begun), (1_200, 0, 0));
+    assert_eq!((records.len(), report.flows.unfinished_flows, report.flows.flows_not_begun), (1_200, 0, 0));
     // Of the first 100 rounds: the others are in a network of their own, whose time begins anew.
     records.truncate(800);
     records.sort_by_key(|record| (record.began, record.source));
@@ -337,8 +340,12 @@ fn an_incast_is_rounds_of_flows_that_begin_at_once() {
 fn flows_that_never_begin_are_reported() {
     let config = testbed(TransportKind::Dctcp, SchemeKind::None, 1.0, trials(5, 143));
     let report = measure(&config);
-    assert_eq!((report.fct_us, report.failed_flows, report.unfinished_flows), (None, 1, 1), "{report:?}");
-    assert_eq!(report.flows_not_begun, 3);
+    assert_eq!(
+        (report.flows.fct_us, report.flows.failed_flows, report.flows.unfinished_flows),
+        (None, 1, 1),
+        "{report:?}"
+    );
+    assert_eq!(report.flows.flows_not_begun, 3);
 }
 
 /// A link that is busy in both directions has no idle moments for ACKs: they ride on the frames of the other direction
@@ -355,8 +362,8 @@ fn a_link_that_is_busy_in_both_directions_gives_up_no_frame() {
     for scheme in [SchemeKind::Ordered, SchemeKind::NonBlocking] {
         let network = "line:switches=2,hosts=8,host-speed=25G";
         let report = measure(&on(network, TransportKind::Dctcp, scheme, 1e-2, demand.clone()));
-        assert!(report.frames_corrupted > 300, "{report:?}");
-        assert_eq!(report.frames_given_up, 0, "{scheme:?}: {report:?}");
+        assert!(report.network.frames_corrupted > 300, "{report:?}");
+        assert_eq!(report.network.frames_given_up, 0, "{scheme:?}: {report:?}");
     }
 }
 
@@ -366,10 +373,13 @@ fn an_incast_of_rdma_pauses_hosts_and_drops_nothing() {
     let demand = Demand::Incast { rounds: 3, senders: 24, bytes: 1_000_000 };
     let config = on("line:switches=3,hosts=24", TransportKind::Rdma, SchemeKind::None, 0.0, demand);
     let report = measure(&config);
-    assert_eq!((report.frames_dropped, report.retransmissions, report.unfinished_flows), (0, 0, 0));
+    assert_eq!(
+        (report.network.frames_dropped, report.flows.retransmissions, report.flows.unfinished_flows),
+        (0, 0, 0)
+    );
     // A flow pauses its host about once for each hundred kilobytes, so that queues hold 24 times that and little more.
-    assert!(report.pauses > 24 * 3, "{report:?}");
-    let fct = report.fct_us.expect("flows end");
+    assert!(report.network.pauses > 24 * 3, "{report:?}");
+    let fct = report.flows.fct_us.expect("flows end");
     // 24 MB at 100G with headers take 2.04 ms, and nothing stands still.
     assert!((2_000.0..2_250.0).contains(&fct.max), "{fct:?}");
 
@@ -378,12 +388,12 @@ fn an_incast_of_rdma_pauses_hosts_and_drops_nothing() {
     let pauses = |transport| {
         let config = on("line:switches=3,hosts=24", transport, SchemeKind::None, 0.0, demand.clone());
         let report = measure(&config);
-        assert_eq!((report.frames_dropped, report.unfinished_flows), (0, 0), "{report:?}");
-        report.pauses
+        assert_eq!((report.network.frames_dropped, report.flows.unfinished_flows), (0, 0), "{report:?}");
+        report.network.pauses
     };
     let [plain, slowed] = [TransportKind::Rdma, TransportKind::RdmaDcqcn].map(pauses);
     assert!(slowed < plain / 2, "{slowed} pauses instead of {plain}");
 
     let dropping = measure(&FlowsConfig { pfc: None, ..config });
-    assert!(dropping.frames_dropped > 1_000 && dropping.pauses == 0, "{dropping:?}");
+    assert!(dropping.network.frames_dropped > 1_000 && dropping.network.pauses == 0, "{dropping:?}");
 }

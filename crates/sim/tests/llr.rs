@@ -195,10 +195,10 @@ fn hosts_notice_nothing() {
         let clean = run(SchemeKind::None, 0.0, transport);
         let quiet = run(SchemeKind::Llr, 0.0, transport);
         let lossy = run(SchemeKind::Llr, 1e-2, transport);
-        let median = |report: &FlowsReport| report.fct_us.as_ref().expect("flows end").p50;
+        let median = |report: &FlowsReport| report.flows.fct_us.as_ref().expect("flows end").p50;
         let apart = (median(&quiet) / median(&clean) - 1.0).abs();
         assert!(apart < 1e-3, "{transport:?}: {} and {}", median(&quiet), median(&clean));
-        assert!(lossy.frames_corrupted > 200, "{}", lossy.frames_corrupted);
-        assert_eq!(lossy.retransmissions, 0, "{transport:?}");
+        assert!(lossy.network.frames_corrupted > 200, "{}", lossy.network.frames_corrupted);
+        assert_eq!(lossy.flows.retransmissions, 0, "{transport:?}");
     }
 }

@@ -50,20 +50,23 @@ fn mechanisms_or_protected_links_leave_no_timeout() {
     let (none, all) = (Mechanisms::NONE, Mechanisms::ALL);
     let lossless = run(0.0, none, SchemeKind::None);
     let bare = run(1e-3, none, SchemeKind::None);
-    let causes = bare.rdma_timeouts;
+    let causes = bare.flows.rdma_timeouts;
     // 0.031 of a flow are expected.
     assert!((3..=20).contains(&(causes.nak + causes.twice + causes.tail + causes.tail_ack)), "{causes:?}");
-    assert_eq!(bare.timeouts, causes.nak + causes.twice + causes.tail + causes.tail_ack + causes.behind);
-    let p99 = |report: &FlowsReport| report.fct_us.as_ref().expect("flows ended").p99;
+    assert_eq!(
+        bare.flows.timeouts,
+        causes.nak + causes.twice + causes.tail + causes.tail_ack + causes.behind
+    );
+    let p99 = |report: &FlowsReport| report.flows.fct_us.as_ref().expect("flows ended").p99;
     for (mechanisms, scheme, most) in
         [(all, SchemeKind::None, 4.0), (none, SchemeKind::Ordered, 1.3), (none, SchemeKind::NonBlocking, 4.0)]
     {
         let better = run(1e-3, mechanisms, scheme);
-        let causes = better.rdma_timeouts;
+        let causes = better.flows.rdma_timeouts;
         assert_eq!(causes.nak + causes.twice + causes.tail + causes.tail_ack, 0, "{mechanisms:?} {scheme:?}");
         assert!(p99(&better) < most * p99(&lossless), "{} of {}", p99(&better), p99(&lossless));
         assert!(p99(&bare) > 10.0 * p99(&better));
-        assert_eq!((better.failed_flows, better.unfinished_flows), (0, 0));
+        assert_eq!((better.flows.failed_flows, better.flows.unfinished_flows), (0, 0));
     }
 }
 
@@ -71,7 +74,7 @@ fn mechanisms_or_protected_links_leave_no_timeout() {
 fn all_hosts_may_send_to_all_others_and_the_same_seed_gives_the_same_flows() {
     let all = setup(1e-3, Mechanisms::ALL_OPTIMIZED);
     let one = report(&all, demand(Between::All, 200));
-    assert_eq!(one.fct_us.as_ref().map(|fct| fct.count), Some(200));
+    assert_eq!(one.flows.fct_us.as_ref().map(|fct| fct.count), Some(200));
     assert_eq!(report(&all, demand(Between::All, 200)), one);
     let other = RunParameters { seed: Some(2), ..all };
     assert_ne!(report(&other, demand(Between::All, 200)), one);
@@ -102,9 +105,9 @@ fn a_connection_that_fails_takes_its_flows_along_and_the_next_flow_has_a_new_one
     let demand =
         Demand::Load { sizes, load: 1e-7, between: Between::FirstAndLast, extent: Extent::Flows(100) };
     let report = report(&setup, demand);
-    let ended = report.fct_us.as_ref().map_or(0, |fct| fct.count);
-    assert_eq!((ended + report.failed_flows, report.unfinished_flows), (100, 0), "{report:?}");
-    assert!(report.failed_flows > 10, "{report:?}");
+    let ended = report.flows.fct_us.as_ref().map_or(0, |fct| fct.count);
+    assert_eq!((ended + report.flows.failed_flows, report.flows.unfinished_flows), (100, 0), "{report:?}");
+    assert!(report.flows.failed_flows > 10, "{report:?}");
 }
 
 /// The JCST paper's section 5.2: behind a READ, only the response to another READ tells of a tail that was lost.
@@ -121,13 +124,13 @@ fn reads_have_the_same_timeouts_and_dummies_end_those_of_tails() {
     };
     let bare = read(Mechanisms::NONE);
     // A request has 98 B and a response 1,066 B on each of four links that corrupt 1 in 200 full packets: about 47.
-    let causes = bare.rdma_timeouts;
+    let causes = bare.flows.rdma_timeouts;
     assert!((25..=75).contains(&causes.tail), "{causes:?}");
     assert_eq!((causes.nak, causes.tail_ack), (0, 0), "{causes:?}");
     let dummies = read(Mechanisms { dummies: 2, ..Mechanisms::NONE });
-    assert!(dummies.rdma_timeouts.tail <= 1, "{:?}", dummies.rdma_timeouts);
-    assert_eq!((bare.unfinished_flows, dummies.unfinished_flows), (0, 0));
-    let median = |report: &FlowsReport| report.fct_us.as_ref().expect("flows ended").p50;
+    assert!(dummies.flows.rdma_timeouts.tail <= 1, "{:?}", dummies.flows.rdma_timeouts);
+    assert_eq!((bare.flows.unfinished_flows, dummies.flows.unfinished_flows), (0, 0));
+    let median = |report: &FlowsReport| report.flows.fct_us.as_ref().expect("flows ended").p50;
     assert!((median(&bare) - median(&dummies)).abs() < 0.5, "dummies delay nothing");
 }
 
@@ -139,9 +142,9 @@ fn a_read_moves_the_same_data_the_same_way() {
         report(&setup, demand(Between::FirstAndLast, 200))
     };
     let (written, read) = (run(RdmaVerb::Write), run(RdmaVerb::Read));
-    let p99 = |report: &FlowsReport| report.fct_us.as_ref().expect("flows ended").p99;
+    let p99 = |report: &FlowsReport| report.flows.fct_us.as_ref().expect("flows ended").p99;
     assert!((p99(&written) / p99(&read) - 1.0).abs() < 0.1, "{} {}", p99(&written), p99(&read));
-    assert!(read.host_bytes_sent < written.host_bytes_sent, "a READ needs no ACKs");
+    assert!(read.network.host_bytes_sent < written.network.host_bytes_sent, "a READ needs no ACKs");
 }
 
 #[test]

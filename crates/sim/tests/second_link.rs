@@ -61,9 +61,13 @@ fn endless() -> Demand {
 
 /// That hosts noticed nothing: no loss, no reordering, no timeout.
 fn assert_unnoticed(report: &FlowsReport, what: &str) {
-    assert_eq!((report.retransmissions, report.timeouts), (0, 0), "{what}: {report:?}");
-    assert_eq!((report.affected_flows.sacked, report.frames_given_up), (0, 0), "{what}: {report:?}");
-    assert_eq!((report.unfinished_flows, report.failed_flows), (0, 0), "{what}: {report:?}");
+    assert_eq!((report.flows.retransmissions, report.flows.timeouts), (0, 0), "{what}: {report:?}");
+    assert_eq!(
+        (report.flows.affected_flows.sacked, report.network.frames_given_up),
+        (0, 0),
+        "{what}: {report:?}"
+    );
+    assert_eq!((report.flows.unfinished_flows, report.flows.failed_flows), (0, 0), "{what}: {report:?}");
 }
 
 #[test]
@@ -77,9 +81,15 @@ fn flows_do_not_notice_that_a_link_fails_if_there_is_a_second_one() {
                 let (report, second) = run(&setup, trials(100), second(cuts(cut, noticed)));
                 let what = format!("{} {noticed:?} {cut:?} {second:?}", profile.name());
                 assert_unnoticed(&report, &what);
-                assert!(second.frames_cut > 40 && second.frames_resent >= second.frames_cut, "{what}");
-                assert!(second.failovers > 20 && second.returns > 20, "{what}");
-                assert!(second.frames_corrupted > 20 && report.affected_flows.corrupted > 20, "{what}");
+                assert!(
+                    second.stats.frames_cut > 40 && second.stats.frames_resent >= second.stats.frames_cut,
+                    "{what}"
+                );
+                assert!(second.stats.failovers > 20 && second.stats.returns > 20, "{what}");
+                assert!(
+                    second.stats.frames_corrupted > 20 && report.flows.affected_flows.corrupted > 20,
+                    "{what}"
+                );
                 assert!(second.hit_fct_us.is_some_and(|hit| hit.count > 2), "{what}");
                 // Detection, the announcement, and the ways there: not the time that the link is down.
                 let gap = second.gap_us.expect("frames were lost");
@@ -99,11 +109,11 @@ fn without_a_second_link_the_same_flows_wait_for_timers() {
     (failing.backup, failing.reconfiguration) = (None, Time(down_for.0 - failing.detection.0));
     alone.failing = vec![failing];
     let report = measure(&alone);
-    assert!(report.timeouts > 3 && report.retransmissions > 3, "{report:?}");
+    assert!(report.flows.timeouts > 3 && report.flows.retransmissions > 3, "{report:?}");
     assert!(report.second_link.is_none());
     let (report, second) = run(&setup(1), trials(100), second(cuts));
     assert_unnoticed(&report, &format!("{second:?}"));
-    assert!(second.failovers > 5, "{second:?}");
+    assert!(second.stats.failovers > 5, "{second:?}");
 }
 
 #[test]
@@ -116,10 +126,13 @@ fn one_long_flow_keeps_its_rate_in_both_directions_of_a_cut() {
             ..setup(3)
         };
         let (report, second) = run(&setup, endless(), second(cuts(Cut::Primary, Noticed::Carrier)));
-        assert_eq!((report.retransmissions, report.timeouts), (0, 0), "{second:?}");
+        assert_eq!((report.flows.retransmissions, report.flows.timeouts), (0, 0), "{second:?}");
         // Two ends count each of 14 failures.
-        assert!((26..=30).contains(&second.cuts) && second.cuts == second.cuts_in_use, "{second:?}");
-        assert_eq!(second.failovers, second.cuts, "{second:?}");
+        assert!(
+            (26..=30).contains(&second.stats.cuts) && second.stats.cuts == second.stats.cuts_in_use,
+            "{second:?}"
+        );
+        assert_eq!(second.stats.failovers, second.stats.cuts, "{second:?}");
         assert!(report.goodput_gbps > 20.0, "{} Gbit/s", report.goodput_gbps);
     }
 }
@@ -133,7 +146,7 @@ fn a_backup_that_corrupts_more_is_recovered_as_well() {
     let (report, second) = run(&setup(4), trials(100), noisy);
     assert_unnoticed(&report, "1e-2 on the second link");
     let (_, equal) = run(&setup(4), trials(100), self::second(cuts(Cut::Primary, Noticed::Carrier)));
-    assert!(second.frames_corrupted > 2 * equal.frames_corrupted, "{second:?} {equal:?}");
+    assert!(second.stats.frames_corrupted > 2 * equal.stats.frames_corrupted, "{second:?} {equal:?}");
 }
 
 #[test]
@@ -152,9 +165,9 @@ fn rdma_does_not_go_back() {
     for transport in [TransportKind::Rdma, TransportKind::RdmaDcqcn] {
         let setup = RunParameters { transport: Some(transport), ..setup(6) };
         let (report, second) = run(&setup, trials(60), second(cuts(Cut::Primary, Noticed::Carrier)));
-        assert!(second.frames_cut > 50, "{second:?}");
+        assert!(second.stats.frames_cut > 50, "{second:?}");
         assert_eq!(
-            (report.retransmissions, report.timeouts, report.unfinished_flows),
+            (report.flows.retransmissions, report.flows.timeouts, report.flows.unfinished_flows),
             (0, 0, 0),
             "{second:?}"
         );
@@ -174,8 +187,11 @@ fn a_second_link_that_never_fails_changes_nothing_for_hosts() {
     let spare = SecondLink { cuts: None, ..SecondLink::default() };
     let (report, second) = run(&setup(9), trials(50), spare);
     assert_unnoticed(&report, "no failures");
-    assert_eq!((second.cuts, second.failovers, second.frames_cut, second.frames_resent), (0, 0, 0, 0));
-    assert!(second.frames_corrupted > 10 && second.gap_us.is_none());
+    assert_eq!(
+        (second.stats.cuts, second.stats.failovers, second.stats.frames_cut, second.stats.frames_resent),
+        (0, 0, 0, 0)
+    );
+    assert!(second.stats.frames_corrupted > 10 && second.gap_us.is_none());
 }
 
 #[test]

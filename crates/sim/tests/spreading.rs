@@ -36,22 +36,28 @@ fn run(setup: &RunParameters) -> FlowsReport {
 fn only_spread_frames_are_reordered_and_three_duplicate_acks_take_them_for_lost() {
     let of = |recovery, placement| run(&setup(TransportKind::Cubic, recovery, placement));
     let hashed = of(HostRecovery::DuplicateAcks, PlacementKind::Hashed);
-    assert_eq!((hashed.retransmissions, hashed.affected_flows.sacked, hashed.frames_dropped), (0, 0, 0));
+    assert_eq!(
+        (hashed.flows.retransmissions, hashed.flows.affected_flows.sacked, hashed.network.frames_dropped),
+        (0, 0, 0)
+    );
     let [dup_acks, adaptive, rack] =
         [HostRecovery::DuplicateAcks, HostRecovery::AdaptiveDuplicateAcks, HostRecovery::Rack]
             .map(|recovery| of(recovery, PlacementKind::Uniform));
-    assert!(dup_acks.affected_flows.sacked > 100, "{dup_acks:?}");
+    assert!(dup_acks.flows.affected_flows.sacked > 100, "{dup_acks:?}");
     assert!(
-        dup_acks.retransmissions > 2 * rack.retransmissions.max(adaptive.retransmissions),
+        dup_acks.flows.retransmissions > 2 * rack.flows.retransmissions.max(adaptive.flows.retransmissions),
         "{} {} {}",
-        dup_acks.retransmissions,
-        rack.retransmissions,
-        adaptive.retransmissions
+        dup_acks.flows.retransmissions,
+        rack.flows.retransmissions,
+        adaptive.flows.retransmissions
     );
-    let p99 = |report: &FlowsReport| report.fct_us.expect("flows end").p99;
+    let p99 = |report: &FlowsReport| report.flows.fct_us.expect("flows end").p99;
     assert!(p99(&dup_acks) > 1.3 * p99(&rack), "{} {}", p99(&dup_acks), p99(&rack));
     for report in [&hashed, &dup_acks, &adaptive, &rack] {
-        assert_eq!((report.unfinished_flows, report.failed_flows, report.timeouts), (0, 0, 0));
+        assert_eq!(
+            (report.flows.unfinished_flows, report.flows.failed_flows, report.flows.timeouts),
+            (0, 0, 0)
+        );
         let spreading = report.spreading.as_ref().expect("there are queues");
         assert!((0.35..0.6).contains(&spreading.utilisation), "{spreading:?}");
     }
@@ -64,11 +70,11 @@ fn pauses_end_although_frames_leave_in_another_order() {
         for placement in [PlacementKind::Uniform, PlacementKind::Hashed] {
             let report = run(&setup(TransportKind::Rdma, recovery, placement));
             assert_eq!(
-                (report.unfinished_flows, report.flows_not_begun),
+                (report.flows.unfinished_flows, report.flows.flows_not_begun),
                 (0, 0),
                 "{recovery:?} {placement:?}"
             );
-            assert_eq!(report.frames_dropped, 0);
+            assert_eq!(report.network.frames_dropped, 0);
         }
     }
 }
@@ -86,7 +92,7 @@ fn paths_for_each_frame_reorder_and_the_same_seed_is_the_same() {
         ]);
         let report = run(&setup);
         assert_eq!(report, run(&setup));
-        report.affected_flows.sacked
+        report.flows.affected_flows.sacked
     };
     assert_eq!(retransmissions(Balance::FlowHash), 0);
     assert!(retransmissions(Balance::Spray) > 30);
@@ -120,6 +126,6 @@ fn a_flow_without_a_handshake_knows_how_long_its_way_back_is() {
             ("trials", "30"),
         ]);
         let report = run(&setup);
-        assert_eq!((report.timeouts, report.retransmissions), (0, 0), "{topology}");
+        assert_eq!((report.flows.timeouts, report.flows.retransmissions), (0, 0), "{topology}");
     }
 }

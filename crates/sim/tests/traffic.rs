@@ -75,27 +75,30 @@ fn tcp_and_rdma_share_a_network_and_each_has_its_own_numbers() {
     let (report, records) = measure(&config);
     let [web, storage] = report.traffic.as_slice() else { panic!("two: {report:?}") };
     assert_eq!((web.name.as_str(), storage.name.as_str()), ("web", "storage"));
-    let [web_us, storage_us] = [web, storage].map(|traffic| traffic.fct_us.expect("flows end"));
+    let [web_us, storage_us] = [web, storage].map(|traffic| traffic.flows.fct_us.expect("flows end"));
     assert_eq!((web_us.count, storage_us.count), (300, 200));
-    assert_eq!((report.unfinished_flows, report.flows_not_begun, report.failed_flows), (0, 0, 0));
+    assert_eq!(
+        (report.flows.unfinished_flows, report.flows.flows_not_begun, report.flows.failed_flows),
+        (0, 0, 0)
+    );
     // A kernel adds 15 us on either side, a card one.
     assert!(web_us.p50 > 30.0 && storage_us.p50 < 15.0, "{web_us:?}, {storage_us:?}");
     for record in &records {
         let expected = [(0, 2), (3, 1)][usize::from(record.traffic)];
         assert_eq!((record.source, record.destination), expected, "hosts in the order given");
     }
-    assert!(web.affected_flows.sacked > 10, "TCP reports holes: {web:?}");
-    assert_eq!(storage.affected_flows.sacked, 0, "RDMA has no SACK");
-    assert!(storage.affected_flows.corrupted > 10, "{storage:?}");
-    assert_eq!(web.rdma_timeouts, TimeoutCounts::default());
-    assert!(storage.rdma_timeouts.tail > 0, "{storage:?}");
+    assert!(web.flows.affected_flows.sacked > 10, "TCP reports holes: {web:?}");
+    assert_eq!(storage.flows.affected_flows.sacked, 0, "RDMA has no SACK");
+    assert!(storage.flows.affected_flows.corrupted > 10, "{storage:?}");
+    assert_eq!(web.flows.rdma_timeouts, TimeoutCounts::default());
+    assert!(storage.flows.rdma_timeouts.tail > 0, "{storage:?}");
 
     let sum = |count: fn(&linkmend_sim::flows::TrafficReport) -> u64| count(web) + count(storage);
-    assert_eq!(report.fct_us.map(|times| times.count), Some(500));
-    assert_eq!(report.retransmissions, sum(|traffic| traffic.retransmissions));
-    assert_eq!(report.timeouts, sum(|traffic| traffic.timeouts));
-    assert_eq!(report.affected_flows.corrupted, sum(|traffic| traffic.affected_flows.corrupted));
-    assert_eq!(report.rdma_timeouts, storage.rdma_timeouts);
+    assert_eq!(report.flows.fct_us.map(|times| times.count), Some(500));
+    assert_eq!(report.flows.retransmissions, sum(|traffic| traffic.flows.retransmissions));
+    assert_eq!(report.flows.timeouts, sum(|traffic| traffic.flows.timeouts));
+    assert_eq!(report.flows.affected_flows.corrupted, sum(|traffic| traffic.flows.affected_flows.corrupted));
+    assert_eq!(report.flows.rdma_timeouts, storage.flows.rdma_timeouts);
 }
 
 #[test]
@@ -124,8 +127,8 @@ fn traffic_over_other_links_changes_nothing() {
         let (report, records) = measure(&lossy(vec![storage(), web(kind)]));
         let (beside, others): (Vec<_>, Vec<_>) = records.into_iter().partition(|record| record.traffic == 0);
         assert_eq!(alone, beside, "beside {}", kind.name());
-        assert_eq!(alone_report.rdma_timeouts, report.traffic[0].rdma_timeouts);
-        assert_eq!(alone_report.affected_flows, report.traffic[0].affected_flows);
+        assert_eq!(alone_report.flows.rdma_timeouts, report.traffic[0].flows.rdma_timeouts);
+        assert_eq!(alone_report.flows.affected_flows, report.traffic[0].flows.affected_flows);
         assert_eq!(others.len(), 2_000);
         let begin_alike = alone.iter().zip(&others).filter(|(one, other)| one.began == other.began).count();
         assert!(begin_alike < 10, "each has random numbers of its own: {begin_alike} begin at the same time");
@@ -145,7 +148,7 @@ fn mechanisms_are_those_of_their_traffic() {
         ];
         let (report, _) = measure(&config(LINE, &lossy, traffic));
         for (traffic, setup) in report.traffic.iter().zip([first, second]) {
-            let TimeoutCounts { nak, twice, .. } = traffic.rdma_timeouts;
+            let TimeoutCounts { nak, twice, .. } = traffic.flows.rdma_timeouts;
             let expected = if setup.rdma_mechanisms.is_none() { 100..1_000 } else { 0..30 };
             assert!(expected.contains(&(nak + twice)), "{traffic:?}");
         }
@@ -180,13 +183,13 @@ fn a_run_ends_when_every_traffic_has() {
     };
     // Twenty trials take 2 to 4 ms each.
     let short = run(1_000_000);
-    assert_eq!(short.traffic[1].fct_us.expect("they end").count, 20, "{short:?}");
-    assert!((0.04..0.08).contains(&short.simulated_s), "{} s", short.simulated_s);
+    assert_eq!(short.traffic[1].flows.fct_us.expect("they end").count, 20, "{short:?}");
+    assert!((0.04..0.08).contains(&short.network.simulated_s), "{} s", short.network.simulated_s);
     assert!(short.traffic[0].goodput_gbps > 80.0, "it sends as long as the run lasts: {short:?}");
 
     let long = run(100_000_000);
-    assert!((0.1..0.1001).contains(&long.simulated_s), "{} s", long.simulated_s);
-    assert_eq!((long.traffic[0].unfinished_flows, long.traffic[1].unfinished_flows), (1, 0));
+    assert!((0.1..0.1001).contains(&long.network.simulated_s), "{} s", long.network.simulated_s);
+    assert_eq!((long.traffic[0].flows.unfinished_flows, long.traffic[1].flows.unfinished_flows), (1, 0));
     let [of_short, of_long] = [&short, &long].map(|report| report.traffic[1].clone());
     assert_eq!(of_short, of_long, "the others' numbers are those of their own time");
 }
@@ -202,7 +205,7 @@ fn several_kinds_of_traffic_are_one_part_however_many_trials_they_have() {
     let both = config(STAR, &rdma, vec![many(&[0, 1], "one"), many(&[2, 3], "other")]);
     assert_eq!(both.parts(), 1);
     let (report, _) = measure(&both);
-    assert!(report.traffic.iter().all(|traffic| traffic.fct_us.expect("they end").count == 10_001));
+    assert!(report.traffic.iter().all(|traffic| traffic.flows.fct_us.expect("they end").count == 10_001));
 }
 
 #[test]

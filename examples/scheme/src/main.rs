@@ -33,7 +33,7 @@ fn main() -> Result<(), ParameterError> {
     let flows = flows_run(TRIALS)?;
     println!(
         "flows: {} frames of {} flows corrupted, copies included; {} retransmissions by hosts",
-        flows.frames_corrupted, TRIALS, flows.retransmissions
+        flows.network.frames_corrupted, TRIALS, flows.flows.retransmissions
     );
     Ok(())
 }
@@ -80,12 +80,16 @@ mod tests {
     fn hosts_retransmit_little_behind_it() {
         let report = flows_run(TRIALS).expect("the parameters are good");
         // A flow has 17 segments.
-        assert!(report.frames_corrupted > 500, "{} frames corrupted", report.frames_corrupted);
         assert!(
-            report.retransmissions < report.frames_corrupted / 20,
+            report.network.frames_corrupted > 500,
+            "{} frames corrupted",
+            report.network.frames_corrupted
+        );
+        assert!(
+            report.flows.retransmissions < report.network.frames_corrupted / 20,
             "{} retransmissions for {} corrupted frames",
-            report.retransmissions,
-            report.frames_corrupted
+            report.flows.retransmissions,
+            report.network.frames_corrupted
         );
     }
 }

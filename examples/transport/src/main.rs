@@ -26,12 +26,12 @@ const TRANSPORT: FixedWindow =
 fn main() -> Result<(), ParameterError> {
     for scheme in [SchemeKind::None, SchemeKind::Ordered] {
         let report = run(scheme, TRANSPORT)?;
-        let median = report.fct_us.map_or(0.0, |times| times.p50);
+        let median = report.flows.fct_us.map_or(0.0, |times| times.p50);
         println!(
             "{}: {TRIALS} flows of {FLOW_BYTES} B, {} packets retransmitted after {} timeouts, median {median:.1} us",
             scheme.name(),
-            report.retransmissions,
-            report.timeouts
+            report.flows.retransmissions,
+            report.flows.timeouts
         );
     }
     Ok(())
@@ -59,25 +59,29 @@ mod tests {
     #[test]
     fn all_flows_end_and_only_losses_cause_timeouts() {
         let report = run(SchemeKind::None, TRANSPORT).expect("the parameters are good");
-        assert_eq!((report.unfinished_flows, report.failed_flows), (0, 0));
+        assert_eq!((report.flows.unfinished_flows, report.flows.failed_flows), (0, 0));
         // A flow has 17 packets, of which one in a thousand is lost.
-        assert!((5..40).contains(&report.frames_corrupted), "{} frames corrupted", report.frames_corrupted);
-        assert!(report.timeouts > 0 && report.timeouts <= report.frames_corrupted);
-        assert!(report.retransmissions >= report.timeouts);
+        assert!(
+            (5..40).contains(&report.network.frames_corrupted),
+            "{} frames corrupted",
+            report.network.frames_corrupted
+        );
+        assert!(report.flows.timeouts > 0 && report.flows.timeouts <= report.network.frames_corrupted);
+        assert!(report.flows.retransmissions >= report.flows.timeouts);
     }
 
     #[test]
     fn a_link_that_recovers_spares_hosts_the_timeouts() {
         let report = run(SchemeKind::Ordered, TRANSPORT).expect("the parameters are good");
-        assert!(report.frames_corrupted > 0);
-        assert_eq!((report.timeouts, report.retransmissions), (0, 0));
+        assert!(report.network.frames_corrupted > 0);
+        assert_eq!((report.flows.timeouts, report.flows.retransmissions), (0, 0));
     }
 
     #[test]
     fn a_smaller_window_takes_more_round_trips() {
         let median = |window_packets| {
             let report = run(SchemeKind::Ordered, FixedWindow { window_packets, ..TRANSPORT });
-            report.expect("the parameters are good").fct_us.expect("flows have ended").p50
+            report.expect("the parameters are good").flows.fct_us.expect("flows have ended").p50
         };
         let [stop_and_wait, two, all] = [1, 2, 17].map(median);
         assert!(stop_and_wait > 1.7 * two && two > 3.0 * all, "{stop_and_wait}, {two} and {all} us");

@@ -66,51 +66,51 @@ pub(super) const ALL: [Metric; 79] = metrics! {
     "operations_unfinished", "unfinished operations per run", Plain, 1.0, training(|of| Some(of.unfinished_operations as f64));
     "goodput_gbps", "goodput", Rate, 1e9, mean(|run| Some(run.report.goodput_gbps));
     "flows_resent_pct", "flows with a retransmission by hosts", Share, 0.01, share(|run| Some(run.resent));
-    "retransmissions", "retransmissions per run", Plain, 1.0, mean(|run| Some(run.report.retransmissions as f64));
-    "timeouts", "timeouts per run", Plain, 1.0, mean(|run| Some(run.report.timeouts as f64));
+    "retransmissions", "retransmissions per run", Plain, 1.0, mean(|run| Some(run.report.flows.retransmissions as f64));
+    "timeouts", "timeouts per run", Plain, 1.0, mean(|run| Some(run.report.flows.timeouts as f64));
     "timeouts_nak", "timeouts because NAKs were lost", Plain, 1.0, counted(|counts| counts.nak);
     "timeouts_twice", "timeouts because a packet was lost twice", Plain, 1.0, counted(|counts| counts.twice);
     "timeouts_tail", "timeouts because the last packet was lost", Plain, 1.0, counted(|counts| counts.tail);
     "timeouts_tail_ack", "timeouts because the last ACK was lost", Plain, 1.0, counted(|counts| counts.tail_ack);
-    "flows_failed", "flows given up per run", Plain, 1.0, mean(|run| Some(run.report.failed_flows as f64));
-    "flows_unfinished", "unfinished flows per run", Plain, 1.0, mean(|run| Some(run.report.unfinished_flows as f64));
-    "bytes_sent", "bytes sent by hosts per run", Size, 1.0, mean(|run| Some(run.report.host_bytes_sent as f64));
-    "frames_corrupted", "frames corrupted per run, copies included", Plain, 1.0, mean(|run| Some(run.report.frames_corrupted as f64));
+    "flows_failed", "flows given up per run", Plain, 1.0, mean(|run| Some(run.report.flows.failed_flows as f64));
+    "flows_unfinished", "unfinished flows per run", Plain, 1.0, mean(|run| Some(run.report.flows.unfinished_flows as f64));
+    "bytes_sent", "bytes sent by hosts per run", Size, 1.0, mean(|run| Some(run.report.network.host_bytes_sent as f64));
+    "frames_corrupted", "frames corrupted per run, copies included", Plain, 1.0, mean(|run| Some(run.report.network.frames_corrupted as f64));
     "flows_corrupted_pct", "flows with a corrupted frame", Share, 0.01, share_of_flows(|of| of.corrupted);
     "flows_sacked_pct", "flows whose sender received a SACK", Share, 0.01, share_of_flows(|of| of.sacked);
     "group_a_pct", "group A, share of flows with a SACK", Share, 0.01, share_of_sacked(|of| of.group_a);
     "group_b_pct", "group B, share of flows with a SACK", Share, 0.01, share_of_sacked(|of| of.group_b);
     "group_c_pct", "group C, share of flows with a SACK", Share, 0.01, share_of_sacked(|of| of.group_c);
     "group_d_pct", "group D, share of flows with a SACK", Share, 0.01, share_of_sacked(|of| of.group_d);
-    "retransmissions_pct", "retransmissions per segment", Share, 0.01, share(|run| Some(run.report.retransmissions as f64 / run.segments));
+    "retransmissions_pct", "retransmissions per segment", Share, 0.01, share(|run| Some(run.report.flows.retransmissions as f64 / run.segments));
     "utilisation_pct", "utilisation of the link behind parallel queues", Share, 0.01, share(|run| Some(run.report.spreading.as_ref()?.utilisation));
     "queue_us.p50", "median delay in parallel queues", Time, 1e-6, spreading(|of| of.delay_p50_us);
     "queue_us.p99", "99 % delay in parallel queues", Time, 1e-6, spreading(|of| of.delay_p99_us);
     "queue_us.p99_9", "99.9 % delay in parallel queues", Time, 1e-6, spreading(|of| of.delay_p99_9_us);
-    "failures", "failures per run", Plain, 1.0, failover(|of| Some(of.failures as f64));
-    "frames_cut", "frames lost on failed links, per run", Plain, 1.0, failover(|of| Some(of.frames_lost as f64));
-    "frames_cut_per_failure", "frames lost per failure", Plain, 1.0, failover(|of| Some(of.frames_lost as f64 / of.failures.max(1) as f64));
-    "frames_recovered", "lost frames handed over, per run", Plain, 1.0, failover(|of| Some(of.frames_recovered as f64));
-    "frames_missing", "frames lost and not handed over, per run", Plain, 1.0, failover(|of| Some(of.frames_lost as f64 - of.frames_recovered as f64));
-    "frames_missing_per_failure", "frames lost and not handed over, per failure", Plain, 1.0, failover(|of| Some((of.frames_lost as f64 - of.frames_recovered as f64) / of.failures.max(1) as f64));
-    "frames_duplicated", "frames handed over that had already arrived, per run", Plain, 1.0, failover(|of| Some(of.frames_duplicated as f64));
-    "frames_held", "frames that waited, per run", Plain, 1.0, failover(|of| Some(of.frames_held as f64));
-    "frames_not_kept", "frames without room for a copy, per run", Plain, 1.0, failover(|of| Some(of.frames_not_kept as f64));
-    "steady_buffer_bytes", "maximum kept for a port while its link is up", Size, 1.0, failover(|of| Some(of.steady_buffer_bytes as f64));
-    "failed_buffer_bytes", "maximum kept for a port while its link has failed", Size, 1.0, failover(|of| Some(of.failed_buffer_bytes as f64));
+    "failures", "failures per run", Plain, 1.0, failover(|of| Some(of.stats.failures as f64));
+    "frames_cut", "frames lost on failed links, per run", Plain, 1.0, failover(|of| Some(of.stats.frames_lost as f64));
+    "frames_cut_per_failure", "frames lost per failure", Plain, 1.0, failover(|of| Some(of.stats.frames_lost as f64 / of.stats.failures.max(1) as f64));
+    "frames_recovered", "lost frames handed over, per run", Plain, 1.0, failover(|of| Some(of.stats.frames_recovered as f64));
+    "frames_missing", "frames lost and not handed over, per run", Plain, 1.0, failover(|of| Some(of.stats.frames_lost as f64 - of.stats.frames_recovered as f64));
+    "frames_missing_per_failure", "frames lost and not handed over, per failure", Plain, 1.0, failover(|of| Some((of.stats.frames_lost as f64 - of.stats.frames_recovered as f64) / of.stats.failures.max(1) as f64));
+    "frames_duplicated", "frames handed over that had already arrived, per run", Plain, 1.0, failover(|of| Some(of.stats.frames_duplicated as f64));
+    "frames_held", "frames that waited, per run", Plain, 1.0, failover(|of| Some(of.stats.frames_held as f64));
+    "frames_not_kept", "frames without room for a copy, per run", Plain, 1.0, failover(|of| Some(of.stats.frames_not_kept as f64));
+    "steady_buffer_bytes", "maximum kept for a port while its link is up", Size, 1.0, failover(|of| Some(of.stats.steady_buffer_bytes as f64));
+    "failed_buffer_bytes", "maximum kept for a port while its link has failed", Size, 1.0, failover(|of| Some(of.stats.failed_buffer_bytes as f64));
     "recovery_us.p50", "median recovery time", Time, 1e-6, failover(|of| Some(of.recovery_us?.p50));
     "recovery_us.p90", "90 % recovery time", Time, 1e-6, failover(|of| Some(of.recovery_us?.p90));
     "recovery_us.max", "maximum recovery time", Time, 1e-6, failover(|of| Some(of.recovery_us?.max));
     "recovery_longer_pct", "recoveries longer than the route failure time", Share, 0.01, failover_share(|of| of.recovery_longer_share);
     "recovery_longer_lost_pct", "recoveries longer than the route failure time, of failures that lost frames", Share, 0.01, failover_share(|of| of.recovery_longer_share_lost);
     "hit_flows_pct", "flows hit by a failure", Share, 0.01, failover_share(|of| Some(of.hit_flows() / (of.hit_flows() + of.other_fct_us.map_or(0.0, |of| of.count as f64))));
-    "lost_per_hit_flow", "frames lost per flow hit by a failure", Plain, 1.0, failover(|of| Some(of.frames_lost as f64 / of.hit_flows()));
-    "missing_per_hit_flow", "frames lost and not handed over, per flow hit by a failure", Plain, 1.0, failover(|of| Some((of.frames_lost as f64 - of.frames_recovered as f64) / of.hit_flows()));
+    "lost_per_hit_flow", "frames lost per flow hit by a failure", Plain, 1.0, failover(|of| Some(of.stats.frames_lost as f64 / of.hit_flows()));
+    "missing_per_hit_flow", "frames lost and not handed over, per flow hit by a failure", Plain, 1.0, failover(|of| Some((of.stats.frames_lost as f64 - of.stats.frames_recovered as f64) / of.hit_flows()));
     "hit_over_2ms_pct", "flows hit by a failure that took longer than 2 ms", Share, 0.01, failover_share(|of| Some(of.hit_longer[0] as f64 / of.hit_flows()));
     "hit_over_30ms_pct", "flows hit by a failure that took longer than 30 ms", Share, 0.01, failover_share(|of| Some(of.hit_longer[1] as f64 / of.hit_flows()));
     "hit_over_900ms_pct", "flows hit by a failure that took longer than 900 ms", Share, 0.01, failover_share(|of| Some(of.hit_longer[2] as f64 / of.hit_flows()));
     "hit_30_to_900ms_pct", "flows hit by a failure that took 30 to 900 ms", Share, 0.01, failover_share(|of| Some((of.hit_longer[1] - of.hit_longer[2]) as f64 / of.hit_flows()));
-    "timeouts_per_hit_flow", "timeouts per flow hit by a failure", Plain, 1.0, mean(|run| Some(run.report.timeouts as f64 / run.report.failover.as_ref()?.hit_flows()));
+    "timeouts_per_hit_flow", "timeouts per flow hit by a failure", Plain, 1.0, mean(|run| Some(run.report.flows.timeouts as f64 / run.report.failover.as_ref()?.hit_flows()));
     "hit_fct_us.min", "minimum FCT of flows hit by a failure", Time, 1e-6, failover(|of| Some(of.hit_fct_us?.min));
     "hit_fct_us.p50", "median FCT of flows hit by a failure", Time, 1e-6, failover(|of| Some(of.hit_fct_us?.p50));
     "hit_fct_us.p99", "99 % FCT of flows hit by a failure", Time, 1e-6, failover(|of| Some(of.hit_fct_us?.p99));
@@ -118,7 +118,7 @@ pub(super) const ALL: [Metric; 79] = metrics! {
     "other_fct_us.min", "minimum FCT of other flows", Time, 1e-6, failover(|of| Some(of.other_fct_us?.min));
     "other_fct_us.p50", "median FCT of other flows", Time, 1e-6, failover(|of| Some(of.other_fct_us?.p50));
     "other_delivery_us.min", "minimum time until the receiver of an unaffected flow has all of its data", Time, 1e-6, failover(|of| Some(of.other_delivery_us?.min));
-    "group_d_pending_bytes_max", "maximum amount that a flow of group D had left to send", Size, 1.0, all(|runs| exact(runs.iter().map(|run| run.report.affected_flows.group_d_pending_bytes_max).max()? as f64));
+    "group_d_pending_bytes_max", "maximum amount that a flow of group D had left to send", Size, 1.0, all(|runs| exact(runs.iter().map(|run| run.report.flows.affected_flows.group_d_pending_bytes_max).max()? as f64));
 };
 
 fn exact(value: f64) -> Option<Measurement> {
@@ -145,7 +145,7 @@ fn mean(outcome: &Outcome, scale: f64, read: impl Fn(&FlowRun) -> Option<f64>) -
 
 /// What the steps of a training job took.
 fn training(outcome: &Outcome, scale: f64, read: Read<TrainingReport>) -> Option<Measurement> {
-    mean(outcome, scale, |run| read(run.report.training.as_ref()?))
+    mean(outcome, scale, |run| read(run.report.flows.training.as_ref()?))
 }
 
 /// What frames met in queues in parallel.
@@ -166,7 +166,7 @@ fn failover_share(outcome: &Outcome, _: f64, read: Read<FailoverReport>) -> Opti
 fn counted(outcome: &Outcome, _: f64, count: fn(&TimeoutCounts) -> u64) -> Option<Measurement> {
     let outcome = outcome.flows()?;
     let (all, runs) =
-        (outcome.iter().map(|run| count(&run.report.rdma_timeouts)).sum(), outcome.iter().count());
+        (outcome.iter().map(|run| count(&run.report.flows.rdma_timeouts)).sum(), outcome.iter().count());
     let (low, high) = Counted::single(all, 1.0).interval(1.0);
     let of_run = |count: f64| count / runs.max(1) as f64;
     Some(Measurement { value: of_run(all as f64), interval: Some((of_run(low), of_run(high))) })
@@ -185,7 +185,7 @@ fn share_of_sacked(outcome: &Outcome, _: f64, count: fn(&Affected) -> u64) -> Op
 }
 
 fn sum(outcome: &FlowOutcome, count: fn(&Affected) -> u64) -> u64 {
-    outcome.iter().map(|run| count(&run.report.affected_flows)).sum()
+    outcome.iter().map(|run| count(&run.report.flows.affected_flows)).sum()
 }
 
 #[cfg(test)]

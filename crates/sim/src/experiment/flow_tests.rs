@@ -211,8 +211,9 @@ fn for_every_seed_no_loss_is_best_then_ordered_then_non_blocking_and_loss_is_far
 fn for_every_seed_rdma_gains_nothing_by_non_blocking_mode_but_its_timeouts() {
     for (number, [none, ordered, non_blocking, loss]) in run_by_run("rdma").iter().enumerate() {
         let at = |runs, share| percentile(runs, share).expect("flows");
-        let timeouts = |runs: &FlowOutcome| runs.iter().map(|run| run.report.timeouts).sum::<u64>();
-        let resent = |runs: &FlowOutcome| runs.iter().map(|run| run.report.retransmissions).sum::<u64>();
+        let timeouts = |runs: &FlowOutcome| runs.iter().map(|run| run.report.flows.timeouts).sum::<u64>();
+        let resent =
+            |runs: &FlowOutcome| runs.iter().map(|run| run.report.flows.retransmissions).sum::<u64>();
         assert_eq!((timeouts(none), timeouts(ordered), timeouts(non_blocking)), (0, 0, 0), "seed {number}");
         // Of ten thousand flows, about ten lose their last packet: as many as are above the 99.9th percentile.
         assert!(timeouts(loss) > 0 && at(loss, 0.9999) > 5.0 * at(ordered, 0.9999), "seed {number}");
@@ -246,11 +247,17 @@ fn several_kinds_of_traffic_share_a_link_that_fails_over() {
     let outcomes = outcomes(&experiments, 1).remove(0);
     let run = outcomes[0].iter().next().expect("a run");
     let second = run.report.second_link.as_ref().expect("a second link");
-    assert!(second.failovers >= 5 && second.frames_cut > 100 && second.frames_corrupted > 10, "{second:?}");
-    assert_eq!((run.report.retransmissions, run.report.timeouts, run.report.frames_given_up), (0, 0, 0));
+    assert!(
+        second.stats.failovers >= 5 && second.stats.frames_cut > 100 && second.stats.frames_corrupted > 10,
+        "{second:?}"
+    );
+    assert_eq!(
+        (run.report.flows.retransmissions, run.report.flows.timeouts, run.report.network.frames_given_up),
+        (0, 0, 0)
+    );
     assert_eq!(run.report.traffic.len(), 2);
     for traffic in &run.report.traffic {
-        assert_eq!(traffic.fct_us.map(|fct| fct.count), Some(2_000), "{}", traffic.name);
+        assert_eq!(traffic.flows.fct_us.map(|fct| fct.count), Some(2_000), "{}", traffic.name);
     }
     for (change, to, message) in [
         (

@@ -2,6 +2,7 @@
 
 use crate::measure::{Percentiles, Quartiles};
 use crate::stress::StressReport;
+use crate::sums::add_fields;
 
 /// Several reports, combined into one.
 #[derive(Debug)]
@@ -58,23 +59,13 @@ impl Pool {
         let (before, now) = (sum.simulated_ns, report.simulated_ns);
         sum.tx_buffer_levels = weighted(&sum.tx_buffer_levels, before, &report.tx_buffer_levels, now);
         sum.rx_buffer_levels = weighted(&sum.rx_buffer_levels, before, &report.rx_buffer_levels, now);
-        sum.frames_sent += report.frames_sent;
-        sum.frames_lost += report.frames_lost;
-        sum.frames_undelivered += report.frames_undelivered;
+        add_fields!(sum, report; frames_sent, frames_lost, frames_undelivered, frames_reordered, frames_weighted);
+        add_fields!(sum, report; recovery_timeouts, loss_events, retransmitted_copies, rx_buffer_overflows);
+        add_fields!(sum, report; pauses, paused_ns, simulated_ns, events, wall_s);
         sum.undelivered.add(report.undelivered);
         sum.missing.merge(&report.missing);
         sum.burst_frames = sum.burst_frames.max(report.burst_frames);
         sum.copies = sum.copies.max(report.copies);
-        sum.frames_reordered += report.frames_reordered;
-        sum.recovery_timeouts += report.recovery_timeouts;
-        sum.loss_events += report.loss_events;
-        sum.retransmitted_copies += report.retransmitted_copies;
-        sum.rx_buffer_overflows += report.rx_buffer_overflows;
-        sum.pauses += report.pauses;
-        sum.paused_ns += report.paused_ns;
-        sum.simulated_ns += report.simulated_ns;
-        sum.events += report.events;
-        sum.wall_s += report.wall_s;
         sum.resume_flight_max_ns = sum.resume_flight_max_ns.max(report.resume_flight_max_ns);
         add_holes(&mut sum.hole_lengths, &report.hole_lengths);
         let delays = report.retransmission_delay_ns;
@@ -87,7 +78,6 @@ impl Pool {
         }
         sum.retransmission_delays = added(&sum.retransmission_delays, &report.retransmission_delays);
         self.expected_losses += report.effective_loss_rate_expected * report.frames_sent as f64;
-        sum.frames_weighted += report.frames_weighted;
         self.weights_counted += report.weight * report.frames_weighted as f64;
         self.weights_sent += report.weight * report.frames_sent as f64;
         self.over_time.speed_gbps += report.effective_speed_gbps * now;

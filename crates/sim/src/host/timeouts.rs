@@ -1,5 +1,6 @@
 //! Why requesters of RDMA waited for their timers: what a simulation sees, and no card can.
 
+use crate::sums::add_fields;
 use linkmend_rdma::Kind;
 use linkmend_transport::roce;
 use serde::Serialize;
@@ -42,11 +43,7 @@ impl TimeoutCounts {
     }
 
     pub(crate) fn add(&mut self, other: &TimeoutCounts) {
-        self.nak += other.nak;
-        self.twice += other.twice;
-        self.tail += other.tail;
-        self.tail_ack += other.tail_ack;
-        self.behind += other.behind;
+        add_fields!(self, other; nak, twice, tail, tail_ack, behind);
     }
 }
 

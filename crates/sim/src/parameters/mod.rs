@@ -2,7 +2,7 @@
 //!
 //! - `table` declares each parameter once; [`PARAMETERS`] lists what it says.
 //! - [`RunParameters`] holds the values that are set. They are written and read as text ([`RunParameters::set`]).
-//! - [`RunParameters::run`] makes a [run](RunConfig) of them: `link` describes the link, `line_rate` the traffic of a generator, `links` that of several,
+//! - [`RunParameters::run`] makes a [run](RunConfig) of them: `link` describes the link, `links` the traffic of generators,
 //!   `flows` hosts and their flows, `failures` links that fail.
 //! - `words` has them as people read them.
 //! - `seeds` keeps the seeds of experiments as they are, whatever parameters are called.
@@ -11,7 +11,6 @@ mod declare;
 mod failures;
 mod flows;
 mod hosts;
-mod line_rate;
 mod link;
 mod links;
 mod lists;

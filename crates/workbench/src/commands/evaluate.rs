@@ -90,8 +90,8 @@ pub fn execute(arguments: &EvaluateArgs) -> Result<()> {
     let evaluation = evaluate(&options, workers, &stop, &|| bar.inc(1));
     bar.finish_and_clear();
     let Some(evaluation) = evaluation else {
-        let hint = "use fewer --years, --runs or --losses to save time".to_owned();
-        return Err(Interrupted { message: "interrupted before it finished".to_owned(), hint }.into());
+        let hint = "use fewer --years, --runs or --losses to save time";
+        return Err(Interrupted::error("interrupted before it finished", hint));
     };
     shown::json_or_tables(arguments.json, &evaluation, WIDTH, |of| {
         vec![detection(of), false_alarms(of), forecasts(of)]

@@ -17,10 +17,10 @@ pub fn table(title: &str, report: &FlowsReport) -> Table {
     let mut row = |name: &str, cell: Cell| table.push_row([Cell::text(name), cell]);
     let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
     let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
-    if let Some(training) = &report.training {
+    if let Some(training) = &report.flows.training {
         training_rows(&mut row, training);
     }
-    if let Some(fct) = &report.fct_us {
+    if let Some(fct) = &report.flows.fct_us {
         row("flows", count(fct.count));
         row("completion time, minimum", time(fct.min));
         row("mean", time(fct.mean));
@@ -34,14 +34,14 @@ pub fn table(title: &str, report: &FlowsReport) -> Table {
         row("maximum", time(fct.max));
         row("standard deviation", time(fct.std));
     }
-    if report.flows_not_begun > 0 {
-        row("flows not started, because an earlier one did not finish", count(report.flows_not_begun));
+    if report.flows.flows_not_begun > 0 {
+        row("flows not started, because an earlier one did not finish", count(report.flows.flows_not_begun));
     }
-    row("unfinished flows", count(report.unfinished_flows));
-    row("flows given up", count(report.failed_flows));
-    row("retransmissions by hosts", count(report.retransmissions));
-    row("retransmission timeouts", count(report.timeouts));
-    let causes = &report.rdma_timeouts;
+    row("unfinished flows", count(report.flows.unfinished_flows));
+    row("flows given up", count(report.flows.failed_flows));
+    row("retransmissions by hosts", count(report.flows.retransmissions));
+    row("retransmission timeouts", count(report.flows.timeouts));
+    let causes = &report.flows.rdma_timeouts;
     if *causes != TimeoutCounts::default() {
         row("because NAKs were lost", count(causes.nak));
         row("because a packet was lost twice", count(causes.twice));
@@ -49,7 +49,7 @@ pub fn table(title: &str, report: &FlowsReport) -> Table {
         row("because the last ACK was lost", count(causes.tail_ack));
         row("after the end of flows, only for dummies", count(causes.behind));
     }
-    affected_rows(&mut row, &report.affected_flows);
+    affected_rows(&mut row, &report.flows.affected_flows);
     if let Some(failover) = &report.failover {
         failover_rows(&mut row, failover);
     }
@@ -61,16 +61,16 @@ pub fn table(title: &str, report: &FlowsReport) -> Table {
     }
     traffic_rows(&mut row, &report.traffic);
     row("goodput", Cell::quantity(report.goodput_gbps * 1e9, Unit::BitPerSecond));
-    row("frames sent, on all links", count(report.frame_hops));
-    row("frames corrupted", count(report.frames_corrupted));
-    row("frames given up by protected links", count(report.frames_given_up));
-    row("frames dropped by queues", count(report.frames_dropped));
-    if report.pauses > 0 {
-        row("pauses by switches (PFC)", count(report.pauses));
+    row("frames sent, on all links", count(report.network.frame_hops));
+    row("frames corrupted", count(report.network.frames_corrupted));
+    row("frames given up by protected links", count(report.network.frames_given_up));
+    row("frames dropped by queues", count(report.network.frames_dropped));
+    if report.network.pauses > 0 {
+        row("pauses by switches (PFC)", count(report.network.pauses));
     }
-    row("frames marked (ECN)", count(report.frames_marked));
-    row("simulated time", Cell::quantity(report.simulated_s, Unit::Second));
-    row("events simulated", count(report.events));
+    row("frames marked (ECN)", count(report.network.frames_marked));
+    row("simulated time", Cell::quantity(report.network.simulated_s, Unit::Second));
+    row("events simulated", count(report.network.events));
     table
 }
 
@@ -117,15 +117,15 @@ fn training_rows(row: &mut impl FnMut(&str, Cell), training: &TrainingReport) {
 /// What became of the flows of each traffic, if there are several.
 fn traffic_rows(row: &mut impl FnMut(&str, Cell), traffic: &[TrafficReport]) {
     let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
-    for TrafficReport { name, fct_us, retransmissions, timeouts, goodput_gbps, .. } in traffic {
-        if let Some(fct) = fct_us {
+    for TrafficReport { name, flows, goodput_gbps } in traffic {
+        if let Some(fct) = &flows.fct_us {
             row(&format!("{name}: flows"), count(fct.count));
             row("completion time, median", Cell::quantity(fct.p50 * MICRO, Unit::Second));
             row("99 %", Cell::quantity(fct.p99 * MICRO, Unit::Second));
             row("maximum", Cell::quantity(fct.max * MICRO, Unit::Second));
         }
-        row(&format!("{name}: retransmissions by hosts"), count(*retransmissions));
-        row("retransmission timeouts", count(*timeouts));
+        row(&format!("{name}: retransmissions by hosts"), count(flows.retransmissions));
+        row("retransmission timeouts", count(flows.timeouts));
         row("goodput", Cell::quantity(goodput_gbps * 1e9, Unit::BitPerSecond));
     }
 }
@@ -135,14 +135,14 @@ fn failover_rows(row: &mut impl FnMut(&str, Cell), failover: &FailoverReport) {
     let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
     let bytes = |value: u64| Cell::quantity(value as f64, Unit::Byte);
     let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
-    row("failures", count(failover.failures));
-    row("frames lost on failed links", count(failover.frames_lost));
-    row("of these, sent on another path", count(failover.frames_recovered));
-    row("frames sent on another path that had arrived", count(failover.frames_duplicated));
-    row("frames that waited for another path", count(failover.frames_held));
-    row("frames without room for a copy", count(failover.frames_not_kept));
-    row("maximum kept for a port, link up", bytes(failover.steady_buffer_bytes));
-    row("maximum kept for a port, link failed", bytes(failover.failed_buffer_bytes));
+    row("failures", count(failover.stats.failures));
+    row("frames lost on failed links", count(failover.stats.frames_lost));
+    row("of these, sent on another path", count(failover.stats.frames_recovered));
+    row("frames sent on another path that had arrived", count(failover.stats.frames_duplicated));
+    row("frames that waited for another path", count(failover.stats.frames_held));
+    row("frames without room for a copy", count(failover.stats.frames_not_kept));
+    row("maximum kept for a port, link up", bytes(failover.stats.steady_buffer_bytes));
+    row("maximum kept for a port, link failed", bytes(failover.stats.failed_buffer_bytes));
     if let Some(recovery) = &failover.recovery_us {
         row("recovery time, median", time(recovery.p50));
         row("90 %", time(recovery.p90));
@@ -156,12 +156,12 @@ fn failover_rows(row: &mut impl FnMut(&str, Cell), failover: &FailoverReport) {
 fn second_link_rows(row: &mut impl FnMut(&str, Cell), second: &SecondLinkReport) {
     let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
     let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
-    row("link failures, counted at both ends", count(second.cuts));
-    row("failures of the link in use", count(second.cuts_in_use));
-    row("failovers", count(second.failovers));
-    row("other changes of the link", count(second.returns));
-    row("frames lost on failed links", count(second.frames_cut));
-    row("frames retransmitted on the other link", count(second.frames_resent));
+    row("link failures, counted at both ends", count(second.stats.cuts));
+    row("failures of the link in use", count(second.stats.cuts_in_use));
+    row("failovers", count(second.stats.failovers));
+    row("other changes of the link", count(second.stats.returns));
+    row("frames lost on failed links", count(second.stats.frames_cut));
+    row("frames retransmitted on the other link", count(second.stats.frames_resent));
     if let Some(gap) = &second.gap_us {
         row("time without delivery after a failure, median", time(gap.p50));
         row("maximum", time(gap.max));

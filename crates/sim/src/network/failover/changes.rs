@@ -73,7 +73,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let Some(failover) = &mut self.failover else { return };
         let guard = &mut failover.guards[index];
         if let Some(frame) = on_wire.original() {
-            guard.stats.lost_frames += 1;
+            guard.stats.frames_lost += 1;
             self.hosts.corrupted(frame);
             self.hosts.met_failure(frame);
         }

@@ -144,7 +144,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         match guard.insert(kept) {
             Inserted::Kept => {}
             Inserted::NotKept(kept) => {
-                guard.stats.lost_frames += 1;
+                guard.stats.frames_lost += 1;
                 self.hosts.corrupted(&kept.frame);
                 self.hosts.dropped(&kept.frame);
             }
@@ -173,7 +173,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let (node, latency) = (this.node, this.ingress_latency);
         if let Some(failover) = &mut self.failover {
             for guard in &mut failover.guards {
-                guard.stats.lost_frames += u64::from(guard.port == port && is_cut);
+                guard.stats.frames_lost += u64::from(guard.port == port && is_cut);
                 if let Store::Ring { loads, .. } = &mut guard.store
                     && self.ports[guard.port.index()].node == node
                 {

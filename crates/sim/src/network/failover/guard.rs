@@ -125,7 +125,7 @@ impl Guard {
                     ring.insert(kept, now + config.loop_latency, port);
                     Inserted::Kept
                 } else {
-                    self.stats.not_kept_frames += 1;
+                    self.stats.frames_not_kept += 1;
                     Inserted::NotKept(kept)
                 }
             }
@@ -137,8 +137,8 @@ impl Guard {
         };
         let bytes = self.kept_bytes();
         let max = match self.state {
-            State::Up => &mut self.stats.steady_bytes_max,
-            _ => &mut self.stats.failed_bytes_max,
+            State::Up => &mut self.stats.steady_buffer_bytes,
+            _ => &mut self.stats.failed_buffer_bytes,
         };
         *max = bytes.max(*max);
         inserted
@@ -223,7 +223,7 @@ impl Guard {
 
     /// The link has been cut: what has not reached the other end by now is lost.
     pub(super) fn cut(&mut self, now: Time) {
-        self.stats.cuts += 1;
+        self.stats.failures += 1;
         self.gap.is_open = true;
         let lose = |kept: &mut Kept| kept.is_lost |= kept.arrives_at > now;
         match &mut self.store {
@@ -252,9 +252,9 @@ impl Guard {
     /// Records a frame that is handed over.
     pub(super) fn released(&mut self, now: Time, kept: &Kept) {
         match (kept.is_held, kept.is_lost) {
-            (true, _) => self.stats.held_frames += 1,
-            (false, true) => self.stats.recovered_frames += 1,
-            (false, false) => self.stats.duplicate_frames += 1,
+            (true, _) => self.stats.frames_held += 1,
+            (false, true) => self.stats.frames_recovered += 1,
+            (false, false) => self.stats.frames_duplicated += 1,
         }
         if (kept.is_held || kept.is_lost) && std::mem::take(&mut self.gap.is_open) {
             let since = self.gap.before.filter(|(flow, _)| *flow == kept.frame.flow);

@@ -141,6 +141,8 @@ impl Failover {
     fn stats(&self) -> FailoverStats {
         let mut stats = FailoverStats::default();
         self.guards.iter().for_each(|guard| stats.add(&guard.stats));
+        // Each direction counts.
+        stats.failures /= 2;
         stats
     }
 }

@@ -2,31 +2,34 @@
 
 use super::ring::Kept;
 use crate::link::FlowId;
+use crate::sums::add_fields;
 use crate::time::Time;
+use serde::Serialize;
 
-/// Counts of one direction of a failing link, or of several.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Counts of one direction of a failing link, or of several links. Field names are those of `linkmend sim flows --json`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct FailoverStats {
     /// How often it failed.
-    pub cuts: u64,
+    pub failures: u64,
     /// Frames of the traffic that a failed link lost.
-    pub lost_frames: u64,
+    pub frames_lost: u64,
     /// How many of these were sent on another path.
-    pub recovered_frames: u64,
+    pub frames_recovered: u64,
     /// Frames sent on another path although they had already arrived.
-    pub duplicate_frames: u64,
+    pub frames_duplicated: u64,
     /// Frames that waited at the switch until there was another path.
-    pub held_frames: u64,
+    pub frames_held: u64,
     /// Frames that were not kept, for lack of room.
-    pub not_kept_frames: u64,
+    pub frames_not_kept: u64,
     /// Maximum number of bytes kept while the link was up, and while it was known to have failed.
-    pub steady_bytes_max: u64,
-    pub failed_bytes_max: u64,
+    pub steady_buffer_bytes: u64,
+    pub failed_buffer_bytes: u64,
     /// How often copies passed through the egress pipeline.
     pub passes: u64,
     /// For each failure that hit traffic, in each direction: the time from the last frame of a flow that arrived before
     /// the failure to its next one, which was handed over or arrived once the link was back. If no frame of the flow
     /// had arrived before, it is how long the first one was kept.
+    #[serde(skip)]
     pub recovery_times: Vec<Recovery>,
 }
 
@@ -50,15 +53,9 @@ impl FailoverStats {
 
     /// Adds the counts of `other`.
     pub fn add(&mut self, other: &FailoverStats) {
-        self.cuts += other.cuts;
-        self.lost_frames += other.lost_frames;
-        self.recovered_frames += other.recovered_frames;
-        self.duplicate_frames += other.duplicate_frames;
-        self.held_frames += other.held_frames;
-        self.not_kept_frames += other.not_kept_frames;
-        self.steady_bytes_max = self.steady_bytes_max.max(other.steady_bytes_max);
-        self.failed_bytes_max = self.failed_bytes_max.max(other.failed_bytes_max);
-        self.passes += other.passes;
+        add_fields!(self, other; failures, frames_lost, frames_recovered, frames_duplicated, frames_held, frames_not_kept, passes);
+        self.steady_buffer_bytes = self.steady_buffer_bytes.max(other.steady_buffer_bytes);
+        self.failed_buffer_bytes = self.failed_buffer_bytes.max(other.failed_buffer_bytes);
         self.recovery_times.extend_from_slice(&other.recovery_times);
     }
 }

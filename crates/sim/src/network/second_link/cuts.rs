@@ -147,7 +147,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let in_use = path == end.uses;
         for on_wire in &lost {
             if on_wire.is_traffic() {
-                end.counts.cut_frames += 1;
+                end.counts.frames_cut += 1;
                 end.lost(self.now, ingress_latency);
             }
         }

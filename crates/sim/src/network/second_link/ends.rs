@@ -58,7 +58,7 @@ impl End {
         SecondLinkStats {
             failovers: paths.failovers,
             returns: paths.moves + paths.quality_changes,
-            resent_frames: paths.resent_frames,
+            frames_resent: paths.resent_frames,
             ..self.counts.clone()
         }
     }

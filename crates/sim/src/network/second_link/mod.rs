@@ -139,7 +139,7 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let links = self.second_links.as_ref()?;
         let index = links.end_at(port)?;
         let (end, peer) = (&links.ends[index], &links.ends[index ^ 1]);
-        Some(SecondLinkStats { late_frames: peer.paths.stats().late_frames, ..end.stats() })
+        Some(SecondLinkStats { frames_late: peer.paths.stats().late_frames, ..end.stats() })
     }
 
     /// The same for all ends together; `None` if there are no second links.
@@ -219,10 +219,10 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         let Some(index) = links.end_at(port) else { return };
         let end = &mut links.ends[index];
         if !end.is_cut(end.uses) {
-            end.counts.corrupted_frames += 1;
+            end.counts.frames_corrupted += 1;
             return;
         }
-        end.counts.cut_frames += 1;
+        end.counts.frames_cut += 1;
         end.lost(self.now, Time::ZERO);
         if !is_copy {
             self.hosts.met_failure(frame);

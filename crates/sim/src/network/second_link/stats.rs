@@ -1,10 +1,13 @@
 //! Counters for two links between the same ends.
 
+use crate::sums::add_fields;
 use crate::time::Time;
 use linkmend_protocol::paths::Path;
+use serde::Serialize;
 
-/// Counts for the direction that leaves one end, over both links, or for several ends.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Counts for the direction that leaves one end, over both links, or for several ends. Field names are those of
+/// `linkmend sim flows --json`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct SecondLinkStats {
     /// How often a link failed, and how often it was the one in use.
     pub cuts: u64,
@@ -13,27 +16,22 @@ pub struct SecondLinkStats {
     pub failovers: u64,
     pub returns: u64,
     /// Frames of the traffic, copies included, that a failed link lost, and that links corrupted.
-    pub cut_frames: u64,
-    pub corrupted_frames: u64,
+    pub frames_cut: u64,
+    pub frames_corrupted: u64,
     /// Frames that were retransmitted because of a change of links.
-    pub resent_frames: u64,
+    pub frames_resent: u64,
     /// Frames that arrived at the other end on a link that this one had left.
-    pub late_frames: u64,
+    pub frames_late: u64,
     /// For each failure that lost frames: the time from the first loss until the other end delivered something again.
+    #[serde(skip)]
     pub gaps: Vec<Time>,
 }
 
 impl SecondLinkStats {
     /// Adds the counts of `other`.
     pub fn add(&mut self, other: &SecondLinkStats) {
-        self.cuts += other.cuts;
-        self.cuts_in_use += other.cuts_in_use;
-        self.failovers += other.failovers;
-        self.returns += other.returns;
-        self.cut_frames += other.cut_frames;
-        self.corrupted_frames += other.corrupted_frames;
-        self.resent_frames += other.resent_frames;
-        self.late_frames += other.late_frames;
+        add_fields!(self, other; cuts, cuts_in_use, failovers, returns);
+        add_fields!(self, other; frames_cut, frames_corrupted, frames_resent, frames_late);
         self.gaps.extend_from_slice(&other.gaps);
     }
 }

@@ -13,23 +13,8 @@ const HIT_LONGER_US: [f64; 3] = [2e3, 3e4, 9e5];
 /// What failures cost, and the flows that met one. Times are in microseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FailoverReport {
-    /// How often a link failed.
-    pub failures: u64,
-    /// Frames that a failed link lost.
-    pub frames_lost: u64,
-    /// Those of them that switches sent on another way.
-    pub frames_recovered: u64,
-    /// Frames that had arrived and were sent on another way all the same.
-    pub frames_duplicated: u64,
-    /// Frames that waited at a switch until there was another way.
-    pub frames_held: u64,
-    /// Frames of which a switch had no room to keep a copy.
-    pub frames_not_kept: u64,
-    /// The most bytes that a switch kept for a port while its link was up, and while it was known to have failed.
-    pub steady_buffer_bytes: u64,
-    pub failed_buffer_bytes: u64,
-    /// How often copies passed through egress pipelines.
-    pub passes: u64,
+    #[serde(flatten)]
+    pub stats: FailoverStats,
     /// How long receivers of data got nothing: from the last frame of the same flow that arrived before the failure to the next
     /// one; of a flow that had sent none before, how long its first frame was kept.
     pub recovery_us: Option<Summary>,
@@ -68,16 +53,6 @@ impl FailoverReport {
         };
         let hit = times(true, FlowRecord::completion_time);
         Some(FailoverReport {
-            // Each direction counts.
-            failures: stats.cuts / 2,
-            frames_lost: stats.lost_frames,
-            frames_recovered: stats.recovered_frames,
-            frames_duplicated: stats.duplicate_frames,
-            frames_held: stats.held_frames,
-            frames_not_kept: stats.not_kept_frames,
-            steady_buffer_bytes: stats.steady_bytes_max,
-            failed_buffer_bytes: stats.failed_bytes_max,
-            passes: stats.passes,
             recovery_longer_share: longer(&|_| true),
             recovery_longer_share_lost: longer(&|recovery| recovery.lost_frames),
             recovery_us: Summary::from_values(recovery),
@@ -85,6 +60,7 @@ impl FailoverReport {
             hit_fct_us: Summary::from_values(hit),
             other_fct_us: Summary::from_values(times(false, FlowRecord::completion_time)),
             other_delivery_us: Summary::from_values(times(false, FlowRecord::delivery_time)),
+            stats: stats.clone(),
         })
     }
 

@@ -44,7 +44,7 @@ pub use parameters::TransportKind;
 pub use ports::{find_port, port_name};
 pub use rare::{Estimate, RareTimeouts, rare_timeouts};
 pub use rdma::RdmaMechanisms;
-pub use report::{Affected, FlowsReport, TrafficReport};
+pub use report::{Affected, FlowCounts, FlowsReport, NetworkCounts, TrafficReport};
 pub(crate) use run::build_flow;
 pub use run::{run, run_captured, run_other, run_with_records};
 pub use schemes::{FlowSchemeConfig, FlowSchemes, Recovery, SchemeKind};

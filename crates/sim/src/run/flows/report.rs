@@ -12,22 +12,38 @@ use crate::host::{FlowRecord, Group, HostTraffic, Steps, TimeoutCounts};
 use crate::link::scheme::{Account, Scheme};
 use crate::measure::Histogram;
 use crate::network::{FailoverStats, PortId, SecondLinkStats};
+use crate::sums::add_fields;
 use crate::time::Time;
 use serde::Serialize;
 use std::ops::Range;
 
+/// What a network did. Field names are those of `linkmend sim flows --json`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct NetworkCounts {
+    /// Frames that ports put on wires, each link counted.
+    pub frame_hops: u64,
+    /// Bytes of frames that hosts and their first switches put into the network, copies among them.
+    pub host_bytes_sent: u64,
+    /// Frames that links corrupted, without those that failed links lost.
+    pub frames_corrupted: u64,
+    /// Frames that protected links did not recover.
+    pub frames_given_up: u64,
+    /// Frames that found no room in a switch.
+    pub frames_dropped: u64,
+    /// How often a switch paused the other end of a link (PFC).
+    pub pauses: u64,
+    /// Frames that switches marked (ECN).
+    pub frames_marked: u64,
+    /// Simulated time, of all parts together, s.
+    pub simulated_s: f64,
+    /// How many events the simulator executed.
+    pub events: u64,
+}
+
 /// Counts of all parts of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Totals {
-    pub(super) elapsed_s: f64,
-    pub(super) events: u64,
-    pub(super) frames: u64,
-    pub(super) host_bytes: u64,
-    pub(super) corrupted: u64,
-    pub(super) dropped: u64,
-    pub(super) marked: u64,
-    pub(super) given_up: u64,
-    pub(super) pauses: u64,
+    pub(super) network: NetworkCounts,
     pub(super) failover: FailoverStats,
     pub(super) second_link: Option<SecondLinkStats>,
     pub(super) delays_ns: Histogram,
@@ -53,11 +69,7 @@ struct TrafficTotals {
 
 impl TrafficTotals {
     fn add(&mut self, other: &TrafficTotals) {
-        self.elapsed_s += other.elapsed_s;
-        self.unfinished += other.unfinished;
-        self.delivered_bytes += other.delivered_bytes;
-        self.retransmissions += other.retransmissions;
-        self.timeouts += other.timeouts;
+        add_fields!(self, other; elapsed_s, unfinished, delivered_bytes, retransmissions, timeouts);
         self.timeouts_by_cause.add(&other.timeouts_by_cause);
         self.steps = self.steps.take().or_else(|| other.steps.clone());
     }
@@ -80,10 +92,13 @@ impl Totals {
             }
         };
         let mut totals = Totals {
-            elapsed_s: elapsed(network.now()),
-            events: network.events(),
-            pauses: network.pauses(),
-            host_bytes: network.hosts.bytes_sent(),
+            network: NetworkCounts {
+                simulated_s: elapsed(network.now()),
+                events: network.events(),
+                pauses: network.pauses(),
+                host_bytes_sent: network.hosts.bytes_sent(),
+                ..NetworkCounts::default()
+            },
             failover: network.failover_stats(),
             second_link: network.all_second_link_stats(),
             traffic: network.hosts.traffic().iter().enumerate().map(of_traffic).collect(),
@@ -91,12 +106,13 @@ impl Totals {
         };
         for index in 0..network.port_count() {
             let port = PortId::at(index);
-            totals.frames += network.transmitted(port);
-            totals.corrupted += network.corrupted_frames(port);
             let (dropped, marked, _) = network.normal_queue(port);
-            totals.dropped += dropped;
-            totals.marked += marked;
-            totals.given_up += network.scheme(port).account().map_or(0, Account::given_up);
+            let counts = &mut totals.network;
+            counts.frame_hops += network.transmitted(port);
+            counts.frames_corrupted += network.corrupted_frames(port);
+            counts.frames_dropped += dropped;
+            counts.frames_marked += marked;
+            counts.frames_given_up += network.scheme(port).account().map_or(0, Account::given_up);
             if let Some(parallel) = network.parallel_queues(port) {
                 totals.delays_ns.merge(&parallel.delays_ns);
                 totals.spread_s += network.rate(port).time_of(parallel.wire_bytes).as_secs();
@@ -109,7 +125,7 @@ impl Totals {
         let us = |share: f64| self.delays_ns.quantile(share) as f64 / 1e3;
         (self.delays_ns.count() > 0).then(|| SpreadingReport {
             frames: self.delays_ns.count(),
-            utilisation: self.spread_s / self.elapsed_s.max(f64::MIN_POSITIVE),
+            utilisation: self.spread_s / self.network.simulated_s.max(f64::MIN_POSITIVE),
             delay_p50_us: us(0.5),
             delay_p90_us: us(0.9),
             delay_p99_us: us(0.99),
@@ -120,15 +136,9 @@ impl Totals {
     }
 
     pub(super) fn add(&mut self, other: &Totals) {
-        self.elapsed_s += other.elapsed_s;
-        self.events += other.events;
-        self.frames += other.frames;
-        self.host_bytes += other.host_bytes;
-        self.corrupted += other.corrupted;
-        self.dropped += other.dropped;
-        self.marked += other.marked;
-        self.given_up += other.given_up;
-        self.pauses += other.pauses;
+        let (sum, more) = (&mut self.network, &other.network);
+        add_fields!(sum, more; frame_hops, host_bytes_sent, frames_corrupted, frames_given_up, frames_dropped);
+        add_fields!(sum, more; pauses, frames_marked, simulated_s, events);
         self.failover.add(&other.failover);
         if let Some(other) = &other.second_link {
             self.second_link.get_or_insert_default().add(other);
@@ -186,11 +196,9 @@ impl Affected {
     }
 }
 
-/// What a run measured.
+/// What became of flows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FlowsReport {
-    /// The seed it was run with.
-    pub seed: u64,
+pub struct FlowCounts {
     /// What the steps of a training job took, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub training: Option<TrainingReport>,
@@ -210,6 +218,15 @@ pub struct FlowsReport {
     pub rdma_timeouts: TimeoutCounts,
     /// Flows that losses or reordering disturbed.
     pub affected_flows: Affected,
+}
+
+/// What a run measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FlowsReport {
+    /// The seed it was run with.
+    pub seed: u64,
+    #[serde(flatten)]
+    pub flows: FlowCounts,
     /// What failures of links cost, if any failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failover: Option<FailoverReport>,
@@ -221,69 +238,37 @@ pub struct FlowsReport {
     pub spreading: Option<SpreadingReport>,
     /// Bytes that arrived in order, of all flows, for each second, in Gbit/s.
     pub goodput_gbps: f64,
-    /// Frames that ports put on wires, each link counted.
-    pub frame_hops: u64,
-    /// Bytes of frames that hosts and their first switches put into the network, copies among them.
-    pub host_bytes_sent: u64,
-    /// Frames that links corrupted, without those that failed links lost.
-    pub frames_corrupted: u64,
-    /// Frames that protected links did not recover.
-    pub frames_given_up: u64,
-    /// Frames that found no room in a switch.
-    pub frames_dropped: u64,
-    /// How often a switch paused the other end of a link (PFC).
-    pub pauses: u64,
-    /// Frames that switches marked (ECN).
-    pub frames_marked: u64,
-    /// Simulated time, of all parts together, s.
-    pub simulated_s: f64,
-    /// How many events the simulator executed.
-    pub events: u64,
+    #[serde(flatten)]
+    pub network: NetworkCounts,
     /// What became of the flows of each traffic, if there are several: above are those of all together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub traffic: Vec<TrafficReport>,
 }
 
-/// What became of the flows of one traffic. What it says is what [`FlowsReport`] says of all of them.
+/// What became of the flows of one traffic.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TrafficReport {
     /// The name of the traffic.
     pub name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub training: Option<TrainingReport>,
-    pub fct_us: Option<Summary>,
-    pub flows_not_begun: u64,
-    pub unfinished_flows: u64,
-    pub failed_flows: u64,
-    pub retransmissions: u64,
-    pub timeouts: u64,
-    pub rdma_timeouts: TimeoutCounts,
-    pub affected_flows: Affected,
+    #[serde(flatten)]
+    pub flows: FlowCounts,
     /// For each second until the last of these flows ended; until the run did, if one has not.
     pub goodput_gbps: f64,
 }
 
-impl TrafficReport {
-    /// Of the traffic with this number.
-    fn of_one(config: &FlowsConfig, number: usize, records: &[FlowRecord], totals: &Totals) -> TrafficReport {
-        let elapsed_s = totals.traffic[number].elapsed_s;
-        let report = TrafficReport::of(config, number..number + 1, records, totals, elapsed_s);
-        TrafficReport { name: config.traffic[number].name.clone(), ..report }
-    }
-
-    /// Of the traffic with these numbers, without a name.
+impl FlowCounts {
+    /// Of the traffic with these numbers, and the bytes that arrived.
     fn of(
         config: &FlowsConfig,
         numbers: Range<usize>,
         records: &[FlowRecord],
         totals: &Totals,
-        elapsed_s: f64,
-    ) -> TrafficReport {
+    ) -> (FlowCounts, u64) {
         let own = records.iter().filter(|record| numbers.contains(&usize::from(record.traffic)));
         let ended = own.clone().filter(|record| !record.failed);
         let times = ended.clone().map(|record| record.completion_time().as_nanos() / 1e3).collect();
         let mut in_progress = TrafficTotals::default();
-        let mut not_begun = 0;
+        let mut flows_not_begun = 0;
         let training = |number: usize| {
             let traffic = &config.traffic[number];
             let (Demand::Training(training), Some(done)) = (&traffic.demand, &totals.traffic[number].steps)
@@ -299,58 +284,46 @@ impl TrafficReport {
             let ended = own.clone().filter(|record| usize::from(record.traffic) == number).count() as u64;
             let begun = ended + traffic.unfinished;
             let flows = config.traffic[number].demand.flows();
-            not_begun += flows.map_or(0, |flows| flows.saturating_sub(begun));
+            flows_not_begun += flows.map_or(0, |flows| flows.saturating_sub(begun));
             in_progress.add(traffic);
         }
-        let bytes: u64 = ended.map(|record| record.bytes).sum::<u64>() + in_progress.delivered_bytes;
+        let bytes = ended.map(|record| record.bytes).sum::<u64>() + in_progress.delivered_bytes;
         let sum =
             |count: fn(&FlowRecord) -> u32| own.clone().map(|record| u64::from(count(record))).sum::<u64>();
         let mss: Vec<u32> = config.traffic.iter().map(|traffic| traffic.hosts.mss()).collect();
-        TrafficReport {
-            name: String::new(),
+        let counts = FlowCounts {
             training: numbers.clone().find_map(training),
             fct_us: Summary::from_values(times),
-            flows_not_begun: not_begun,
+            flows_not_begun,
             unfinished_flows: in_progress.unfinished,
             failed_flows: own.clone().filter(|record| record.failed).count() as u64,
             retransmissions: sum(|record| record.retransmissions) + in_progress.retransmissions,
             timeouts: sum(|record| record.timeouts) + in_progress.timeouts,
             rdma_timeouts: in_progress.timeouts_by_cause,
             affected_flows: Affected::of(own.map(|record| (record, mss[usize::from(record.traffic)]))),
-            goodput_gbps: bytes as f64 * 8.0 / elapsed_s.max(f64::MIN_POSITIVE) / 1e9,
-        }
+        };
+        (counts, bytes)
     }
 }
 
 impl FlowsReport {
     pub(super) fn new(config: &FlowsConfig, records: &[FlowRecord], totals: Totals) -> FlowsReport {
+        let gbps = |bytes: u64, seconds: f64| bytes as f64 * 8.0 / seconds.max(f64::MIN_POSITIVE) / 1e9;
+        let of_one = |number: usize| {
+            let (flows, bytes) = FlowCounts::of(config, number..number + 1, records, &totals);
+            let goodput_gbps = gbps(bytes, totals.traffic[number].elapsed_s);
+            TrafficReport { name: config.traffic[number].name.clone(), flows, goodput_gbps }
+        };
         let count = config.traffic.len();
-        let all = TrafficReport::of(config, 0..count, records, &totals, totals.elapsed_s);
-        let of_one = |number| TrafficReport::of_one(config, number, records, &totals);
+        let (flows, bytes) = FlowCounts::of(config, 0..count, records, &totals);
         FlowsReport {
             seed: config.seed,
-            training: all.training,
-            fct_us: all.fct_us,
-            flows_not_begun: all.flows_not_begun,
-            unfinished_flows: all.unfinished_flows,
-            failed_flows: all.failed_flows,
-            retransmissions: all.retransmissions,
-            timeouts: all.timeouts,
-            rdma_timeouts: all.rdma_timeouts,
-            affected_flows: all.affected_flows,
+            flows,
             failover: FailoverReport::new(config, records, &totals.failover),
             second_link: totals.second_link.as_ref().map(|stats| SecondLinkReport::new(records, stats)),
             spreading: totals.spreading(),
-            goodput_gbps: all.goodput_gbps,
-            frame_hops: totals.frames,
-            host_bytes_sent: totals.host_bytes,
-            frames_corrupted: totals.corrupted,
-            frames_given_up: totals.given_up,
-            frames_dropped: totals.dropped,
-            pauses: totals.pauses,
-            frames_marked: totals.marked,
-            simulated_s: totals.elapsed_s,
-            events: totals.events,
+            goodput_gbps: gbps(bytes, totals.network.simulated_s),
+            network: totals.network,
             traffic: if count > 1 { (0..count).map(of_one).collect() } else { Vec::new() },
         }
     }

@@ -105,19 +105,8 @@ impl SecondLink {
 /// What second links did. Times are in microseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SecondLinkReport {
-    /// How often a link failed, and how often an end sent on it then; each end counts.
-    pub cuts: u64,
-    pub cuts_in_use: u64,
-    /// How often an end left a failed link, and how often it changed links for another reason.
-    pub failovers: u64,
-    pub returns: u64,
-    /// Frames, copies included, that failed links lost, and that links corrupted.
-    pub frames_cut: u64,
-    pub frames_corrupted: u64,
-    /// Frames that were retransmitted because of a change of links.
-    pub frames_resent: u64,
-    /// Frames that arrived on a link which their sender had left.
-    pub frames_late: u64,
+    #[serde(flatten)]
+    pub stats: SecondLinkStats,
     /// For each failure that lost frames: from the first loss until the other end of the link delivered something again.
     pub gap_us: Option<Summary>,
     /// Completion times of flows of which a failed link lost a frame, and of the others.
@@ -134,14 +123,7 @@ impl SecondLinkReport {
             Summary::from_values(of.map(|record| us(&record.completion_time())).collect())
         };
         SecondLinkReport {
-            cuts: stats.cuts,
-            cuts_in_use: stats.cuts_in_use,
-            failovers: stats.failovers,
-            returns: stats.returns,
-            frames_cut: stats.cut_frames,
-            frames_corrupted: stats.corrupted_frames,
-            frames_resent: stats.resent_frames,
-            frames_late: stats.late_frames,
+            stats: stats.clone(),
             gap_us: Summary::from_values(stats.gaps.iter().map(us).collect()),
             hit_fct_us: times(true),
             other_fct_us: times(false),

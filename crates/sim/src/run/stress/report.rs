@@ -2,6 +2,7 @@
 
 use crate::link::config::Hardware;
 use crate::measure::{Percentiles, Quartiles, TimeSeries};
+use crate::sums::add_fields;
 use crate::time::Time;
 use linkmend_experiment::Counted;
 use serde::Serialize;
@@ -140,11 +141,7 @@ pub struct BufferSeries {
 impl Undelivered {
     /// Those of another run as well.
     pub(crate) fn add(&mut self, other: Undelivered) {
-        self.unprotected += other.unprotected;
-        self.copies_corrupted += other.copies_corrupted;
-        self.copies_late += other.copies_late;
-        self.overflowed += other.overflowed;
-        self.other += other.other;
+        add_fields!(self, other; unprotected, copies_corrupted, copies_late, overflowed, other);
     }
 }
 

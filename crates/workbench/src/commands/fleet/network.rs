@@ -62,7 +62,7 @@ impl NetworkArgs {
             (None, written) => {
                 if self.reading.layers.is_some() {
                     let text = "--layers requires a network file in --topology";
-                    return Err(UsageError::new(text.to_owned()).into());
+                    return Err(UsageError::new(text).into());
                 }
                 match written {
                     Some(written) => Ok(generated(spec::layered(written)?)),

@@ -111,11 +111,10 @@ pub fn execute(arguments: &LabArgs) -> Result<()> {
     let prefix = &arguments.prefix;
     // Namespaces and sockets need root. Without it, other errors would follow that do not name the cause.
     if !linkmend_lab::unprivileged::has_capabilities() {
-        return Err(Hinted {
-            message: "commands for a persistent lab require root".to_owned(),
-            hint: "use sudo; `linkmend demo` works for ordinary users".to_owned(),
-        }
-        .into());
+        return Err(Hinted::error(
+            "commands for a persistent lab require root",
+            "use sudo; `linkmend demo` works for ordinary users",
+        ));
     }
     match &arguments.command {
         LabCommand::Up { mtu, packet, impairments, backup } => up(prefix, *mtu, *packet, impairments, backup),
@@ -182,11 +181,10 @@ fn again(prefix: &str) -> String {
 
 fn attach(prefix: &str) -> Result<Lab> {
     Lab::attach(prefix).map_err(|error| match error {
-        LabError::NotUp { .. } => Hinted {
-            message: format!("lab `{prefix}` is not running"),
-            hint: format!("create it with `linkmend lab up{}`", again(prefix)),
-        }
-        .into(),
+        LabError::NotUp { .. } => Hinted::error(
+            format!("lab `{prefix}` is not running"),
+            format!("create it with `linkmend lab up{}`", again(prefix)),
+        ),
         other => other.into(),
     })
 }
@@ -198,11 +196,10 @@ fn silent(prefix: &str, role: Role, error: ClientError) -> Error {
     }
     let again = again(prefix);
     let (name, log) = (name(prefix, role), log(prefix, role));
-    Hinted {
-        message: format!("the daemon of link end {name} is not responding: {error}"),
-        hint: format!("see {}; `linkmend lab up{again}` restarts it", log.display()),
-    }
-    .into()
+    Hinted::error(
+        format!("the daemon of link end {name} is not responding: {error}"),
+        format!("see {}; `linkmend lab up{again}` restarts it", log.display()),
+    )
 }
 
 fn up(prefix: &str, mtu: u32, packet: bool, impairments: &ImpairmentArgs, backup: &BackupArgs) -> Result<()> {

@@ -5,7 +5,7 @@ use crate::commands::progress;
 use crate::commands::shown;
 use clap::Args;
 use linkmend::commands::arguments::threads;
-use linkmend::failure::{Error, Hinted, Interrupted, Result, UsageError};
+use linkmend::failure::{Hinted, Interrupted, Result, UsageError};
 use linkmend::interrupt;
 use linkmend_quantity::Count;
 use linkmend_report::{Comparison, Judged, Tolerance, Unit, Verdict};
@@ -51,11 +51,9 @@ pub fn execute(arguments: &CheckArgs) -> Result<()> {
     for case in &cases {
         let done = &|| bar.inc(1);
         let checks = case.run(arguments.trials.0, arguments.seed, threads(arguments.threads), &stop, done);
-        let checks = checks.map_err(|error| -> Error { UsageError::new(error.to_string()).into() })?;
-        let interrupted = || Interrupted {
-            message: "interrupted before all cases were run".to_owned(),
-            hint: "use fewer --trials to save time".to_owned(),
-        };
+        let checks = checks.map_err(|error| UsageError::new(error.to_string()))?;
+        let interrupted =
+            || Interrupted::error("interrupted before all cases were run", "use fewer --trials to save time");
         rows.extend(checks.ok_or_else(interrupted)?.iter().map(row));
     }
     bar.finish_and_clear();
@@ -66,8 +64,10 @@ pub fn execute(arguments: &CheckArgs) -> Result<()> {
     let outside = rows.iter().filter(|row| row.verdict() == Verdict::NotReproduced).count();
     if outside > 0 {
         let message = format!("{outside} of {} expectations are far outside the interval", rows.len());
-        let hint = "chance explains hardly one case in a thousand; try another --seed".to_owned();
-        return Err(Hinted { message, hint }.into());
+        return Err(Hinted::error(
+            message,
+            "chance explains hardly one case in a thousand; try another --seed",
+        ));
     }
     Ok(())
 }

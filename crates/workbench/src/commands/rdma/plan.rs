@@ -33,10 +33,11 @@ pub fn execute(arguments: &PlanArgs) -> Result<()> {
         return Err(UsageError::new(format!("--wanted {wanted}: must be above 0")).into());
     }
     let model = arguments.path.model()?;
-    let mechanisms = cheapest(&model, wanted.0).ok_or_else(|| Hinted {
-        message: format!("even 15 copies of each kind cannot reduce timeouts to {wanted} of flows"),
-        hint: "protect the links instead (linkmend sim flows --scheme ordered), or accept more timeouts"
-            .to_owned(),
+    let mechanisms = cheapest(&model, wanted.0).ok_or_else(|| {
+        Hinted::error(
+            format!("even 15 copies of each kind cannot reduce timeouts to {wanted} of flows"),
+            "protect the links instead (linkmend sim flows --scheme ordered), or accept more timeouts",
+        )
     })?;
     show(&model, mechanisms, &arguments.path, arguments.json)
 }

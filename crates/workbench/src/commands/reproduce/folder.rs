@@ -61,7 +61,7 @@ pub fn lock(out: &Path) -> Result<File> {
         Ok(()) => Ok(file),
         Err(std::fs::TryLockError::WouldBlock) => {
             let message = format!("another command writes its results into {}", out.display());
-            Err(Hinted { message, hint: "wait until it ends, or choose another --out".to_owned() }.into())
+            Err(Hinted::error(message, "wait until it ends, or choose another --out"))
         }
         Err(std::fs::TryLockError::Error(error)) => {
             Err(error).with_context(|| format!("cannot lock {}", path.display()))

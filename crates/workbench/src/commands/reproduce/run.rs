@@ -198,7 +198,7 @@ fn conclude(finished: &[&Kept], of: usize, options: &Options) -> Result<()> {
             Some(out) => format!("they are in {}; the same command continues from there", out.display()),
             None => "--quick takes less time".to_owned(),
         };
-        return Err(Interrupted { message, hint }.into());
+        return Err(Interrupted::error(message, hint));
     }
     let changed = Tally::sum(finished.iter().map(|finished| finished.tally)).changed;
     if options.quick || changed == 0 {
@@ -210,5 +210,5 @@ fn conclude(finished: &[&Kept], of: usize, options: &Options) -> Result<()> {
         "look for `recorded` in {report}; where the new verdict is right, put it into the row as `verdict`, and where it is \
          `too few to tell`, use more `frames`, `trials` or `runs`"
     );
-    Err(Hinted { message, hint }.into())
+    Err(Hinted::error(message, hint))
 }

@@ -45,7 +45,7 @@ impl Present for RunExperiments {
         let place = experiment.describe(point);
         let message = format!("{}: {place}, seed {seed}: {error}", experiment.id);
         let hint = format!("`{}` repeats it", command(&point.parameters, seed));
-        Hinted { message, hint }.into()
+        Hinted::error(message, hint)
     }
 }
 

@@ -115,7 +115,7 @@ impl PortCaptureArgs {
             (None, None) => {
                 let text =
                     "--capture: no link of this topology corrupts frames; name a port with --capture-port";
-                return Err(UsageError::new(text.to_owned()).into());
+                return Err(UsageError::new(text).into());
             }
         };
         let speed = config.graph.link(port.link()).cable.speed;
@@ -129,7 +129,7 @@ impl PortCaptureArgs {
 /// After how many frames a capture ends.
 fn frames(Count(count): Count) -> Result<u64> {
     if count == 0 {
-        return Err(UsageError::new("--capture-frames 0: must be at least 1".to_owned()).into());
+        return Err(UsageError::new("--capture-frames 0: must be at least 1").into());
     }
     Ok(count)
 }

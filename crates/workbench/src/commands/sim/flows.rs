@@ -7,7 +7,7 @@ use crate::commands::progress;
 use crate::commands::shown;
 use clap::Args;
 use linkmend::commands::arguments::threads;
-use linkmend::failure::{Error, Interrupted, Result, UsageError};
+use linkmend::failure::{Interrupted, Result, UsageError};
 use linkmend::interrupt;
 use linkmend_report::quantity;
 use linkmend_sim::flows;
@@ -186,10 +186,8 @@ fn run_and_show(parameters: &RunParameters, arguments: &FlowsArgs) -> Result<()>
             }),
     };
     bar.finish_and_clear();
-    let report = report?.ok_or_else(|| -> Error {
-        let hint = "fewer --trials or a shorter --duration take less time".to_owned();
-        Interrupted { message: "interrupted before the run had ended".to_owned(), hint }.into()
-    })?;
+    let hint = "fewer --trials or a shorter --duration take less time";
+    let report = report?.ok_or_else(|| Interrupted::error("interrupted before the run had ended", hint))?;
     let transport = parameters.text("transport");
     let what = if parameters.is_training() {
         format!("{} of {}, {transport}", parameters.text("collective"), parameters.text("size"))

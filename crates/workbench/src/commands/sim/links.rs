@@ -102,10 +102,10 @@ pub fn execute(arguments: &LinksArgs) -> Result<()> {
         return Ok(());
     }
     if stop.load(Ordering::Relaxed) {
-        let message = "interrupted; the report covers the time until then".to_owned();
-        return Err(Interrupted { message, hint: "a shorter run takes less time".to_owned() }.into());
+        let message = "interrupted; the report covers the time until then";
+        return Err(Interrupted::error(message, "a shorter run takes less time"));
     }
-    let message = "the run stalled: some frames were neither delivered nor given up".to_owned();
+    let message = "the run stalled: some frames were neither delivered nor given up";
     let hint = "the seed in the report reproduces it; `linkmend sim links --help` lists what can be changed";
-    Err(Hinted { message, hint: hint.to_owned() }.into())
+    Err(Hinted::error(message, hint))
 }

@@ -100,11 +100,8 @@ pub fn execute(arguments: &StressArgs) -> Result<()> {
     captured.map_or(Ok(()), |(path, capture)| capture::finish(&path, capture.into_file()))?;
     series.zip(levels).map_or(Ok(()), |(file, levels)| SeriesFile::finish(file, &levels))?;
     if interrupted {
-        return Err(Interrupted {
-            message: format!("interrupted after {} of {} frames", report.frames_sent, config.frames),
-            hint: "fewer --frames take less time".to_owned(),
-        }
-        .into());
+        let message = format!("interrupted after {} of {} frames", report.frames_sent, config.frames);
+        return Err(Interrupted::error(message, "fewer --frames take less time"));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use super::parameters::{ParameterArgs, Preset, usage};
 use crate::commands::progress;
 use crate::commands::shown;
 use clap::Args;
-use linkmend::failure::{Context, Error, Interrupted, Result};
+use linkmend::failure::{Context, Interrupted, Result};
 use linkmend::interrupt;
 use linkmend::written_file::{self, cannot_write};
 use linkmend_quantity::Span;
@@ -138,10 +138,8 @@ pub fn execute(arguments: &TimelineArgs) -> Result<()> {
     let bar = progress::bar(2 * config.samples(), "{bar:30} {percent:>3} %  [{left}]");
     let report = timeline::run(&config, arguments.threads.count(2), &stop, &|| bar.inc(1)).map_err(usage);
     bar.finish_and_clear();
-    let report = report?.ok_or_else(|| -> Error {
-        let hint = "a shorter --duration takes less time".to_owned();
-        Interrupted { message: "interrupted before the run had ended".to_owned(), hint }.into()
-    })?;
+    let hint = "a shorter --duration takes less time";
+    let report = report?.ok_or_else(|| Interrupted::error("interrupted before the run had ended", hint))?;
     let title = arguments.title();
     if let Some((path, file)) = series {
         write(&path, file, &samples(&report).to_csv())?;

@@ -20,7 +20,7 @@ impl Counts {
     fn now<H: Hosts>(network: &Watched<H>) -> Counts {
         let [sender, receiver] = ENDS.map(|port| network.link_end(port).map(|end| end.stats()));
         Counts {
-            lost: network.second_link_stats(ENDS[0]).map_or(0, |stats| stats.cut_frames),
+            lost: network.second_link_stats(ENDS[0]).map_or(0, |stats| stats.frames_cut),
             resent: sender.map_or(0, |stats| stats.resent_frames),
             duplicates: receiver.map_or(0, |stats| stats.duplicates_dropped),
         }
@@ -84,11 +84,11 @@ impl CutWatch<'_> {
         let links = network.second_link_stats(ENDS[0]).unwrap_or_default();
         self.report = PairReport {
             frames_cut: counts.lost,
-            frames_corrupted: links.corrupted_frames,
+            frames_corrupted: links.frames_corrupted,
             frames_resent: counts.resent,
             copies_sent: network.link_end(ENDS[0]).map_or(0, |end| end.stats().retransmitted_copies),
             duplicates_dropped: counts.duplicates,
-            late_frames: links.late_frames,
+            late_frames: links.frames_late,
             queue_bytes: network.normal_queue(ENDS[0]).2,
             failovers: links.failovers,
             returns: links.returns,

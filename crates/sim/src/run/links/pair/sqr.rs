@@ -16,7 +16,7 @@ impl CutWatch<'_> {
         }
         self.end_row(network);
         // Where a switch is still busy with the failure before, the link has not been used again and does not fail.
-        let failures = network.failover_stats().cuts;
+        let failures = network.failover_stats().failures;
         if failures > self.failures {
             self.failures = failures;
             self.begin_row(network, at, CutRow { in_use: true, ..CutRow::default() });
@@ -30,13 +30,13 @@ impl CutWatch<'_> {
         let corrupted = (0..network.port_count()).map(|port| network.corrupted_frames(PortId::at(port)));
         let cuts = std::mem::take(&mut self.report.cuts);
         self.report = PairReport {
-            frames_cut: stats.lost_frames,
+            frames_cut: stats.frames_lost,
             frames_corrupted: corrupted.sum(),
-            frames_resent: stats.recovered_frames + stats.duplicate_frames,
-            copies_sent: stats.recovered_frames + stats.duplicate_frames,
-            steady_buffer_bytes: stats.steady_bytes_max,
+            frames_resent: stats.frames_recovered + stats.frames_duplicated,
+            copies_sent: stats.frames_recovered + stats.frames_duplicated,
+            steady_buffer_bytes: stats.steady_buffer_bytes,
             // Until it knows of a failure, a switch keeps what it always keeps.
-            failed_buffer_bytes: stats.failed_bytes_max.max(stats.steady_bytes_max),
+            failed_buffer_bytes: stats.failed_buffer_bytes.max(stats.steady_buffer_bytes),
             queue_bytes: queue(PRIMARY).max(queue(BACKUP)),
             failovers: cuts.len() as u64,
             cuts,

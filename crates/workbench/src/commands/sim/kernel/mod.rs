@@ -10,7 +10,7 @@ use crate::commands::shown;
 use crate::commands::sim::parameters::usage;
 use clap::Args;
 use comparison::{Cell, Comparison};
-use linkmend::failure::{Context, Error, Hinted, Interrupted, Result, UsageError};
+use linkmend::failure::{Context, Hinted, Interrupted, Result, UsageError};
 use linkmend::interrupt;
 use linkmend::written_file;
 use linkmend_diagnose::Diagnose;
@@ -171,11 +171,10 @@ pub fn execute(arguments: &KernelArgs) -> Result<()> {
     let cells = arguments.cells()?;
     let configs = cells.iter().map(|cell| arguments.simulated(cell)).collect::<Result<Vec<_>>>()?;
     if !arguments.simulated && !has_capabilities() {
-        return Err(Hinted {
-            message: "the kernel's TCP runs in network namespaces, which need root".to_owned(),
-            hint: "use sudo, or --simulated for only the simulated side".to_owned(),
-        }
-        .into());
+        return Err(Hinted::error(
+            "the kernel's TCP runs in network namespaces, which need root",
+            "use sudo, or --simulated for only the simulated side",
+        ));
     }
     if !arguments.simulated {
         let refused = |error: ImpairmentError| UsageError::hinted(error.to_string(), error.hint());
@@ -190,9 +189,8 @@ pub fn execute(arguments: &KernelArgs) -> Result<()> {
     let mut simulated = Vec::new();
     for config in &configs {
         let report = transfer::run(config, &stop).map_err(usage)?;
-        simulated.push(report.ok_or_else(|| -> Error {
-            let hint = "a shorter --duration takes less time".to_owned();
-            Interrupted { message: "interrupted before the end".to_owned(), hint }.into()
+        simulated.push(report.ok_or_else(|| {
+            Interrupted::error("interrupted before the end", "a shorter --duration takes less time")
         })?);
     }
     let path = arguments.impairments();
