@@ -159,7 +159,7 @@ fn an_observed_run_with_large_switches_has_the_same_report() {
         let (config, described) = drawn_large(seed);
         let [alone, observed] = alone_and_observed(&config);
         assert_eq!(bytes_of(&alone), bytes_of(&observed), "seed {seed}: {described}");
-        pauses.fetch_add(alone.pauses, Ordering::Relaxed);
+        pauses.fetch_add(alone.network.pauses, Ordering::Relaxed);
     });
     if extent == swarm::Extent::All {
         let pauses = pauses.load(Ordering::Relaxed);

@@ -111,7 +111,7 @@ fn hosts_notice_nothing() {
     };
     for transport in [TransportKind::Dctcp, TransportKind::Rdma] {
         let (clean, lossy) = (run(0.0, transport), run(1e-2, transport));
-        assert_eq!(lossy.retransmissions, 0, "{transport:?}");
+        assert_eq!(lossy.flows.retransmissions, 0, "{transport:?}");
         let p99 = |report: &FlowsReport| report.flows.fct_us.as_ref().expect("flows end").p99;
         let apart = p99(&lossy) / p99(&clean) - 1.0;
         assert!(apart < 0.05, "{transport:?}: {} and {}", p99(&lossy), p99(&clean));
