@@ -107,7 +107,7 @@ fn a_session_that_does_not_open_names_what_is_to_blame() {
     for (config, parameter, value) in cases {
         let error = run(&config, &mut |_| true).expect_err(parameter);
         assert_eq!((error.parameter, error.value.as_str()), (parameter, value), "{error}");
-        assert!(error.requirement.starts_with("must be lower: no session opened in 20 s of"), "{error}");
+        assert!(error.requirement.starts_with("must be lower: no session opened in 1 s of"), "{error}");
     }
     let deaf = run(&corrupted(Corruption::iid(1.0)), &mut |_| true).expect_err("nothing arrives");
     assert_eq!(

@@ -67,9 +67,8 @@ use second_link::SecondLinks;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A session that is not open after 20 s will never open. The daemon ends up repeating a handshake four times a second, and a burst
-/// of losses can take several of them.
-pub(crate) const OPENING_MAX: Time = Time(20_000_000_000_000);
+/// A session that is not open after a second, which is enough for a thousand handshakes, will never open.
+pub(crate) const OPENING_MAX: Time = Time(1_000_000_000_000);
 /// Longest wait for the last handshake frame, 1 ms: light travels 200 km in it.
 const SETTLING_MAX: Time = Time(1_000_000_000);
 /// Longest wait for the last frames: a second, which is longer than any recovery timeout.
