@@ -85,7 +85,7 @@ impl Interleaved {
     pub fn at(fec: Fec, bits_per_second: u64) -> Interleaved {
         let codewords = match bits_per_second {
             0..=100_000_000_000 => 1,
-            ..=400_000_000_000 => 2,
+            100_000_000_001..=400_000_000_000 => 2,
             _ => 4,
         };
         Interleaved { fec, codewords }
