@@ -17,6 +17,9 @@ const OUTSTANDING_MAX: usize = 1 << 22;
 /// Distance between acknowledgements on the line, as LLR's default.
 const ACK_SPACING_BYTES: u64 = 2_048;
 
+/// Intervals of acknowledgements after which fast-forward looks whether the link is steady.
+const INTERVALS_PER_CYCLE: u64 = 64;
+
 /// Configuration of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SelectiveConfig {
@@ -34,9 +37,10 @@ impl SelectiveConfig {
         SelectiveConfig { rate, timeout: Time(2 * (loop_time + waiting).0) }
     }
 
-    /// At line rate, with frames that take this much of the line.
-    pub(crate) fn frames_between_acks(wire_bytes: u64) -> u64 {
-        ACK_SPACING_BYTES / wire_bytes + 1
+    /// Frames that take this much of a line and are sent during some intervals of acknowledgements: enough that a long link's
+    /// frames in flight are not compared too often.
+    pub(crate) fn cycle_frames(wire_bytes: u64) -> u64 {
+        INTERVALS_PER_CYCLE * (ACK_SPACING_BYTES / wire_bytes + 1)
     }
 }
 

@@ -333,7 +333,7 @@ impl LinksConfig {
             return if data >= spacing { 1 } else { spacing / greatest_common_divisor(data, spacing) };
         }
         if let Recovery::Selective(_) = self.recovery {
-            return SelectiveConfig::frames_between_acks(data);
+            return SelectiveConfig::cycle_frames(data);
         }
         let slot = u64::from(FRAME_BYTES_MIN) + WIRE_OVERHEAD_BYTES;
         slot / greatest_common_divisor(data, slot)
