@@ -1,7 +1,7 @@
 //! Training traffic: collective operations as programs of sends and computations.
 //!
 //! A [`Program`] says what each rank sends and computes, and what each of these operations waits for. It knows nothing
-//! about networks: whoever runs it decides how bytes travel, and [`Placement`] which host each rank runs on.
+//! about networks: the caller decides how bytes travel, and [`Placement`] maps ranks to hosts.
 //!
 //! - [`Training`]: a [`Collective`] operation in [`Groups`] of ranks, once or in every step. [`algorithm`] has one file
 //!   for each algorithm, with its closed forms.

@@ -5,7 +5,7 @@
 //! the others, and with it every frame of which it carries an octet: short frames are therefore lost in bursts. On a
 //! link with idle time fewer frames share a codeword, which shortens the bursts but does not change the loss rate.
 
-use super::optics::PREAMBLE_BYTES;
+use super::fec::PREAMBLE_BYTES;
 use linkmend_random::Random;
 
 /// Octets between the end of a frame and the preamble of the next (`interPacketGap` of IEEE 802.3).

@@ -4,16 +4,17 @@
 //! codeword corrupts every frame of which it carries a part. Fast links interleave several codewords symbol by symbol, so a
 //! frame has a part in each of them.
 
-use super::optics::PREAMBLE_BYTES;
 use std::fmt;
 
+/// Octets before a frame that must arrive with it: preamble and start delimiter.
+pub(super) const PREAMBLE_BYTES: u64 = 8;
 /// Bits in a symbol.
 const SYMBOL_BITS: u32 = 10;
 /// Bits of a transcoded block (clause 91.5.2.5 of IEEE 802.3), which stands for four blocks of eight octets.
 const TRANSCODED_BITS: u32 = 257;
 const TRANSCODED_OCTETS: u64 = 4 * 8;
 
-/// A code.
+/// A Reed-Solomon code of Ethernet's physical layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Fec {
     /// RS(528,514) of 25G and 100G (clauses 91 and 108).

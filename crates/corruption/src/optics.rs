@@ -33,9 +33,6 @@ pub const LAUNCH_DBM: f64 = -5.9;
 /// Fibre and connectors, dB: the most that clauses 95, 112 and 138 allow on 100 m of OM4, 1.5 of it for connectors.
 pub const CHANNEL_LOSS_DB: f64 = 1.9;
 
-/// Octets before a frame that must arrive with it: preamble and start delimiter.
-pub(super) const PREAMBLE_BYTES: u64 = 8;
-
 /// Most points of a curve.
 const CURVE_POINTS_MAX: f64 = 100_000.0;
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{bytes_of, gigabits, simulate};
+use common::{assert_nothing_lost, bytes_of, gigabits, simulate};
 use linkmend_llr::plan::go_back_n_throughput;
 use linkmend_quantity::{Count, LossRate};
 use linkmend_sim::corruption::Corruption;
@@ -10,7 +10,6 @@ use linkmend_sim::flows::{FlowsReport, Recovery, SchemeKind, TransportKind, run 
 use linkmend_sim::link::config::{LinkConfig, LlrProfile};
 use linkmend_sim::links::LinksConfig;
 use linkmend_sim::parameters::RunParameters;
-use linkmend_sim::stress::StressReport;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -21,11 +20,6 @@ fn config(gbps: u64, loss: f64, profile: &str, change: impl FnOnce(&mut LinkConf
     let profile: LlrProfile = profile.parse().expect(profile);
     let recovery = Recovery::Llr(profile.config(&link).expect("the link can use it"));
     LinksConfig { recovery, frames: 200_000, ..LinksConfig::over(link) }
-}
-
-fn assert_nothing_lost(report: &StressReport) {
-    let counts = (report.frames_undelivered, report.frames_reordered);
-    assert_eq!(counts, (0, 0), "undelivered and reordered of {}", report.frames_sent);
 }
 
 #[test]

@@ -2,14 +2,13 @@
 
 mod common;
 
-use common::{bytes_of, gigabits, simulate};
+use common::{assert_nothing_lost, bytes_of, gigabits, simulate};
 use linkmend_quantity::{Count, LossRate};
 use linkmend_sim::corruption::Corruption;
 use linkmend_sim::flows::{FlowsReport, SchemeKind, TransportKind, run as run_flows};
 use linkmend_sim::link::config::{LinkConfig, LlrProfile};
 use linkmend_sim::links::LinksConfig;
 use linkmend_sim::parameters::RunParameters;
-use linkmend_sim::stress::StressReport;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -18,11 +17,6 @@ fn config(gbps: u64, loss: f64, change: impl FnOnce(&mut LinkConfig)) -> LinksCo
     change(&mut link);
     let recovery = SchemeKind::Selective.recovery(&link, loss, &LlrProfile::default()).expect("usable");
     LinksConfig { recovery, frames: 200_000, ..LinksConfig::over(link) }
-}
-
-fn assert_nothing_lost(report: &StressReport) {
-    let counts = (report.frames_undelivered, report.frames_reordered);
-    assert_eq!(counts, (0, 0), "undelivered and reordered of {}", report.frames_sent);
 }
 
 #[test]

@@ -103,15 +103,14 @@ fn links_of(config: &LinksConfig) -> f64 {
 }
 
 fn work_of(config: &LinksConfig) -> f64 {
-    let frames = config.frames as f64;
+    let (frames, link) = (config.frames as f64, &config.links[0]);
     let loss = |corruption: &Corruption| match corruption {
         Corruption::Recorded(numbers) => numbers.len() as f64 / frames,
-        corruption => corruption.frame_loss(config.links[0].frame_bytes),
+        corruption => corruption.frame_loss(link.frame_bytes),
     };
     // Lost ACKs disturb the steady state as lost data does.
-    let losses = loss(&config.links[0].corruption) + loss(&config.links[0].reverse_corruption);
+    let losses = loss(&link.corruption) + loss(&link.reverse_corruption);
     // Frames that leave during a loop: until it is over, each is simulated by itself, and go-back-N sends them once more.
-    let link = &config.links[0];
     let frame_time = link.rate.time_of(u64::from(link.frame_bytes) + WIRE_OVERHEAD_BYTES);
     let in_loop = 2.0 * (link.wire_latency() + link.ingress_latency()).as_secs() / frame_time.as_secs();
     let goes_back = matches!(config.recovery, Recovery::Llr(_));

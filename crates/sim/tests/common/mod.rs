@@ -32,6 +32,13 @@ pub fn simulate(config: &LinksConfig) -> StressReport {
     run(config, &mut |_| true).unwrap_or_else(|error| panic!("{error} in {config:?}"))
 }
 
+/// # Panics
+/// If a frame was not delivered, or out of order.
+pub fn assert_nothing_lost(report: &StressReport) {
+    let counts = (report.frames_undelivered, report.frames_reordered);
+    assert_eq!(counts, (0, 0), "undelivered and reordered of {}", report.frames_sent);
+}
+
 /// Everything a report says about the link, as it would be written to a file. How long the simulation took, and in how
 /// many events, says nothing about the link.
 pub fn bytes_of(report: &StressReport) -> String {

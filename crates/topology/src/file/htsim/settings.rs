@@ -4,7 +4,7 @@ use crate::file::{MAX_SPEED, TopologyFault, TopologyFileError};
 use linkmend_diagnose::excerpt;
 use linkmend_quantity::BitRate;
 
-/// Most hosts. The file is small whatever their number, so the bound is that of what becomes of it.
+/// Most hosts. A file of a few lines can describe any number of them, so this bounds the size of the graph.
 const MAX_HOSTS: u64 = 1 << 17;
 /// Most links between switches.
 const MAX_SWITCH_LINKS: u64 = 1 << 20;
