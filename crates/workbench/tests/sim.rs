@@ -53,7 +53,7 @@ fn impossible_parameters_are_refused_by_name_before_anything_runs() {
         (&["--window", "65536"], "error: --window 65536: "),
         (&["--rounds", "0"], "error: --rounds 0: "),
         (&["--copy-loss", "1e-6"], "error: --copy-loss 1e-6: must lie between the loss rate"),
-        (&["--scheme", "fast"], "[possible values: none, ordered, non-blocking, wharf, llr]"),
+        (&["--scheme", "fast"], "[possible values: none, ordered, non-blocking, wharf, llr, selective]"),
     ];
     for (arguments, message) in cases {
         // This many frames would take hours.
