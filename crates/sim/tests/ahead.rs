@@ -138,6 +138,7 @@ fn drawn_large(seed: u64) -> (FlowsConfig, String) {
         order: draw.pick(&RankOrder::ALL),
         steps: draw.between(1, 2),
         compute: Time::from_nanos(draw.between(0, 20_000)),
+        left_out: Vec::new(),
     };
     let demand = match draw.between(0, 3) {
         0 => Demand::Incast { rounds: 2, senders: 16, bytes: draw.log_between(10_000, 300_000) },

@@ -169,6 +169,7 @@ fn a_program_runs_on_the_first_hosts_and_its_steps_are_told_apart() {
         order: RankOrder::Linear,
         steps: 2,
         compute: Time::ZERO,
+        left_out: Vec::new(),
     };
     let parameters = parameters(&[("topology", "star:hosts=4,speed=100G")]);
     let folder = Path::new("");

@@ -108,6 +108,10 @@ fn the_built_in_table_of_protection_is_what_the_simulator_measures() {
         assert!((measured - row.capacity).abs() < 1e-4, "{mode}: {measured} is not of {row:?}");
         assert!((row.effective_loss_rate / effective - 1.0).abs() < 1e-9, "Equation 1: {row:?}");
     }
+    let llr = linkmend_fleet::protection::ProtectionTable::named("llr-100G").expect("it is built in");
+    let measured = speed_gbps(&["--scheme", "llr", "--llr", "plan", "--distance", "100m", "--loss", "1e-2"]);
+    let row = llr.row(1e-2);
+    assert!((measured / unprotected - row.capacity).abs() < 1e-4, "LLR: {measured} is not of {row:?}");
 }
 
 #[test]
@@ -122,10 +126,14 @@ fn impossible_arguments_are_refused_with_the_reason() {
     let network = folder.path().join("net.yaml");
     fs::write(&network, "switches:\n  - {name: a, layer: 0}\n  - {name: b, layer: 0}\nlinks:\n  - {from: a, to: c, speed: 100G}\n")
         .expect("written");
-    let cases: [(&[&str], &str); 20] = [
+    let cases: [(&[&str], &str); 21] = [
         (
             &["--mode", "non-blocking"],
             "hint: use --protection 25G, 100G or 400G, or a file with `non_blocking_rows`",
+        ),
+        (
+            &["--protection", "llr-400G", "--mode", "non-blocking"],
+            "`llr-400G` was not measured in non-blocking mode",
         ),
         (&["--constraint", "101%"], "not a share from 0% to 100%"),
         (&["--constraint=-1"], "not a share from 0% to 100%"),

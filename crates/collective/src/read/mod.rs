@@ -24,6 +24,36 @@ pub use workload_program::{WorkloadOptions, parse_workload};
 
 use crate::program::Program;
 
+/// The format of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// `.cm`.
+    ConnectionMatrix,
+    /// GOAL as text.
+    Goal,
+    /// A workload for SimAI.
+    Workload,
+}
+
+impl Format {
+    /// The format of a file with this content, by its first word after comments; `None` if it begins like none of them.
+    pub fn of(content: &[u8]) -> Option<Format> {
+        const BEGINNINGS: [(&str, Format); 4] = [
+            ("Nodes", Format::ConnectionMatrix),
+            ("num_ranks", Format::Goal),
+            ("HYBRID_", Format::Workload),
+            ("MICRO", Format::Workload),
+        ];
+        let beginning = String::from_utf8_lossy(&content[..content.len().min(BEGINNING_BYTES)]);
+        let is_comment = |line: &&str| line.is_empty() || line.starts_with("//") || line.starts_with('#');
+        let first = beginning.lines().map(str::trim).find(|line| !is_comment(line))?;
+        BEGINNINGS.iter().find(|(word, _)| first.starts_with(word)).map(|(_, format)| *format)
+    }
+}
+
+/// The first word must be within so many bytes.
+const BEGINNING_BYTES: usize = 64 << 10;
+
 /// What a file describes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Input {

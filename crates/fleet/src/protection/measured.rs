@@ -1,7 +1,7 @@
 //! Protection as Linkmend's own simulator measures it.
 //!
 //! Frames have 1,518 bytes, and copies aim at a target of 1e-8. Capacity is relative to that of the unprotected link,
-//! from `linkmend sim stress --speed RATE --loss RATE --mode MODE --frames 5M --seed 1`; at 400G with `--buffering
+//! from `linkmend sim stress --speed RATE --loss RATE --scheme SCHEME --frames 5M --seed 1`; at 400G with `--buffering
 //! direct`, because a recirculation port of 100G would be too slow. Effective loss is Equation 1 in both modes, which
 //! `linkmend reproduce fig8` compares with counted losses. A test measures a row of each mode again.
 
@@ -42,6 +42,32 @@ pub(super) const AT_400G: [Measured; 8] = [
     row(0.003, 8.1e-11, 0.891, 0.9891),
     row(0.01, 1e-8, 0.7585, 0.9691),
 ];
+
+/// Capacities with LLR at 100G over 100 m, from `linkmend sim stress --speed RATE --distance 100m --scheme llr --llr plan
+/// --loss RATE --frames 5M --seed 1`. The planned replay count lets the port give up one loop of frames in ten years, which is
+/// the effective loss.
+pub(super) const LLR_AT_100G: [ProtectionRow; 8] =
+    llr(5e-15, [1.0, 1.0, 0.9999, 0.9988, 0.9966, 0.9888, 0.9663, 0.893]);
+/// The same at 400G.
+pub(super) const LLR_AT_400G: [ProtectionRow; 8] =
+    llr(4e-15, [1.0, 0.9999, 0.9995, 0.9961, 0.9884, 0.9631, 0.894, 0.7106]);
+/// The same at 800G.
+pub(super) const LLR_AT_800G: [ProtectionRow; 8] =
+    llr(3e-15, [1.0, 0.9998, 0.999, 0.9923, 0.978, 0.9298, 0.8138, 0.5598]);
+
+/// Loss rates of the measurements with LLR.
+const LLR_LOSSES: [f64; 8] = [1e-7, 1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2];
+
+const fn llr(effective_loss_rate: f64, capacities: [f64; 8]) -> [ProtectionRow; 8] {
+    let mut rows = [ProtectionRow { loss_rate: 0.0, effective_loss_rate, capacity: 0.0 }; 8];
+    let mut at = 0;
+    while at < rows.len() {
+        rows[at].loss_rate = LLR_LOSSES[at];
+        rows[at].capacity = capacities[at];
+        at += 1;
+    }
+    rows
+}
 
 /// The measurements at one loss rate.
 #[derive(Debug, Clone, Copy)]

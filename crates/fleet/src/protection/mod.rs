@@ -87,13 +87,29 @@ impl ProtectionTable {
         ProtectionTable { rows, non_blocking_rows: Vec::new(), nearest: Nearest::Linear }
     }
 
-    /// A table that comes with this crate: [`ProtectionTable::authors`] by that word, and
-    /// [`ProtectionTable::simulated`] by the link's speed.
+    /// A table that comes with this crate: [`ProtectionTable::authors`] by that word,
+    /// [`ProtectionTable::simulated`] by the link's speed, and [`ProtectionTable::llr`] by the speed after `llr-`.
     pub fn named(name: &str) -> Option<ProtectionTable> {
-        match name {
-            "authors" => Some(ProtectionTable::authors()),
-            speed => ProtectionTable::simulated(speed),
+        match (name, name.strip_prefix("llr-")) {
+            ("authors", _) => Some(ProtectionTable::authors()),
+            (_, Some(speed)) => ProtectionTable::llr(speed),
+            (speed, None) => ProtectionTable::simulated(speed),
         }
+    }
+
+    /// Link Layer Retry instead of LinkGuardian, as Linkmend's simulator measures it over 100 m at `100G`, `400G` or `800G`.
+    pub fn llr(speed: &str) -> Option<ProtectionTable> {
+        let measured = match speed {
+            "100G" => &measured::LLR_AT_100G,
+            "400G" => &measured::LLR_AT_400G,
+            "800G" => &measured::LLR_AT_800G,
+            _ => return None,
+        };
+        Some(ProtectionTable {
+            rows: measured.to_vec(),
+            non_blocking_rows: Vec::new(),
+            nearest: Nearest::Logarithmic,
+        })
     }
 
     /// The measurements of Linkmend's own simulator, by the link's speed: `25G`, `100G` or `400G`.

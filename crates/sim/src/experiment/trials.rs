@@ -7,6 +7,7 @@ use crate::link::config::ParameterError;
 use crate::parameters::RunConfig;
 use linkmend_experiment::PublishedAt;
 use linkmend_quantity::Count;
+use std::path::Path;
 
 /// The same experiment with another number of trials in each run, such as that of a paper where the file has fewer.
 ///
@@ -40,7 +41,7 @@ pub fn with_trials(mut experiment: Experiment, trials: Count) -> Result<Experime
     for point in &mut experiment.points {
         point.parameters.trials = Some(trials);
         if let RunConfig::Flows(config) = &mut point.task {
-            config.traffic[0].demand = point.parameters.demand()?;
+            config.traffic[0].demand = point.parameters.demand(Path::new(""))?;
             config.validate()?;
         }
     }

@@ -10,6 +10,7 @@ use crate::parameters::{RunConfig, RunParameters};
 use crate::time::Time;
 use linkmend_experiment::Point;
 use linkmend_quantity::{Count, Span};
+use std::path::Path;
 use std::time::Duration;
 
 /// Frames that are simulated one by one after each loss, before the link is steady again.
@@ -88,8 +89,9 @@ pub(super) fn quick(point: &Point<RunParameters, RunConfig>) -> Point<RunParamet
             if let Some(Span(duration)) = &mut parameters.duration {
                 *duration = Duration::from_nanos((duration.as_nanos() as f64 * share) as u64 + 1);
             }
-            // Several kinds of traffic keep their proportions: they are as long as they are.
-            if let ([traffic], Ok(demand)) = (&mut config.traffic[..], parameters.demand()) {
+            // Several kinds of traffic keep their proportions, and files their size.
+            let demand = parameters.program.is_none().then(|| parameters.demand(Path::new("")));
+            if let ([traffic], Some(Ok(demand))) = (&mut config.traffic[..], demand) {
                 traffic.demand = demand;
             }
         }

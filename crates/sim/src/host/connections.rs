@@ -9,6 +9,8 @@ pub(super) struct Connections {
     /// How many there are between two hosts; `None` if each flow has its own.
     count: Option<u32>,
     between: BTreeMap<(u32, u32), Between>,
+    /// Where the numbers begin from which shared connections get their hashes.
+    first_hash: u64,
 }
 
 /// The connections from one host to another.
@@ -22,7 +24,17 @@ struct Between {
 
 impl Connections {
     pub(super) fn new(count: Option<u32>) -> Connections {
-        Connections { count, between: BTreeMap::new() }
+        Connections { count, between: BTreeMap::new(), first_hash: 0 }
+    }
+
+    /// Draws the paths of shared connections. They live long and are few, so that a run sees one of many possibilities.
+    pub(super) fn draw_paths(&mut self, seed: u64) {
+        self.first_hash = if self.are_shared() { linkmend_random::mix(seed) } else { 0 };
+    }
+
+    /// The number from which the switches' hash of the connection with this number is derived.
+    pub(super) fn hash_of(&self, number: u64) -> u64 {
+        self.first_hash.wrapping_add(number)
     }
 
     pub(super) fn are_shared(&self) -> bool {

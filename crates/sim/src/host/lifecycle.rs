@@ -55,13 +55,14 @@ impl TransportHosts {
         let [sender, receiver] = traffic.config.endpoints(now, start);
         let [requesting, responding] = traffic.config.requester_and_responder(start);
         let [End(sending), End(receiving)] = End::of_pair(pair);
+        let first_hash = traffic.connections.hash_of(self.records.len() as u64);
         for (number, endpoint) in [(sending, sender), (receiving, receiver)] {
             let [from, to] =
                 if number == sending { [requesting, responding] } else { [responding, requesting] };
             let flow = Flow::between(
                 self.hosts[from as usize].node,
                 self.hosts[to as usize].node,
-                self.records.len() as u64 + u64::from(number),
+                first_hash.wrapping_add(u64::from(number)),
             );
             let number = number as usize;
             if number == flows.len() {

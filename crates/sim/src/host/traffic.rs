@@ -107,6 +107,7 @@ impl TransportHosts {
             for host in &traffic.hosts {
                 hosts[*host as usize].join(number as u16, &traffic.config);
             }
+            traffic.connections.draw_paths(seed);
             traffic.repeaters = Repeaters::new(traffic.config.rdma.mechanisms, nodes);
         }
         TransportHosts {

@@ -32,7 +32,7 @@ impl RunParameters {
     /// # Errors
     /// The first parameter that cannot be used.
     pub fn flows(&self, folder: &Path) -> Result<FlowsConfig, ParameterError> {
-        self.flows_in(self.graph(folder)?, self.demand()?, folder)
+        self.flows_in(self.graph(folder)?, self.demand(folder)?, folder)
     }
 
     /// The run of these flows in this network; what the parameters say of either is ignored.
@@ -137,12 +137,12 @@ impl RunParameters {
         loaded.graph(Cable { speed, ..Cable::DEFAULT }).map_err(|error| wrong(error.to_string()))
     }
 
-    /// Which flows there are.
+    /// Which flows there are. A relative path starts from `folder`.
     ///
     /// # Errors
     /// What is missing, or contradicts what else is set.
-    pub fn demand(&self) -> Result<Demand, ParameterError> {
-        if let Some(training) = self.training()? {
+    pub fn demand(&self, folder: &Path) -> Result<Demand, ParameterError> {
+        if let Some(training) = self.training(folder)? {
             return Ok(Demand::Training(training));
         }
         let traffic = self.traffic.unwrap_or_default();

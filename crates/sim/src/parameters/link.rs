@@ -82,6 +82,10 @@ impl RunParameters {
         link = link.buffered(buffering);
         self.set_fec(rate, &mut link.switch)?;
         self.set_switch(&mut link.switch)?;
+        if self.profile == Some(ProfileName::Planned) && link.protection.is_some() {
+            self.refuse_recirculation(ProfileName::Planned)?;
+            link = link.planned();
+        }
         let frame_bytes = u64::from(link.frame_bytes);
         link.protection = match link.protection {
             Some(paper) => Some(self.protection(paper, frame_bytes)?),
@@ -97,8 +101,8 @@ impl RunParameters {
     /// Refuses what only link ends have. Sweeps over line-rate traffic may leave it.
     fn unprotected(&self) -> Result<Option<Protection>, ParameterError> {
         let needs = "needs `scheme` ordered or non-blocking";
-        if self.profile == Some(ProfileName::Daemon) {
-            return Err(ParameterError::new("profile", "daemon", needs));
+        if let Some(profile @ (ProfileName::Daemon | ProfileName::Planned)) = self.profile {
+            return Err(ParameterError::new("profile", profile.name(), needs));
         }
         match self.dummy_copies {
             Some(copies) => Err(ParameterError::new("dummy-copies", copies, needs)),
@@ -126,22 +130,10 @@ impl RunParameters {
 
     /// What is set of the parameters that the daemon derives.
     fn overrides(&self) -> Result<Overrides, ParameterError> {
-        let profile = "profile daemon";
-        let without = [
-            ("no-backpressure", self.no_backpressure.filter(|flag| *flag).map(|flag| flag.to_string())),
-            (
-                "buffering",
-                self.buffering.filter(|kind| *kind != Buffering::Direct).map(|kind| kind.name().to_owned()),
-            ),
-            ("recirculation-speed", self.recirculation_speed.map(|speed| speed.to_string())),
-            ("recirculation-buffer", self.recirculation_buffer.map(|size| size.to_string())),
-            ("loop-latency", self.loop_latency.map(|latency| latency.to_string())),
-        ];
-        for (name, value) in without {
-            if let Some(value) = value {
-                return Err(conflicts_with(name, value, profile));
-            }
+        if self.no_backpressure == Some(true) {
+            return Err(conflicts_with("no-backpressure", true, "profile daemon"));
         }
+        self.refuse_recirculation(ProfileName::Daemon)?;
         Ok(Overrides {
             recovery_timeout: self.recovery_timeout.map(|span| span.0),
             max_rounds: self.rounds,
@@ -151,6 +143,23 @@ impl RunParameters {
             dummy_copies: self.dummy_copies,
             ..Overrides::default()
         })
+    }
+
+    /// Refuses what link ends do not have that buffer in memory.
+    fn refuse_recirculation(&self, profile: ProfileName) -> Result<(), ParameterError> {
+        let of_recirculation = [
+            (
+                "buffering",
+                self.buffering.filter(|kind| *kind != Buffering::Direct).map(|kind| kind.name().to_owned()),
+            ),
+            ("recirculation-speed", self.recirculation_speed.map(|speed| speed.to_string())),
+            ("recirculation-buffer", self.recirculation_buffer.map(|size| size.to_string())),
+            ("loop-latency", self.loop_latency.map(|latency| latency.to_string())),
+        ];
+        match of_recirculation.into_iter().find_map(|(name, value)| Some((name, value?))) {
+            Some((name, value)) => Err(conflicts_with(name, value, &format!("profile {}", profile.name()))),
+            None => Ok(()),
+        }
     }
 
     /// A threshold that is not set keeps its distance from the other one.

@@ -53,11 +53,13 @@ parameters! {
     "Training" {
         /// Let the hosts run a collective operation of --size bytes in each step, as ranks of a training job
         collective: CollectiveKind = "collective", "collective", Word, "NAME", FLOWS;
+        /// Let the hosts do in each step what a file says: a connection matrix of htsim (.cm), GOAL, or a workload of AICB
+        program: PathBuf = "program", "program", Word, "FILE", FLOWS;
         /// Number of steps; a step begins when all ranks have finished the one before [default: 1]
         steps: Count = "steps", "steps", Count, "N", FLOWS;
         /// How long all ranks compute at the beginning of each step [default: 0s]
         compute: Span = "compute", "compute time", Time, "TIME", FLOWS;
-        /// Number of ranks of a collective operation, each on a host of its own [default: all hosts]
+        /// Number of ranks, each on a host of its own [default: all hosts, or as many as the file says]
         ranks: u32 = "ranks", "ranks", Count, "N", FLOWS;
         /// Divide the ranks into this many groups of consecutive ranks, each of which does the same by itself [default: 1]
         groups: u32 = "groups", "groups", Count, "N", FLOWS;

@@ -1,12 +1,13 @@
 //! Where the parameters of the link ends come from: those of the published prototype, or those of the Linux daemon.
 
+use super::ports::DIRECT_BUFFER_BYTES;
 use super::{Backpressure, Buffering, LinkConfig, Protection};
 use crate::link::COMPACT_HEADER_BYTES;
 use crate::link::frame::WIRE_OVERHEAD_BYTES;
 use crate::time::TICK;
 use linkmend_protocol::daemon_profile::{DaemonProfile, Overrides};
 use linkmend_protocol::wire::HEADER_GROWTH_MAX;
-use linkmend_protocol::{Config, RoundTrips, Ticks};
+use linkmend_protocol::{Config, RoundTrips, Ticks, WINDOW_MAX};
 
 /// Where the parameters of the link ends come from.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -29,17 +30,20 @@ pub enum ProfileName {
     /// Those that `linkmend run` derives for a link of this speed and length: transparent headers, 32 rounds, no such clock,
     /// copies by the measured loss, automatic fallback, and buffers in memory
     Daemon,
+    /// Those of the prototype, with timeout, thresholds and window for a link of this speed and length, and buffers in memory
+    Planned,
 }
 
 impl ProfileName {
     /// All of them.
-    pub const ALL: [ProfileName; 2] = [ProfileName::Tofino, ProfileName::Daemon];
+    pub const ALL: [ProfileName; 3] = [ProfileName::Tofino, ProfileName::Daemon, ProfileName::Planned];
 
     /// As spelled in files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             ProfileName::Tofino => "tofino",
             ProfileName::Daemon => "daemon",
+            ProfileName::Planned => "planned",
         }
     }
 }
@@ -62,6 +66,26 @@ impl LinkConfig {
             ..protection
         });
         LinkConfig { protection, ..link }
+    }
+
+    /// The same link with the prototype's parameters for its speed and length, and buffers in memory. The timeout is the
+    /// published one and the time in the fibre, both ways. The receiver pauses the sender when it holds the frames of a round
+    /// trip and a quarter, or the memory is full.
+    #[must_use]
+    pub fn planned(self) -> LinkConfig {
+        let wire_bytes = u64::from(self.frame_bytes + self.header_bytes()) + WIRE_OVERHEAD_BYTES;
+        let round_trip = self.round_trip().0;
+        let hysteresis = 2 * u64::from(self.frame_bytes);
+        let in_flight = round_trip.div_ceil(self.rate.time_of(wire_bytes).0) as u32;
+        let bytes = u64::from(in_flight) * u64::from(self.frame_bytes);
+        let resume_bytes = (bytes + bytes / 4).min(DIRECT_BUFFER_BYTES - hysteresis);
+        let protection = self.protection.map(|protection| Protection {
+            recovery_timeout_ns: protection.recovery_timeout_ns + 10 * u64::from(self.distance_m),
+            backpressure: Some(Backpressure { pause_bytes: resume_bytes + hysteresis, resume_bytes }),
+            window_frames: (2 * in_flight).next_power_of_two().clamp(protection.window_frames, WINDOW_MAX),
+            ..protection
+        });
+        LinkConfig { protection, buffering: Buffering::Direct, ..self }
     }
 
     /// What the daemon derives for this link.

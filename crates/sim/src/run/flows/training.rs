@@ -52,6 +52,8 @@ pub struct Training {
     pub steps: u64,
     /// How long all ranks compute before each time.
     pub compute: Time,
+    /// What of the job's file is not simulated, in sentences for people.
+    pub left_out: Vec<String>,
 }
 
 /// On which hosts ranks are.
@@ -309,6 +311,9 @@ pub struct TrainingReport {
     /// Steps and operations that were not completed when the run ended.
     pub unfinished_steps: u64,
     pub unfinished_operations: u64,
+    /// What of the job's file was not simulated.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
 }
 
 impl Training {
@@ -349,6 +354,7 @@ impl Training {
             bus_gbps: gbps.filter(|gbps| gbps.is_finite() && *gbps > 0.0),
             unfinished_steps: done.steps_left,
             unfinished_operations: done.operations_left,
+            left_out: self.left_out.clone(),
         }
     }
 }

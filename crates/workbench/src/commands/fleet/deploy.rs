@@ -56,8 +56,8 @@ pub struct DeployArgs {
     /// Repair times, each with its share of repairs
     #[arg(long, value_name = "TIME:SHARE,...", default_value = "2d:0.8,4d:0.2")]
     repair: String,
-    /// Loss rates that remain with protection: `authors`, `25G`, `100G`, `400G` or a JSON file, as in `fleet simulate`
-    #[arg(long, value_name = "authors|25G|100G|400G|FILE", default_value = "authors")]
+    /// Loss rates that remain with protection: a name or a JSON file, as in `fleet simulate`
+    #[arg(long, value_name = "NAME|FILE", default_value = "authors")]
     protection: String,
     /// Rank the pods as if the top layer were upgraded as well
     #[arg(long)]

@@ -5,8 +5,11 @@ use linkmend::failure::{Result, UsageError};
 use linkmend_fleet::protection::ProtectionTable;
 
 /// What may be written instead.
-const HINT: &str = "use `authors`, `25G`, `100G` or `400G`, or a JSON file with rows of loss_rate, \
+const HINT: &str = "use `authors`, `25G`, `100G`, `400G`, `llr-100G`, `llr-400G` or `llr-800G`, or a JSON file with rows of loss_rate, \
                     effective_loss_rate and capacity";
+
+/// How the names of LLR's tables begin.
+const LLR: &str = "llr-";
 
 /// The mode whose rows of a table apply.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -26,6 +29,17 @@ pub fn read_for(written: &str, mode: ModeName) -> Result<ProtectionTable> {
             UsageError::hinted(message, hint.to_owned()).into()
         }),
     }
+}
+
+/// The table of [`read`] for switching LinkGuardian on, which does not help links with another scheme.
+pub fn read_of_linkguardian(written: &str) -> Result<ProtectionTable> {
+    if written.starts_with(LLR) {
+        let message =
+            format!("--protection {written}: a plan says where to switch LinkGuardian on, and this is LLR");
+        let hint = "use --protection authors, 25G, 100G or 400G; `fleet simulate` takes LLR's tables";
+        return Err(UsageError::hinted(message, hint.to_owned()).into());
+    }
+    read(written)
 }
 
 /// The table of this name, or else the one in this file.

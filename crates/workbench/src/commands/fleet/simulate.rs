@@ -61,9 +61,9 @@ pub struct SimulateArgs {
     #[command(flatten)]
     repair: RepairArgs,
     /// Loss rates and capacities that remain with protection: `authors` (published, 100G), measurements of Linkmend's
-    /// simulator (`25G`, `100G`, `400G`), or a JSON file with rows of loss_rate, effective_loss_rate and capacity and,
+    /// simulator with LinkGuardian (`25G`, `100G`, `400G`) or with LLR (`llr-100G`, `llr-400G`, `llr-800G`), or a JSON file with rows of loss_rate, effective_loss_rate and capacity and,
     /// for non-blocking mode, non_blocking_rows
-    #[arg(long, value_name = "authors|25G|100G|400G|FILE", default_value = "authors")]
+    #[arg(long, value_name = "NAME|FILE", default_value = "authors")]
     protection: String,
     /// Mode of protection; the authors measured only ordered mode
     #[arg(long, value_enum, default_value_t = ModeName::Ordered)]

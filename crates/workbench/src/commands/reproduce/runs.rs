@@ -90,8 +90,10 @@ fn result(experiment: &Experiment, point: &Point, outcome: &Outcome, options: &O
     };
     result[name] = reports.context("cannot serialise a report")?;
     if let Some(fields) = result["result"].as_object_mut() {
-        // That of the first of several runs is given above.
-        fields.remove("seed");
+        // That of the first of several runs is given above. The levels of buffers are long; `sim stress --json` has them.
+        for key in ["seed", "tx_buffer_levels", "rx_buffer_levels"] {
+            fields.remove(key);
+        }
     }
     Ok(result)
 }
@@ -105,7 +107,7 @@ fn command(parameters: &RunParameters, seed: u64) -> String {
     };
     let mut written = RunParameters { variant: None, seed: Some(seed), ..parameters.clone() };
     // A flow without an end has none.
-    if parameters.trials.is_none() && parameters.load.is_none() {
+    if parameters.trials.is_none() && parameters.load.is_none() && !parameters.is_training() {
         written.size = None;
     }
     format!("linkmend sim {name} {}", written.arguments().join(" "))
@@ -127,6 +129,7 @@ mod tests {
                 if let Err(error) = parsed {
                     panic!("{}: {command}: {error}", experiment.id);
                 }
+                assert!(!command.contains("--collective") || command.contains("--size"), "{command}");
                 commands += 1;
             }
         }

@@ -78,6 +78,10 @@ Examples:
       Training steps of 32 ranks: all of them compute, then a ring all-reduce, over RDMA. One link between switches loses
       one frame in a thousand.
 
+  linkmend sim flows --program examples/pipeline.goal --speed 400G \
+    --topology leaf-spine:leaves=2,spines=2,hosts=2 --scheme ordered
+      What a file says that ranks send and compute: a pipeline of four stages, in GOAL.
+
   linkmend sim flows --trials 1k --scheme non-blocking --capture flows.pcapng \\
     --capture-port left0--switch0
       What the sending host sends and receives, for Wireshark.
@@ -126,13 +130,14 @@ impl ThreadArgs {
 /// Flows if nobody says how many.
 const TRIALS: &[(&str, &str)] = &[("trials", "5k")];
 /// What the hosts of a training job are like unless something else is asked for: cards with the largest MTU of RoCE.
-const TRAINING: &[(&str, &str)] =
-    &[("transport", "rdma"), ("scheme", "none"), ("loss", "1e-3"), ("size", "100MB")];
+const TRAINING: &[(&str, &str)] = &[("transport", "rdma"), ("scheme", "none"), ("loss", "1e-3")];
+const COLLECTIVE: &[(&str, &str)] = &[("size", "100MB")];
 const TRAINING_RDMA: &[(&str, &str)] = &[("rdma-mtu", "4096")];
 
 /// The parameters of a training job.
 fn training_parameters(given: &RunParameters) -> RunParameters {
     let parameters = given.clone().or(TRAINING);
+    let parameters = if given.program.is_none() { parameters.or(COLLECTIVE) } else { parameters };
     let is_rdma = parameters.transport.is_some_and(|transport| transport.algorithm().is_none());
     parameters.or(if is_rdma { TRAINING_RDMA } else { &[] })
 }
@@ -189,7 +194,9 @@ fn run_and_show(parameters: &RunParameters, arguments: &FlowsArgs) -> Result<()>
     let hint = "fewer --trials or a shorter --duration take less time";
     let report = report?.ok_or_else(|| Interrupted::error("interrupted before the run had ended", hint))?;
     let transport = parameters.text("transport");
-    let what = if parameters.is_training() {
+    let what = if let Some(path) = &parameters.program {
+        format!("{}, {transport}", path.display())
+    } else if parameters.is_training() {
         format!("{} of {}, {transport}", parameters.text("collective"), parameters.text("size"))
     } else if is_endless(parameters) {
         format!("one {transport} flow at {}", quantity::rate(config.link.rate.bits_per_second() as f64))
@@ -199,5 +206,10 @@ fn run_and_show(parameters: &RunParameters, arguments: &FlowsArgs) -> Result<()>
     let loss = parameters.loss.map_or_else(String::new, |loss| format!("loss {loss}, "));
     let (scheme, seed) = (parameters.text("scheme"), config.seed);
     let title = format!("{what}, {scheme} at the corrupting link, {loss}seed {seed}");
+    if let Some(training) = &report.flows.training {
+        for sentence in &training.left_out {
+            tracing::warn!("not simulated: {sentence}");
+        }
+    }
     shown::json_or_tables(arguments.json, &report, TABLE_WIDTH, |report| vec![table(&title, report)])
 }

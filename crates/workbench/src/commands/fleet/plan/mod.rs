@@ -130,7 +130,7 @@ pub struct PlanArgs {
 
 /// Executes the command.
 pub fn execute(arguments: &PlanArgs) -> Result<()> {
-    let protection = protection::read(&arguments.protection)?;
+    let protection = protection::read_of_linkguardian(&arguments.protection)?;
     if let Some(links) = &arguments.links {
         check_files(arguments.network.file(), links)?;
     }
