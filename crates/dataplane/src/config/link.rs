@@ -96,7 +96,8 @@ pub struct LinkConfig {
     #[cfg_attr(feature = "clap", arg(long))]
     #[serde(default)]
     pub allow_oversize: bool,
-    /// Take over ports that this machine itself uses (addresses, bridge or bond, default route, login), ending that use
+    /// Take over ports even if this machine itself uses them (addresses, bridge or bond, default route, login); it can
+    /// then no longer use them
     #[cfg_attr(feature = "clap", arg(long))]
     #[serde(default)]
     pub use_port_in_use: bool,

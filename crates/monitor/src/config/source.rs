@@ -15,10 +15,10 @@ const QUERIES_DEFAULT: &str = "node";
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceKind {
-    /// The links of Linkmend's daemons on this machine, by their names
+    /// Links of the Linkmend daemons on this machine, by name
     #[default]
     Linkmend,
-    /// Network interfaces of this machine, by their names
+    /// Network interfaces of this machine, by name
     Linux,
     /// Ports of a SONiC switch, from its database
     Sonic,

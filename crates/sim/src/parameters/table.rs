@@ -61,9 +61,10 @@ parameters! {
         compute: Span = "compute", "compute time", Time, "TIME", FLOWS;
         /// Number of ranks, each on a host of its own [default: all hosts, or as many as the file says]
         ranks: u32 = "ranks", "ranks", Count, "N", FLOWS;
-        /// Divide the ranks into this many groups of consecutive ranks, each of which does the same by itself [default: 1]
+        /// Divide the ranks into this many groups of consecutive ranks, each of which performs the operation separately
+        /// [default: 1]
         groups: u32 = "groups", "groups", Count, "N", FLOWS;
-        /// Divide the data into this many parts that are processed independently, as the channels of NCCL [default: 1]
+        /// Divide the data into this many parts that are processed independently, like NCCL's channels [default: 1]
         channels: u32 = "channels", "channels", Count, "N", FLOWS;
         /// Which host a rank is on: in the order of the topology (linear), consecutive ranks at different switches (across),
         /// or drawn at random (random) [default: linear]
@@ -89,7 +90,7 @@ parameters! {
         /// Headers: compact or transparent, which piggybacks ACKs on data [default: transparent with traffic both ways, in
         /// both classes or with --phases, otherwise compact]
         format: Format = "format", "format", Word, "NAME", LINKS;
-        /// Queue limit before each link; frames beyond it are dropped [default: 1MB]
+        /// Limit of the queue in front of each link; frames beyond it are dropped [default: 1MB]
         queue: ByteSize = "queue", "queue", Size, "SIZE", LINKS;
         /// Queue length above which frames are marked (ECN) [default: 100kB]
         ecn: ByteSize = "ecn", "ECN threshold", Size, "SIZE", LINKS;
@@ -144,7 +145,7 @@ parameters! {
         resume_threshold: ByteSize = "resume-threshold", "resumeThreshold", Size, "SIZE", ALL;
         /// Never pause the sender (Figure 9b)
         no_backpressure: bool = "no-backpressure", "no backpressure", Word, "", ALL;
-        /// Dummy frames sent each time the queue runs empty, so that a lost tail is noticed; 0 for none [default: 1]
+        /// Dummy frames sent each time the queue runs empty, so that a lost tail is detected; 0 for none [default: 1]
         dummy_copies: u8 = "dummy-copies", "dummy copies", Count, "N", ALL;
         /// Maximum number of retransmission rounds for a lost frame; the paper's protocol has 1 [default: 1]
         rounds: u8 = "rounds", "rounds", Count, "N", ALL;
@@ -161,8 +162,9 @@ parameters! {
         bit_errors: bool = "bit-errors", "bit errors", Word, "", ALL;
         /// Corrupt each bit independently with this probability, so that longer frames suffer more, like 1e-9
         bit_error_rate: LossRate = "bit-error-rate", "bit error rate", LossRate, "RATE", ALL;
-        /// Forward error correction below: rs-528, rs-544 or rs-272. With --bit-error-rate, codewords that cannot be
-        /// corrected corrupt frames. rs-272 also shortens the link by half a codeword's time, unless --egress-latency is set
+        /// Forward error correction below the scheme: rs-528, rs-544 or rs-272. With --bit-error-rate, codewords that
+        /// cannot be corrected corrupt frames. rs-272 also reduces the latency by half a codeword's time, unless
+        /// --egress-latency is set
         fec: Fec = "fec", "FEC", Word, "NAME", ALL;
         /// Corrupt as this transceiver does on an attenuated fibre (Figure 1)
         transceiver: Transceiver = "transceiver", "transceiver", Word, "NAME", ALL;
@@ -212,8 +214,8 @@ parameters! {
         /// How hosts and switches prevent timeouts (JCST 2022): none, nak, twice, dummy, repeat, all, all-optimized,
         /// testbed, or numbers: dummies/NAK replicas/packet replicas/tail replicas, such as 2/1/3 [default: none]
         rdma_mechanisms: RdmaMechanisms = "rdma-mechanisms", "mechanisms", Word, "NAME", HOSTS;
-        /// Send dummies after a flow only if the flow before it on the same connection was written longer ago than this
-        /// [default: 0s]
+        /// Send dummies after a flow only if the previous flow on the same connection was submitted longer ago than
+        /// this [default: 0s]
         dummy_gap: Span = "dummy-gap", "dummy gap", Time, "TIME", HOSTS;
         /// How flows are transferred: write, from the source; or read, by the destination, where dummies are empty READs
         /// [default: write]
@@ -232,7 +234,7 @@ parameters! {
         failing_links: u32 = "failing-links", "failing links", Count, "N", HOSTS;
         /// When links fail for the first time [default: after --failure-every]
         first_failure: Span = "first-failure", "first failure", Time, "TIME", HOSTS;
-        /// How often each of them fails at most [default: until the run ends]
+        /// Maximum number of times that each of them fails [default: until the run ends]
         failures: Count = "failures", "failures", Count, "N", HOSTS;
         /// How long a failed link stays down if it has a backup (--reroute local) or a second link [default: 10ms]
         down_for: Span = "down-for", "down for", Time, "TIME", HOSTS_OR_LINKS;
@@ -289,8 +291,8 @@ parameters! {
         egress_latency: Span = "egress-latency", "egress latency", Time, "TIME", ALL;
         /// Time from the wire to the forwarding decision, with either buffering [default: 850ns, calibrated; with llr 0s]
         ingress_latency: Span = "ingress-latency", "ingress latency", Time, "TIME", ALL;
-        /// Time from there to the forwarding decision, if the scheme acts in the port itself [default: 0s; with llr, what the
-        /// other two leave of their usual values]
+        /// Further time to the forwarding decision, if the scheme acts in the port itself [default: 0s; with llr, what
+        /// remains of the usual egress and ingress latencies]
         pipeline_latency: Span = "pipeline-latency", "pipeline latency", Time, "TIME", ALL;
         /// Latency of one pass through the recirculation port, without serialisation; this and the options below have no effect
         /// with --buffering direct [default: 2.35us, calibrated]

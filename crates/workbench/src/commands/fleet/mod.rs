@@ -28,7 +28,7 @@ Examples:
   linkmend fleet simulate --strategy corropt                   # a year of the paper's fabric
   linkmend fleet simulate --strategy protect+corropt --json    # the same with protection, as JSON
   linkmend fleet plan --links corrupting.csv --html plan.html  # what to do about each link
-  linkmend fleet show network.clab.yml                         # how a network file is understood
+  linkmend fleet show network.clab.yml                         # how a network file is interpreted
   linkmend fleet deploy                                        # which pods to upgrade first
   linkmend fleet trace --days 30 --out month.csv               # when links start to corrupt
   linkmend fleet simulate --trace month.csv --series month-series.csv
@@ -47,7 +47,7 @@ enum FleetCommand {
     Deploy(Box<deploy::DeployArgs>),
     /// Decide what to do about corrupting links now: which to disable, protect and repair first, and why
     Plan(Box<plan::PlanArgs>),
-    /// Show how a network file is understood: switches, layers and how they were determined, links, paths, hosts and
+    /// Show how a network file is interpreted: switches, layers and how they were determined, links, paths, hosts and
     /// ambiguities
     Show(show::ShowArgs),
     /// Simulate a network over a trace of corrupting links, and evaluate a strategy

@@ -50,7 +50,7 @@ pub struct SimulateArgs {
     trace: Option<PathBuf>,
     #[command(flatten)]
     draw: DrawArgs,
-    /// Strategy against corrupting links
+    /// Strategy for handling corrupting links
     #[arg(long, value_enum, default_value_t = StrategyName::ProtectCorropt)]
     strategy: StrategyName,
     /// Share of its paths and capacity to the top layer that every ToR must keep, while ToRs that can reach each other
@@ -65,7 +65,7 @@ pub struct SimulateArgs {
     /// for non-blocking mode, non_blocking_rows
     #[arg(long, value_name = "NAME|FILE", default_value = "authors")]
     protection: String,
-    /// Mode of protection; the authors measured only ordered mode
+    /// Protection mode; the authors measured only ordered mode
     #[arg(long, value_enum, default_value_t = ModeName::Ordered)]
     mode: ModeName,
     #[command(flatten)]

@@ -70,7 +70,7 @@ enum LabCommand {
     /// Delay lines of a running lab; started by `up`
     #[command(hide = true)]
     Wires,
-    /// Terminate all processes in the lab and remove it, including the remains of a crash
+    /// Terminate all processes in the lab and remove it, including anything left behind by a crash
     Down,
     /// Corrupt frames from lm-h1 to lm-h2
     Corrupt {

@@ -44,8 +44,8 @@ impl Preset for Flows {
 #[command(after_help = "\
 Examples:
   linkmend sim flows --transport dctcp --size 143B --trials 300k --scheme none
-      One-packet flows over six links of 100G, of which the middle one loses one frame in a thousand:
-      one flow in a thousand waits for its sender's timer, which takes a few milliseconds.
+      One-packet flows over six links of 100G, of which the middle one loses one frame in a thousand. \
+One flow in a thousand waits for its sender's timer, which takes a few milliseconds.
 
   linkmend sim flows --transport dctcp --size 143B --trials 300k \\
     --scheme ordered
@@ -75,8 +75,8 @@ Examples:
 
   linkmend sim flows --collective all-reduce-ring --size 100MB --speed 400G \\
     --topology leaf-spine:leaves=4,spines=4,hosts=8 --compute 1ms --steps 10
-      Training steps of 32 ranks: all of them compute, then a ring all-reduce, over RDMA. One link between switches loses
-      one frame in a thousand.
+      Training steps of 32 ranks over RDMA: all ranks compute, then perform a ring all-reduce. \
+One link between switches loses one frame in a thousand.
 
   linkmend sim flows --program examples/pipeline.goal --speed 400G \
     --topology leaf-spine:leaves=2,spines=2,hosts=2 --scheme ordered

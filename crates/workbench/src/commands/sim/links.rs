@@ -68,7 +68,7 @@ short here, so that milliseconds show what takes seconds on a real link.
 
   linkmend sim links --second-link --failure-every 2ms --down-for 500us \\
     --load 80% --cuts 20 --return-after 200us --silence 200us
-      Two links between the same ends, one of which fails 20 times. With --hand-off sqr, SQR has to handle the same failures.
+      Two links between the same ends, one of which fails 20 times. With --hand-off sqr, SQR handles the same failures.
 
 Every event is simulated, so runs are shorter than those of `sim stress`. The same seed gives the same report. Exit codes: 0 \
 done, 1 stalled, 2 wrong usage, 130 after Ctrl-C.")]

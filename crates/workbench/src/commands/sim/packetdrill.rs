@@ -22,7 +22,7 @@ Examples:
   linkmend sim packetdrill handshake.pkt --json              # one script, as JSON
 
 Each script passes, fails (the first line that differs is shown, with what it expects and what the simulated \
-TCP did), or is lacking: it needs a feature that the simulated TCP does not have. Kernel settings that a script changes (`sysctl`, `ip route`, shell scripts such as ../common/defaults.sh) apply to the simulated TCP; the commands are never executed.
+TCP did), or is reported as `lacking`: it needs a feature that the simulated TCP does not have. Kernel settings that a script changes (`sysctl`, `ip route`, shell scripts such as ../common/defaults.sh) apply to the simulated TCP; the commands are never executed.
 Exit codes: 0 all scripts pass, 1 a script fails or needs a missing feature, 2 a file cannot be read or is not a script.")]
 pub struct PacketdrillArgs {
     /// Scripts, and folders that are searched for *.pkt

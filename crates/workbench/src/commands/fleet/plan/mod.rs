@@ -42,7 +42,7 @@ const PROSE_WIDTH: usize = 100;
 /// Arguments of `linkmend fleet plan`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The file of links begins with a header; a link is identified by its number, its name, its two ends or a port:
+The file given with --links begins with a header; a link is identified by its number, its name, its two ends or a port:
   link,loss_rate,state
   1042,2e-4,active
   pod3-tor7--pod3-fabric1,0.1%,active
