@@ -243,3 +243,49 @@ fn what_cannot_be_is_refused_by_name() {
     let error = alone.flows(Path::new("")).expect_err("no job").to_string();
     assert!(error.contains("needs a training job"), "{error}");
 }
+
+/// The three formats of files, told apart by their beginnings.
+#[test]
+fn files_say_what_ranks_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write =
+        |name: &str, content: &str| std::fs::write(folder.path().join(name), content).expect("written");
+    write("ring.cm", "Nodes 2\nConnections 1\n0->1 id 1 start 0 size 1000000\n");
+    write(
+        "one.goal",
+        "// One message.\nnum_ranks 2\nrank 0 {\nl1: send 1000b to 1 tag 7\n}\nrank 1 {\nl1: recv 1000b from 0 tag 7 cpu 1\n}\n",
+    );
+    write("micro.txt", "MICRO\n1\nlayer -1 1 ALLREDUCE 4096 1 NONE 0 1 NONE 0 1\n");
+    write("notes.txt", "Notes\n");
+    write("broken.cm", "Nodes two\n");
+    let flows = |set: &[(&str, &str)]| {
+        let usual = [("topology", "star:hosts=4")];
+        let all: Vec<_> = usual.iter().chain(set).copied().collect();
+        parameters(&all).flows(folder.path())
+    };
+    for (file, ranks) in [("ring.cm", 2), ("one.goal", 2), ("micro.txt", 4)] {
+        let set: &[(&str, &str)] = &[("program", file), ("ranks", "4")];
+        let config = flows(if file == "micro.txt" { set } else { &set[..1] })
+            .unwrap_or_else(|error| panic!("{error}"));
+        let report =
+            flows::run(&config, 1, &AtomicBool::new(false), &|| ()).expect("valid").expect("not stopped");
+        let training = report.flows.training.expect("it is a training job");
+        assert_eq!((training.ranks, training.unfinished_operations), (ranks, 0), "{file}");
+        assert_eq!(
+            training.left_out.len(),
+            usize::from(file == "one.goal"),
+            "{file}: {:?}",
+            training.left_out
+        );
+    }
+    for (set, part) in [
+        (&[("program", "notes.txt")][..], "must begin like a connection matrix"),
+        (&[("program", "none.cm")], "cannot be read"),
+        (&[("program", "broken.cm")], "line 1"),
+        (&[("program", "ring.cm"), ("ranks", "2")], "needs a workload of AICB"),
+        (&[("program", "ring.cm"), ("size", "1MB")], "cannot be combined with `program`"),
+    ] {
+        let error = flows(set).expect_err(part).to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}

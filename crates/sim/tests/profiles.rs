@@ -59,3 +59,19 @@ fn overrides_are_kept() {
     let protection = link.protection.expect("protected");
     assert_eq!(protection.recovery_timeout_ns, 20_000);
 }
+
+/// On a fast long link, the published window holds back most frames; the planned one is as fast as the copies allow.
+#[test]
+fn planned_parameters_suit_a_fast_long_link() {
+    let long = LinksConfig { frames: 200_000, ..LinksConfig::paper(gigabits(400), 1e-3, Mode::Ordered) }
+        .with_link(|link| link.distance_m = 2_000);
+    let published = simulate(&long);
+    assert!(published.effective_speed_pct < 90.0, "{} %", published.effective_speed_pct);
+    let planned = simulate(&long.with_link(|link| *link = link.clone().planned()));
+    assert!(planned.effective_speed_pct > 98.0, "{} %", planned.effective_speed_pct);
+    assert_eq!(
+        (planned.frames_undelivered, planned.rx_buffer_overflows, planned.recovery_timeouts),
+        (0, 0, 0)
+    );
+    assert_eq!(planned.warnings, [""; 0]);
+}

@@ -69,6 +69,7 @@ const RULES: &[(&str, Treatment)] = &[
     ),
     ("sim flows --transport cubic", Run(&[("--duration", "5ms")])),
     ("sim flows --topology fat-tree", Run(&[("--duration", "200us")])),
+    ("sim flows --program", Run(&[])),
     ("sim flows --collective", Run(&[("--size", "100kB"), ("--steps", "1")])),
     ("sim flows", Run(&[("--trials", "20")])),
     ("rdma check", Run(&[("--trials", "500")])),
@@ -227,6 +228,8 @@ fn make_files(folder: &Path) {
     copy("fuzz/corpus/trace_authors/small", "authors-trace.json");
     copy("examples/net.yaml", "net.yaml");
     copy("examples/counters.csv", "counters.csv");
+    fs::create_dir(folder.join("examples")).expect("created");
+    copy("examples/pipeline.goal", "examples/pipeline.goal");
     copy("dist/linkmend.toml", "linkmend.toml");
     copy("crates/sim/tests/replay/g1.jsonl", "a.jsonl");
     copy("crates/sim/tests/replay/g2.jsonl", "b.jsonl");

@@ -161,7 +161,10 @@ fn impossible_arguments_are_refused_with_the_reason() {
         (&["--trace", text(&other), "--topology", "facebook-fabric"], "was made for another network"),
         (&["--mttf", "1e-9"], "at most 100 million"),
         (&["--layers", "x"], "error: --layers requires a network file in --topology"),
-        (&["--protection", text(&network)], "hint: use `authors`, `25G`, `100G` or `400G`, or a JSON file"),
+        (
+            &["--protection", text(&network)],
+            "hint: use `authors`, `25G`, `100G`, `400G`, `llr-100G`, `llr-400G` or `llr-800G`, or a JSON file",
+        ),
         (&["--protection", "/nonexistent"], "error: --protection /nonexistent: no table has this name"),
     ];
     for (arguments, reason) in cases {

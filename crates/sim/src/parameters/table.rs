@@ -129,7 +129,8 @@ parameters! {
         /// LLR registers: loop (HPE's rule), plan (as computed by `sim llr plan`), or a published profile such as
         /// meta-400g, followed by registers to override, such as plan,replay_count_max=3 [default: loop]
         llr: LlrProfile = "llr", "LLR profile", Word, "PROFILE", ALL;
-        /// Parameters of the link ends: tofino, as published, or daemon, as `linkmend run` derives them [default: tofino]
+        /// Parameters of the link ends: tofino, as published; planned, as published but with timeout, thresholds and window
+        /// for this speed and length, and buffers in memory; or daemon, as `linkmend run` derives them [default: tofino]
         profile: ProfileName = "profile", "profile", Word, "NAME", ALL;
         /// Always retransmit this many copies of a lost frame (1 to 16), instead of as many as --target needs
         copies: u8 = "copies", "copies", Count, "N", ALL;

@@ -13,6 +13,9 @@ pub(super) const TOFINO_PORT_MAX: Rate = match Rate::from_bits_per_second(100_00
     None => panic!("a byte lasts 80 ps"),
 };
 
+/// Buffer of a switch that can access its frames directly, in bytes.
+pub(super) const DIRECT_BUFFER_BYTES: u64 = 16 << 20;
+
 /// How the switches of a link buffer frames.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Hardware {

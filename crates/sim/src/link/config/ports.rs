@@ -1,5 +1,6 @@
 //! The ports of a link, and the parameters of the protocol at its ends.
 
+use super::hardware::DIRECT_BUFFER_BYTES;
 use super::{Buffering, Copies, LinkConfig, Profile, Protection};
 use crate::corruption::Corruption;
 use crate::link::scheme::{AnyConfig, LinkGuardianConfig};
@@ -13,8 +14,6 @@ const NEVER: Ticks = TICK.secs(86_400);
 pub(crate) const REPEAT: Ticks = TICK.micros(10);
 /// Rounds of retransmission with a second link, as in the daemon, so that no frame is given up because a link fails.
 const ROUNDS_OF_TWO: u8 = 32;
-/// Buffer of a switch that can access its frames directly, in bytes.
-pub(super) const DIRECT_BUFFER_BYTES: u64 = 16 << 20;
 
 impl LinkConfig {
     /// The two ports of the link: the one that sends and is protected, and the one that receives. If buffered frames

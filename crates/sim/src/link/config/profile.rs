@@ -1,6 +1,6 @@
 //! Where the parameters of the link ends come from: those of the published prototype, or those of the Linux daemon.
 
-use super::ports::DIRECT_BUFFER_BYTES;
+use super::hardware::DIRECT_BUFFER_BYTES;
 use super::{Backpressure, Buffering, LinkConfig, Protection};
 use crate::link::COMPACT_HEADER_BYTES;
 use crate::link::frame::WIRE_OVERHEAD_BYTES;

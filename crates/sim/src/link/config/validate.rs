@@ -1,7 +1,7 @@
 //! Checks the description of a link.
 
 use super::error::{ParameterError, check, of_protocol};
-use super::ports::DIRECT_BUFFER_BYTES;
+use super::hardware::DIRECT_BUFFER_BYTES;
 use super::{Buffering, Copies, LinkConfig, Protection};
 use crate::corruption::Corruption;
 use crate::link::{FRAME_BYTES_MIN, WIRE_OVERHEAD_BYTES};

@@ -20,12 +20,20 @@ pub fn render(finished: &[&Kept], options: &Options, of: usize) -> String {
         report =
             report.fact("Trials of each run", format!("{trials}, instead of the number in the experiments"));
     }
+    if tally.total() > 0 {
+        report = with_verdicts(report, tally);
+    }
+    finished.iter().map(|finished| finished.section.clone()).fold(report, Report::rendered).to_html()
+}
+
+/// Adds how many published values were reproduced.
+fn with_verdicts(report: Report, tally: Tally) -> Report {
     let count = |count: usize| format!("{count} of {}", tally.total());
     let changed = match tally.changed {
         0 => "all verdicts match the recorded ones".to_owned(),
         changed => format!("{changed} verdicts do not match the recorded ones"),
     };
-    report = report
+    report
         .headline(
             "Reproduced",
             count(tally.reproduced),
@@ -44,14 +52,14 @@ pub fn render(finished: &[&Kept], options: &Options, of: usize) -> String {
             count(tally.too_few_to_tell),
             "counted too rarely to decide",
             Tone::Plain,
-        );
-    finished.iter().map(|finished| finished.section.clone()).fold(report, Report::rendered).to_html()
+        )
 }
 
 /// The section of an experiment.
 pub fn section(finished: &Finished) -> Section {
+    let source = if finished.comparisons.is_empty() { "Source" } else { "Reproduces" };
     let mut section = Section::new(format!("{}: {}", finished.id, finished.title))
-        .prose(format!("Reproduces: {}.", finished.source))
+        .prose(format!("{source}: {}.", finished.source))
         .prose(&finished.about);
     for plot in &finished.presented.plots {
         section = section.plot(plot.clone());

@@ -73,12 +73,20 @@ fn result(experiment: &Experiment, point: &Point, outcome: &Outcome, options: &O
             Some((metric.name.to_owned(), json!(measured.value / metric.scale)))
         })
         .collect();
+    let intervals: Map<String, Value> = metrics_of(outcome)
+        .iter()
+        .filter_map(|metric| {
+            let (low, high) = metric.value(outcome)?.interval?;
+            Some((metric.name.to_owned(), json!([low / metric.scale, high / metric.scale])))
+        })
+        .collect();
     let mut result = json!({
         "parameters": point.parameters,
         "runs": point.runs,
         "first_seed": first_seed,
         "command": command(&point.parameters, first_seed),
         "measured": measured,
+        "intervals": intervals,
     });
     let (name, reports) = match outcome {
         Outcome::LineRate { report, .. } => ("result", serde_json::to_value(report)),

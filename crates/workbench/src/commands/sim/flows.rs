@@ -78,9 +78,9 @@ One flow in a thousand waits for its sender's timer, which takes a few milliseco
       Training steps of 32 ranks over RDMA: all ranks compute, then perform a ring all-reduce. \
 One link between switches loses one frame in a thousand.
 
-  linkmend sim flows --program examples/pipeline.goal --speed 400G \
-    --topology leaf-spine:leaves=2,spines=2,hosts=2 --scheme ordered
-      What a file says that ranks send and compute: a pipeline of four stages, in GOAL.
+  linkmend sim flows --program examples/pipeline.goal --speed 400G \\
+    --topology leaf-spine:leaves=2,spines=2,hosts=2
+      A program from a file: a pipeline of four stages, in GOAL.
 
   linkmend sim flows --trials 1k --scheme non-blocking --capture flows.pcapng \\
     --capture-port left0--switch0
