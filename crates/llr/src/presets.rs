@@ -110,7 +110,7 @@ pub fn preset(name: &str) -> Option<&'static Preset> {
 /// What HPE's capacity adds to the bytes in the loop: two frames of 9,216 bytes, plus 9,000 bytes.
 const HPE_EXTRA_BYTES: u64 = 2 * 9_216 + 9_000;
 /// HPE's bounds for the replay timer, in its second generation.
-const HPE_TIMER_NS: (u64, u64) = (1_000, 15_500);
+pub(crate) const HPE_TIMER_NS: (u64, u64) = (1_000, 15_500);
 
 /// The replay timer by HPE's rule, before clamping: three loops plus 500 ns.
 pub fn hpe_replay_timer(loop_time: Span) -> Span {

@@ -10,7 +10,7 @@ pub use choices::{
     OPEN_QUESTIONS, OpenQuestion, PoisonPattern, ReplayTimerStart,
 };
 pub use error::ConfigError;
-pub use named::NAMES;
+pub use named::{NAMES, field};
 
 use crate::sequence::{SEQUENCE_SPACE, SequenceNumber, SequenceSpace};
 

@@ -1,8 +1,8 @@
 //! From a cable to the parameters of its ports.
 
-use super::{FRAME_BYTES_MIN, NS_PER_METRE, Step, overheads};
+use super::{FRAME_BYTES_MIN, NS_PER_METRE, Step, budget, overheads};
 use crate::config::{Config, FrameAction, REPLAY_COUNT_UNLIMITED};
-use crate::presets::hpe_replay_timer;
+use crate::presets::{HPE_TIMER_NS, hpe_replay_timer};
 use crate::sequence::SEQUENCE_SPACE;
 use crate::time::Span;
 use linkmend_diagnose::ParameterError;
@@ -11,6 +11,8 @@ use linkmend_diagnose::ParameterError;
 const FRAME_OVERHEAD_BYTES: u64 = 20;
 /// Meta's study recommends at least two replays (FBOSS).
 const REPLAYS_MIN: u8 = 2;
+/// The replay timer is at least this many loops: one for the ACK, and one in case that ordered sets are lost.
+const TIMER_LOOPS_MIN: u64 = 2;
 const SECONDS_PER_YEAR: f64 = 365.25 * 86_400.0;
 const FRAME_BYTES: (u32, u32) = (64, 65_535);
 const CABLE_METRES_MAX: u32 = 100_000;
@@ -40,7 +42,7 @@ pub struct Plan {
     pub config: Config,
     /// From sending a frame to hearing of it, with all waiting.
     pub loop_time: Span,
-    /// Share of the line rate that go-back-N leaves, with full frames.
+    /// Share of the line rate that the replay buffer and go-back-N leave, with full frames.
     pub throughput: f64,
     /// What the plan cannot do.
     pub warnings: Vec<String>,
@@ -79,8 +81,9 @@ impl PlanInput {
 
 /// Plans the ports of a link.
 ///
-/// The loop is the time on the cable and Meta's overheads; the port keeps a loop's bytes; the replay timer is HPE's three
-/// loops and 500 ns; the count makes FLUSH as rare as demanded.
+/// The loop is the time on the cable and Meta's overheads. The port keeps a loop's bytes, if its buffer holds them. The replay
+/// timer is HPE's three loops and 500 ns, within HPE's bounds, but at least two loops. The count makes FLUSH as rare as
+/// demanded.
 ///
 /// # Errors
 /// A parameter that is out of its range.
@@ -100,29 +103,52 @@ pub fn plan(input: &PlanInput) -> Result<Plan, ParameterError> {
         push(step.name, step.arithmetic, step.value, step.unit, step.source);
     }
     push("loop", "sum of the above".to_owned(), loop_time.as_nanos_f64(), "ns", "derived");
-    let bytes = loop_time.octets(input.rate_bps);
-    push(
-        "outstanding bytes",
-        "loop at line rate".to_owned(),
-        bytes as f64,
-        "B",
-        "outstanding_data_max: the BDP",
-    );
+    let loop_bytes = loop_time.octets(input.rate_bps);
+    let (bytes, arithmetic) = outstanding_bytes(input, loop_bytes);
+    push("outstanding bytes", arithmetic, bytes as f64, "B", "outstanding_data_max: the BDP");
     let frames = bytes.div_ceil(FRAME_BYTES_MIN);
     push("outstanding frames", format!("{bytes} / 64 B"), frames as f64, "frames", "as Meta");
-    let timer_ns = hpe_replay_timer(loop_time).0.div_ceil(1_000);
-    push("replay timer", "3 x loop + 500 ns".to_owned(), timer_ns as f64, "ns", "HPE's rule");
+    let (timer_ns, arithmetic) = replay_timer(loop_time);
+    push("replay timer", arithmetic.to_owned(), timer_ns as f64, "ns", "HPE's rule");
     let (count, years) = replay_count(input);
-    let chance = format!("2 x {:e} lost per replay", input.loss);
+    let loss = if input.loss == 0.0 { "0".to_owned() } else { format!("{:e}", input.loss) };
+    let chance = format!("2 x {loss} lost per replay");
     push("replay count", chance, f64::from(count), "replays", "derived; at least 2 (Meta)");
     push("from FLUSH to FLUSH", "1 / (losses x chance^count)".to_owned(), years, "years", "derived");
     let window = loop_time.0 as f64 / input.frame_time().0 as f64;
     push("full frames per loop", "loop / time of a frame".to_owned(), window, "frames", "derived");
-    let throughput = go_back_n_throughput(input.loss, window);
-    push("throughput", "(1 - p) / (1 - p + p W)".to_owned(), throughput, "", "derived, go-back-N");
-    let warnings = warnings(input, bytes, frames, timer_ns, loop_time);
+    let held = if bytes < loop_bytes { bytes as f64 / loop_bytes as f64 } else { 1.0 };
+    // A loss costs the frames that the port sends in a loop.
+    let throughput = held * go_back_n_throughput(input.loss, held * window);
+    let arithmetic =
+        if held < 1.0 { "h (1 - p) / (1 - p + p h W), h: share held" } else { "(1 - p) / (1 - p + p W)" };
+    push("throughput", arithmetic.to_owned(), throughput, "", "derived, go-back-N");
+    let warnings = warnings(input, loop_bytes, frames, timer_ns, loop_time);
     let config = config(input, (bytes, frames, timer_ns, count), loop_time);
     Ok(Plan { steps, config, loop_time, throughput, warnings })
+}
+
+/// A loop's bytes, or those of the buffer if that is smaller, and how they were computed.
+fn outstanding_bytes(input: &PlanInput, loop_bytes: u64) -> (u64, String) {
+    match input.buffer_bytes {
+        Some(buffer) if buffer < loop_bytes => (buffer, format!("the buffer; a loop has {loop_bytes} B")),
+        _ => (loop_bytes, "loop at line rate".to_owned()),
+    }
+}
+
+/// HPE's rule, in ns, and how it was applied. HPE's upper bound is shorter than long loops, after which every frame would be
+/// retransmitted.
+fn replay_timer(loop_time: Span) -> (u64, &'static str) {
+    let (shortest, longest) = HPE_TIMER_NS;
+    let nanos = |span: Span| span.0.div_ceil(1_000);
+    let rule = nanos(hpe_replay_timer(loop_time));
+    let least = nanos(Span(loop_time.0.saturating_mul(TIMER_LOOPS_MIN)));
+    match rule.clamp(shortest, longest) {
+        clamped if clamped < least => (least, "2 x loop, which exceeds HPE's 15500 ns"),
+        clamped if clamped < rule => (clamped, "3 x loop + 500 ns, at most 15500 ns"),
+        clamped if clamped > rule => (clamped, "3 x loop + 500 ns, at least 1000 ns"),
+        clamped => (clamped, "3 x loop + 500 ns"),
+    }
 }
 
 /// The share of the line rate that go-back-N leaves if a share `loss` of frames is lost, and each loss costs `window`
@@ -147,12 +173,18 @@ fn replay_count(input: &PlanInput) -> (u8, f64) {
     (REPLAY_COUNT_UNLIMITED, f64::INFINITY)
 }
 
-fn warnings(input: &PlanInput, bytes: u64, frames: u64, timer_ns: u64, loop_time: Span) -> Vec<String> {
+fn warnings(input: &PlanInput, loop_bytes: u64, frames: u64, timer_ns: u64, loop_time: Span) -> Vec<String> {
     let mut warnings = Vec::new();
-    if let Some(buffer) = input.buffer_bytes.filter(|buffer| *buffer < bytes) {
-        let share = 100.0 * buffer as f64 / bytes as f64;
+    if let Some(buffer) = input.buffer_bytes.filter(|buffer| *buffer < loop_bytes) {
+        let share = 100.0 * buffer as f64 / loop_bytes as f64;
+        let phy = Span::from_nanos(input.phy_ns);
+        let meta = budget(buffer, input.rate_bps, phy, input.mtu_bytes, input.spacing_bytes);
         warnings.push(format!(
             "the buffer of {buffer} B holds {share:.0} % of a loop: that share of the line rate is the most without loss"
+        ));
+        warnings.push(format!(
+            "the whole buffer may be outstanding, which hung Meta's ports (FBOSS); Meta's budget allows {} B",
+            meta.outstanding_bytes
         ));
     }
     if frames > u64::from(SEQUENCE_SPACE / 2) {
@@ -176,7 +208,6 @@ fn config(
     (bytes, frames, timer_ns, count): (u64, u64, u64, u8),
     loop_time: Span,
 ) -> Config {
-    let bytes = input.buffer_bytes.map_or(bytes, |buffer| bytes.min(buffer));
     let timer_ns = timer_ns.min(65_535);
     // A frame is too old only after every replay has had its time.
     let rounds = u64::from(count.min(REPLAY_COUNT_UNLIMITED - 1)) + 2;
@@ -229,6 +260,35 @@ mod tests {
         let lossy = super::plan(&PlanInput { loss: 1e-3, ..META }).expect("in range");
         assert_eq!(lossy.config.replay_count_max, 5, "5,540 losses a second times 2e-3 to the power of 5");
         assert!((plan.throughput - (1.0 - 8.83e-6)).abs() < 1e-7);
+    }
+
+    #[test]
+    fn no_more_bytes_are_outstanding_than_the_buffer_holds() {
+        let full = plan(&PlanInput { buffer_bytes: Some(79_606), ..META }).expect("in range");
+        assert_eq!((full.config.outstanding_bytes_max, full.warnings.len()), (79_606, 0));
+        let half = plan(&PlanInput { buffer_bytes: Some(39_803), loss: 1e-2, ..META }).expect("in range");
+        assert_eq!(
+            (value(&half, "outstanding bytes"), value(&half, "outstanding frames")),
+            (39_803.0, 622.0)
+        );
+        assert_eq!((half.config.outstanding_bytes_max, half.config.outstanding_frames_max), (39_803, 622));
+        let expected = 0.5 * go_back_n_throughput(1e-2, 0.5 * value(&half, "full frames per loop"));
+        assert!((half.throughput - expected).abs() < 1e-12, "{}", half.throughput);
+        assert!(half.warnings[0].contains("50 %"), "{:?}", half.warnings);
+        assert!(half.warnings[1].contains("allows 10200 B"), "{:?}", half.warnings);
+    }
+
+    /// HPE's bounds are 1,000 and 15,500 ns. Loops of 5,592, 10,592 and 20,592 ns.
+    #[test]
+    fn the_replay_timer_keeps_to_hpes_bounds_unless_two_loops_are_longer() {
+        let timer = |cable_m| {
+            let plan = plan(&PlanInput { cable_m, ..META }).expect("in range");
+            assert_eq!(value(&plan, "replay timer"), f64::from(plan.config.replay_timer_ns));
+            plan.config.replay_timer_ns
+        };
+        assert_eq!((timer(500), timer(1_000), timer(2_000)), (15_500, 21_185, 41_185));
+        let short = PlanInput { cable_m: 0, phy_ns: 0, mtu_bytes: 64, spacing_bytes: 400, ..META };
+        assert_eq!(plan(&short).expect("in range").config.replay_timer_ns, 1_000);
     }
 
     /// Meta's 105,800 B of outstanding data last 2,116 ns at line rate: the whole loop, overheads included, so the cable may

@@ -4,11 +4,15 @@ use super::TABLE_WIDTH;
 use clap::Args;
 use linkmend::failure::Result;
 use linkmend::output;
+use linkmend_llr::config::REPLAY_COUNT_UNLIMITED;
 use linkmend_llr::plan::{Budget, Plan, PlanInput, Step, budget, plan};
 use linkmend_llr::{Config, Span};
 use linkmend_quantity::{BitRate, ByteSize, Distance, LossRate, Span as Duration};
 use linkmend_report::{Column, Table};
 use serde_json::{Value, json};
+
+/// More years than this are not shown as a number.
+const YEARS_SHOWN_MAX: f64 = 1e6;
 
 /// Arguments of `linkmend sim llr plan`.
 #[derive(Debug, Args)]
@@ -19,8 +23,8 @@ Examples:
   linkmend sim llr plan --speed 400G --buffer 135400B --json
 
 The loop is the time from sending a frame to receiving its acknowledgement. The port buffers as many bytes as fit into \
-one loop, the replay timer is three loops plus 500 ns (HPE's rule), and the replay count is the smallest one that makes \
-FLUSH rare enough. With --buffer, a second table shows how much cable the buffer allows, by Meta's arithmetic (the third \
+one loop, the replay timer is three loops plus 500 ns (HPE's rule: 1,000 to 15,500 ns, but at least two loops), and the \
+replay count is the smallest one that makes FLUSH rare enough. With --buffer, a second table shows how much cable the buffer allows, by Meta's arithmetic (the third \
 example: 2,116 ns, 105,800 B, 1,654 frames).")]
 pub(super) struct PlanArgs {
     /// Speed of the link
@@ -99,10 +103,19 @@ fn table(title: &str, steps: &[Step]) -> Table {
         .column(Column::text("Value").align(linkmend_report::Alignment::Right))
         .column(Column::text("Source"));
     for step in steps {
-        let value = format!("{} {}", rounded(step.value), step.unit);
-        table.push_row([step.name, step.arithmetic.as_str(), value.trim_end(), step.source]);
+        table.push_row([step.name, step.arithmetic.as_str(), &shown(step), step.source]);
     }
     table
+}
+
+/// The value of a step with its unit, in words where a number says less.
+fn shown(step: &Step) -> String {
+    match (step.unit, step.value) {
+        ("years", years) if years.is_infinite() => "never".to_owned(),
+        ("years", years) if years >= YEARS_SHOWN_MAX => "over a million years".to_owned(),
+        ("replays", count) if count == f64::from(REPLAY_COUNT_UNLIMITED) => "no limit".to_owned(),
+        (unit, value) => format!("{} {unit}", rounded(value)).trim_end().to_owned(),
+    }
 }
 
 /// Whole numbers from a thousand on, three decimals below.
