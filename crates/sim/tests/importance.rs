@@ -21,7 +21,7 @@ fn importance_sampling_agrees_with_plain_counting_and_with_equation_1() {
             let sampled = LinksConfig { frames: 200_000, copy_loss: Some(0.3), ..config(mode, copies) };
             let sampled = run(&sampled, &mut |_| true).expect("it runs");
             let (low, high) = sampled.effective_loss_rate_interval;
-            let expected = sampled.effective_loss_rate_expected;
+            let expected = sampled.effective_loss_rate_expected.expect("it has copies");
             assert!(
                 low < expected && expected < high,
                 "{mode:?}, {copies} copies: {expected} in {low}..{high}"

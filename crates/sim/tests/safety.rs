@@ -94,7 +94,7 @@ fn nothing_is_lost_unless_its_original_and_every_copy_were() {
         }
         strict.fetch_add(1, Ordering::Relaxed);
         recovered_frames.fetch_add(recovered, Ordering::Relaxed);
-        let copies = u32::from(report.copies);
+        let copies = report.copies.map_or(0, u32::from);
         for (id, fate) in ledger.fates.iter().enumerate() {
             let arrived = fate.arrived_at.is_some();
             assert_eq!(fate.deliveries == 1, arrived, "frame {id} arrived or was lost for good: {fate:?}");
@@ -150,7 +150,7 @@ fn distances_beyond_the_interval_of_repeats_change_no_promise() {
                 for (id, fate) in ledger.fates.iter().enumerate() {
                     let arrived = fate.arrived_at.is_some();
                     assert_eq!(fate.deliveries == 1, arrived, "{case}: frame {id}: {fate:?}");
-                    let due = if fate.original_corrupted { u32::from(report.copies) } else { 0 };
+                    let due = if fate.original_corrupted { report.copies.map_or(0, u32::from) } else { 0 };
                     assert_eq!(
                         fate.copies, due,
                         "{case}: frame {id} is copied if it was lost, once: {fate:?}"

@@ -9,7 +9,7 @@ use std::fs;
 
 #[test]
 fn impossible_parameters_are_refused_by_name_before_anything_runs() {
-    let cases: [(&[&str], &str); 28] = [
+    let cases: [(&[&str], &str); 30] = [
         (&["--speed", "100"], "invalid value '100' for '--speed <RATE>': `100` has no unit"),
         (&["--speed", "0G"], "error: --speed 0bit/s: must be above 0"),
         (&["--speed", "3G"], "error: --speed 3G: must be above 0, at most 8T, and one byte must last"),
@@ -52,6 +52,14 @@ fn impossible_parameters_are_refused_by_name_before_anything_runs() {
         (&["--recovery-timeout", "7"], "`7` has no unit; a time is written like `7us`"),
         (&["--window", "65536"], "error: --window 65536: "),
         (&["--rounds", "0"], "error: --rounds 0: "),
+        (
+            &["--scheme", "llr", "--copies", "3"],
+            "error: --copies 3: has no effect with `scheme` llr, only with ordered and non-blocking; set `replay_count_max`",
+        ),
+        (
+            &["--scheme", "selective", "--no-backpressure"],
+            "error: --no-backpressure: has no effect with `scheme` selective",
+        ),
         (&["--copy-loss", "1e-6"], "error: --copy-loss 1e-6: must lie between the loss rate"),
         (&["--scheme", "fast"], "[possible values: none, ordered, non-blocking, wharf, llr, selective]"),
     ];
@@ -289,6 +297,38 @@ fn a_users_own_experiment_can_fail() {
         assert_eq!(code, expected, "{rest}: {err}");
         assert!(table.contains("It was not meant."), "{table}");
     }
+}
+
+#[test]
+fn llr_has_no_lines_of_linkguardian() {
+    let (code, out, err) = run(&["sim", "stress", "--scheme", "llr", "--frames", "20k"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("retransmitted frames"), "{out}");
+    assert!(!out.contains("Equation 1") && !out.contains("copies of a lost frame"), "{out}");
+    let (code, out, err) = run(&["sim", "flows", "--scheme", "llr", "--rounds", "2"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.starts_with("error: --rounds 2: has no effect with `scheme` llr"), "{err}");
+}
+
+#[test]
+fn a_plan_for_llr_keeps_to_the_buffer_and_says_never() {
+    let plan = |arguments: &[&str]| {
+        let (code, out, err) = run(&[&["sim", "llr", "plan", "--speed", "400G"], arguments].concat());
+        assert_eq!(code, 0, "{err}");
+        (out, err)
+    };
+    let line = |out: &str, name: &str| out.lines().find(|line| line.contains(name)).expect(name).to_owned();
+    let (out, err) = plan(&["--cable", "100m", "--buffer", "40kB"]);
+    let bytes = line(&out, "outstanding bytes");
+    assert!(bytes.contains("40000 B") && bytes.contains("a loop has 79606"), "{bytes}");
+    assert!(err.contains("hung Meta's ports"), "{err}");
+    let (out, _) = plan(&["--loss", "0"]);
+    assert!(line(&out, "from FLUSH to FLUSH").contains(" never "), "{out}");
+    let (out, _) = plan(&["--loss", "0.49", "--years", "1e30"]);
+    assert!(line(&out, "replay count").contains(" no limit "), "{out}");
+    assert!(line(&out, "from FLUSH to FLUSH").contains(" never "), "{out}");
+    let (out, _) = plan(&["--loss", "1e-10"]);
+    assert!(line(&out, "from FLUSH to FLUSH").contains("over a million years"), "{out}");
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn options_of_links_decide_what_is_simulated() {
 #[test]
 fn impossible_links_are_refused_by_the_name_of_the_option() {
     let pair = &PAIR[1..7];
-    let cases: [(&[&str], &str); 33] = [
+    let cases: [(&[&str], &str); 34] = [
         (&["--parallel-links", "9"], "error: --parallel-links 9: must be 1 to 8"),
         (&["--parallel-links", "4000000000"], "error: --parallel-links 4000000000: must be 1 to 8"),
         (
@@ -118,6 +118,7 @@ fn impossible_links_are_refused_by_the_name_of_the_option() {
         (&["--full"], "error: unexpected argument '--full' found"),
         (&["--loss", "1"], "error: --loss 1: must be lower on a protected link: "),
         (&["--scheme", "wharf"], "error: --scheme wharf: must be none, ordered or non-blocking"),
+        (&["--scheme", "llr"], "error: --scheme llr: must be none, ordered or non-blocking"),
         (&["--hops", "17"], "error: --hops 17: must be 1 to 16"),
         (&["--hops", "3G"], "error: --speed 3G: must be above 0, at most 8T"),
         (&["--hops", "25G,1"], "error: --loss 1: must be lower on a protected link: "),

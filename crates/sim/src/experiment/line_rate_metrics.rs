@@ -64,11 +64,11 @@ pub(super) const ALL: [Metric; 38] = metrics! {
     "frames_sent", "frames sent", Count, 1.0, number(|r| r.frames_sent as f64);
     "frames_lost", "frames lost on the link, not counting copies", Count, 1.0, number(|r| r.frames_lost as f64);
     "actual_loss_rate", "actual loss rate", LossRate, 1.0, actual_loss;
-    "copies", "copies", Count, 1.0, number(|r| f64::from(r.copies));
+    "copies", "copies", Count, 1.0, number(|r| r.copies.map_or(f64::NAN, f64::from));
     "frames_undelivered", "frames undelivered", Count, 1.0, number(|r| r.frames_undelivered as f64);
     "effective_loss_rate", "effective loss rate", LossRate, 1.0, effective_loss;
     "effective_loss_rate_expected", "expected by Equation 1", LossRate, 1.0,
-        number(|r| r.effective_loss_rate_expected);
+        number(|r| r.effective_loss_rate_expected.unwrap_or(f64::NAN));
     "frames_reordered", "frames reordered", Count, 1.0, number(|r| r.frames_reordered as f64);
     "effective_speed_gbps", "effective speed", Rate, GIGA, number(|r| r.effective_speed_gbps);
     "effective_speed_pct", "effective link speed", Share, PERCENT, number(|r| r.effective_speed_pct);

@@ -12,8 +12,8 @@ pub struct Pool {
     over_time: TimeIntegrals,
     /// Sum of all delays, ns.
     delays_ns: f64,
-    /// Sum over all frames sent of what Equation 1 expects.
-    expected_losses: f64,
+    /// Sum over all frames sent of what Equation 1 expects; `None` if it says nothing about one of the reports.
+    expected_losses: Option<f64>,
     /// Sums of the reports' weights over all frames that count with them, and over all frames sent.
     weights_counted: f64,
     weights_sent: f64,
@@ -40,7 +40,7 @@ impl Pool {
             sum,
             over_time: TimeIntegrals::default(),
             delays_ns: 0.0,
-            expected_losses: 0.0,
+            expected_losses: Some(0.0),
             weights_counted: 0.0,
             weights_sent: 0.0,
             reports: 0,
@@ -77,7 +77,8 @@ impl Pool {
             self.delays_ns += delays.mean * delays.count as f64;
         }
         sum.retransmission_delays = added(&sum.retransmission_delays, &report.retransmission_delays);
-        self.expected_losses += report.effective_loss_rate_expected * report.frames_sent as f64;
+        let expected = report.effective_loss_rate_expected.map(|rate| rate * report.frames_sent as f64);
+        self.expected_losses = self.expected_losses.zip(expected).map(|(sum, more)| sum + more);
         self.weights_counted += report.weight * report.frames_weighted as f64;
         self.weights_sent += report.weight * report.frames_sent as f64;
         self.over_time.speed_gbps += report.effective_speed_gbps * now;
@@ -98,7 +99,7 @@ impl Pool {
         };
         sum.effective_loss_rate = sum.effective_loss();
         sum.effective_loss_rate_interval = sum.effective_loss_interval();
-        sum.effective_loss_rate_expected = share(self.expected_losses, sent);
+        sum.effective_loss_rate_expected = self.expected_losses.map(|losses| share(losses, sent));
         sum.effective_speed_gbps = share(self.over_time.speed_gbps, time);
         sum.effective_speed_pct = share(self.over_time.speed_pct, time);
         sum.tx_recirculation_pct = share(self.over_time.tx_recirculation_pct, time);

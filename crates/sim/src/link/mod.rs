@@ -16,6 +16,7 @@ pub mod generator;
 pub mod id;
 pub mod observer;
 pub mod on_wire;
+mod ordered_sets;
 pub mod parallel;
 pub(crate) mod pipeline;
 pub mod port;

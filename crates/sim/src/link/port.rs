@@ -9,8 +9,8 @@ use super::id::PortId;
 use super::on_wire::OnWire;
 use super::parallel::ParallelQueues;
 use super::pipeline::Pipeline;
-use super::rare::Rare;
-use super::scheme::{Acknowledgement, ControlFrames, Idle, ORDERED_SET_OCTETS, Scheme, Schemes};
+use super::rare::{Inserting, Rare};
+use super::scheme::{ControlFrames, Idle, LinkRetry, Scheme, Schemes};
 use crate::corruption::{Corruption, CorruptionProcess, ParameterError};
 use crate::kernel::divisor::Divisor;
 use crate::node::NodeId;
@@ -119,6 +119,8 @@ pub(crate) struct Port<S: Scheme> {
     pub(crate) exchanges_control: bool,
     pub(crate) fills_idle_slots: bool,
     pub(crate) retries: bool,
+    /// Whether ordered sets may be inserted into frames.
+    pub(crate) inserts: bool,
     /// Whether its host takes frames together that are in flight.
     pub(crate) takes_ahead: bool,
     /// Whether the scheme has something urgent to send.
@@ -173,6 +175,7 @@ impl<S: Scheme> Port<S> {
         let random = |what: &str| Random::new(seed, &format!("end {} {what}", id.index()));
         let process = |corruption: &Corruption, what: &str| CorruptionProcess::new(corruption, random(what));
         let exchanges_control = scheme.control_frames().is_some();
+        let insertion = scheme.link_retry().and_then(LinkRetry::insertion);
         Ok(Port {
             id,
             node,
@@ -181,6 +184,7 @@ impl<S: Scheme> Port<S> {
             exchanges_control,
             attention: exchanges_control,
             retries: scheme.link_retry().is_some(),
+            inserts: insertion.is_some(),
             takes_ahead: false,
             fills_idle_slots: scheme.control_frames().is_some_and(|frames| frames.fills_idle_slots()),
             timer: Timer { traffic_at: Time::NEVER, timeout_at: Time::NEVER },
@@ -196,6 +200,7 @@ impl<S: Scheme> Port<S> {
                     .transpose()?,
                 pipeline: Pipeline::new(config.pipeline_latency),
                 stated_bytes: config.frame_bytes,
+                inserting: insertion.map(|insertion| Inserting::new(insertion, config.rate)),
             }
             .if_needed(scheme.link_retry().is_some()),
             corruption: process(&config.corruption, "corruption")?,
@@ -245,20 +250,6 @@ impl<S: Scheme> Port<S> {
             cold_path();
             self.corrupted += 1;
         }
-        (self.free_at + self.wire_latency + self.ingress_latency, corrupted)
-    }
-
-    /// Begins to send an acknowledgement; the same.
-    #[inline(always)]
-    pub(crate) fn begin_ack(&mut self, now: Time, ack: &S::Ack) -> (Time, bool) {
-        if !ack.is_ordered_set() {
-            return self.begin(now, FRAME_BYTES_MIN, false);
-        }
-        self.free_at = now + self.rate.time_of(u64::from(ORDERED_SET_OCTETS));
-        self.transmitted += 1;
-        let stated_bytes = self.rare.as_ref().map_or(FRAME_BYTES_MIN, |rare| rare.stated_bytes);
-        let corrupted = self.corruption.corrupts_octets(ORDERED_SET_OCTETS, stated_bytes);
-        self.corrupted += u64::from(corrupted);
         (self.free_at + self.wire_latency + self.ingress_latency, corrupted)
     }
 

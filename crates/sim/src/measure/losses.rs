@@ -73,9 +73,9 @@ impl<S: Scheme> Default for Losses<S> {
     }
 }
 
-/// How many copies of a lost frame a scheme sends.
-fn copies<S: Scheme>(sender: &S) -> u8 {
-    sender.account().map_or(1, Account::copies)
+/// How many copies of a lost frame a scheme sends; more than can be lost if it sends them until one arrives.
+fn copies<S: Scheme>(sender: &S) -> u32 {
+    sender.account().map_or(Some(1), Account::copies).map_or(u32::MAX, u32::from)
 }
 
 impl<S: Scheme> Losses<S> {
@@ -106,7 +106,7 @@ impl<S: Scheme> Losses<S> {
             lost.copies_sent += 1;
             if corrupted {
                 lost.copies_lost += 1;
-                self.all_copies_lost += u64::from(lost.copies_lost == u32::from(copies(sender)));
+                self.all_copies_lost += u64::from(lost.copies_lost == copies(sender));
             }
         }
     }
@@ -177,7 +177,7 @@ impl<S: Scheme> Losses<S> {
             if !receiver.account().is_some_and(|account| account.has_moved_past(&lost.header)) {
                 continue;
             }
-            let all_corrupted = lost.copies_lost == lost.copies_sent && lost.copies_lost >= u32::from(copies);
+            let all_corrupted = lost.copies_lost == lost.copies_sent && lost.copies_lost >= copies;
             let GivenUp { corrupted, late, overflowed } = &mut self.given_up;
             *match (lost.overflowed, all_corrupted) {
                 (true, _) => overflowed,

@@ -24,6 +24,7 @@ mod context;
 mod failover;
 mod fast_forward;
 mod hosts;
+mod insertion;
 mod lookahead;
 mod pfc;
 mod plan;

@@ -15,7 +15,13 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// it reads a header in words that was just copied in pieces.
     #[inline(never)]
     pub(super) fn arrive(&mut self, port: PortId) {
+        if self.ports[port.index()].retries {
+            self.count_plain(port);
+        }
         self.arrive_over(port, port);
+        if self.ports[port.index()].inserts {
+            self.plan_insertion(port);
+        }
     }
 
     /// The same for a frame that arrives `at` one of the ports of an end; `port` is the one with the scheme.
@@ -87,6 +93,15 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
         self.deliver_otherwise(port, frame, reception);
         if wakes {
             self.wake(port);
+        }
+    }
+
+    /// Tells a scheme that retries in the port of a frame that arrives without a header.
+    fn count_plain(&mut self, port: PortId) {
+        if let Some((_, OnWire::Plain { .. })) = self.ports[port.peer().index()].in_flight.front()
+            && let Some(scheme) = self.schemes[port.index()].link_retry()
+        {
+            scheme.handle_plain();
         }
     }
 

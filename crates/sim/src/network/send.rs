@@ -6,7 +6,7 @@ use super::context::port_context;
 use super::hosts::Hosts;
 use crate::link::port::{QueuedUrgent, Ready};
 use crate::link::scheme::{ControlFrame, ControlFrames, Idle, LinkRetry, SchemeContext, Urgent};
-use crate::link::{FRAME_BYTES_MIN, Frame, Observer, OnWire, PortId, Scheme, Sent};
+use crate::link::{FRAME_BYTES_MIN, Frame, Observer, OnWire, PortId, Scheme, Sent, WIRE_OVERHEAD_BYTES};
 use crate::time::Time;
 use linkmend_protocol::Admission;
 use linkmend_protocol::schedule::Next;
@@ -27,6 +27,18 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     /// Sends the first frame that may be sent.
     #[inline(always)]
     pub(super) fn serve_frames(&mut self, port: PortId) {
+        if self.ports[port.index()].inserts {
+            if !self.insert_ordered_set(port) {
+                self.serve_next(port);
+                self.begin_insertions(port);
+            }
+            return;
+        }
+        self.serve_next(port);
+    }
+
+    #[inline(always)]
+    fn serve_next(&mut self, port: PortId) {
         if H::ANY && self.ports[port.index()].parallel.is_some() {
             self.take_from_parallel(port);
         }
@@ -191,6 +203,9 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
     pub(super) fn send_plain(&mut self, port: PortId, frame: Frame) -> Time {
         let this = &mut self.ports[port.index()];
         let scheme = &mut self.schemes[port.index()];
+        if this.retries && scheme.link_retry().is_some_and(|retry| retry.discards(self.now, &frame)) {
+            return self.discard(port, frame);
+        }
         let mut ack = None;
         if !this.is_inert
             && let Some(frames) = scheme.control_frames()
@@ -219,6 +234,20 @@ impl<O: Observer<S>, S: Scheme, H: Hosts> Network<O, S, H> {
             self.hosts.dropped(&frame);
         }
         arrives_at
+    }
+
+    /// The scheme drops a frame that the port has taken from its queue. The frame takes as long as on the wire, on which nothing is
+    /// sent: the scheme is below the queues, which hand over frames at the rate of the line.
+    #[cold]
+    fn discard(&mut self, port: PortId, frame: Frame) -> Time {
+        let this = &mut self.ports[port.index()];
+        this.free_at = self.now + this.rate.time_of(u64::from(frame.bytes) + WIRE_OVERHEAD_BYTES);
+        let more = this.has_more(&mut self.schemes[port.index()]);
+        self.queue.set(port.service(), if more { this.free_at } else { Time::NEVER });
+        if H::ANY {
+            self.hosts.dropped(&frame);
+        }
+        Time::NEVER
     }
 
     /// A dummy or an ACK for a port that would otherwise be idle.

@@ -5,6 +5,7 @@ use super::hosts::Hosts;
 use crate::event_queue::EventQueue;
 use crate::link::pipeline::Pipeline;
 use crate::link::port::Port;
+use crate::link::rare::Inserting;
 use crate::link::scheme::LinkRetry;
 use crate::link::{Observer, PortId, Scheme};
 use crate::time::Time;
@@ -54,6 +55,11 @@ impl<S: Scheme> Port<S> {
     /// The pipeline behind the port.
     pub(super) fn pipeline(&mut self) -> Option<&mut Pipeline> {
         self.rare.as_mut()?.pipeline.as_mut()
+    }
+
+    /// When ordered sets may be inserted into its frames.
+    pub(super) fn inserting(&mut self) -> Option<&mut Inserting> {
+        self.rare.as_mut()?.inserting.as_mut()
     }
 
     /// When its clock acts next.

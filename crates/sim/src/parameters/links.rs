@@ -26,7 +26,9 @@ impl RunParameters {
     /// The first parameter that cannot be used.
     pub fn links(&self, folder: &Path) -> Result<LinksConfig, ParameterError> {
         let requirement = "must be none, ordered or non-blocking between such links";
-        check(self.scheme() != SchemeKind::Wharf, "scheme", "wharf", requirement)?;
+        let scheme = self.scheme();
+        let has_linkguardian = matches!(scheme, SchemeKind::Ordered | SchemeKind::NonBlocking);
+        check(has_linkguardian || scheme == SchemeKind::None, "scheme", scheme.name(), requirement)?;
         let layout = self.layout()?;
         let (row, course) = (self.row(&layout, folder)?, self.course()?);
         if !matches!(layout, Layout::Row) || course.is_some() {

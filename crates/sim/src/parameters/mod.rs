@@ -4,6 +4,7 @@
 //! - [`RunParameters`] holds the values that are set. They are written and read as text ([`RunParameters::set`]).
 //! - [`RunParameters::run`] makes a [run](RunConfig) of them: `link` describes the link, `links` the traffic of generators,
 //!   `flows` hosts and their flows, `failures` links that fail.
+//! - `idle` finds those that have no effect.
 //! - `words` has them as people read them.
 //! - `seeds` keeps the seeds of experiments as they are, whatever parameters are called.
 
@@ -11,6 +12,7 @@ mod declare;
 mod failures;
 mod flows;
 mod hosts;
+mod idle;
 mod link;
 mod links;
 mod lists;

@@ -178,7 +178,8 @@ parameters! {
         /// (importance sampling, for losses too rare to count); all other results then describe a link that loses more
         /// copies
         copy_loss: LossRate = "copy-loss", "loss rate of copies", LossRate, "RATE", LINE_RATE;
-        /// Share of frames corrupted in the other direction, in which ACKs and loss notifications travel [default: 0]
+        /// Share of frames corrupted in the other direction, in which ACKs and loss notifications travel; the ordered sets of
+        /// llr and selective have 8 octets, and are lost 8 / (frame size + 20) times as often [default: 0]
         reverse_loss: LossRate = "reverse-loss", "loss rate in reverse", LossRate, "RATE", ALL;
         /// Corrupt both directions of these links, and protect both
         both_directions: bool = "both-directions", "both directions", Word, "", HOSTS;

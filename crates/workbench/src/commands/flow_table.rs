@@ -64,6 +64,9 @@ pub fn table(title: &str, report: &FlowsReport) -> Table {
     row("frames sent, on all links", count(report.network.frame_hops));
     row("frames corrupted", count(report.network.frames_corrupted));
     row("frames given up by protected links", count(report.network.frames_given_up));
+    if report.network.frames_discarded > 0 {
+        row("frames discarded by ports in FLUSH", count(report.network.frames_discarded));
+    }
     row("frames dropped by queues", count(report.network.frames_dropped));
     if report.network.pauses > 0 {
         row("pauses by switches (PFC)", count(report.network.pauses));

@@ -4,7 +4,7 @@ use super::{LinkConfig, ParameterError};
 use crate::link::WIRE_OVERHEAD_BYTES;
 use crate::link::scheme::{LlrConfig, ORDERED_SET_OCTETS, SelectiveConfig};
 use crate::time::Time;
-use linkmend_llr::config::FrameAction;
+use linkmend_llr::config::field;
 use linkmend_llr::plan::{PlanInput, plan};
 use linkmend_llr::presets::{PRESETS, hpe, preset};
 use linkmend_llr::{Config, Span};
@@ -73,10 +73,11 @@ impl FromStr for LlrProfile {
                     "must have a register and its value after each comma, such as replay_count_max=3";
                 return Err(ParameterError::new("llr", format!("\"{part}\""), requirement));
             };
-            if named.contains(&name) {
-                return Err(ParameterError::new("llr", part, format!("must not set {name} twice")));
+            let known = field(name).unwrap_or(name);
+            if named.contains(&known) {
+                return Err(ParameterError::new("llr", part, format!("must not set {known} twice")));
             }
-            named.push(name);
+            named.push(known);
             match (name, value) {
                 (SEES_DAMAGED, "yes" | "no") => profile.sees_damaged = value == "yes",
                 (SEES_DAMAGED, _) => {
@@ -120,10 +121,6 @@ impl LlrProfile {
                 "lets {most} bytes be outstanding, so that a frame of {} B is never sent; set outstanding_bytes_max",
                 link.frame_bytes
             )));
-        }
-        if [registers.init_action, registers.flush_action].contains(&FrameAction::Discard) {
-            let requirement = "must not discard frames in INIT or FLUSH here, where frames wait before the port: set init_action and flush_action to block or best-effort";
-            return Err(refused(requirement.to_owned()));
         }
         Ok(LlrConfig { registers, rate: link.rate, sees_damaged: self.sees_damaged })
     }
@@ -209,20 +206,20 @@ mod tests {
         assert!(!meta.sees_damaged);
         assert_eq!(config("loop"), LlrProfile::default().config(&link).expect("usable"));
         assert!(config("plan").registers.replay_count_max >= 2);
+        // The names of the planner's steps, and of SAI.
+        let renamed = config("loop,replay count=4,SAI_PORT_LLR_PROFILE_ATTR_OUTSTANDING_FRAMES_MAX=99");
+        let same = config("loop,replay_count_max=4,outstanding_frames_max=99");
+        assert_eq!(renamed, same);
     }
 
     #[test]
     fn what_cannot_be_used_is_refused_with_the_reason() {
         assert!(refused("best").contains("meta-400g"), "{}", refused("best"));
         assert!(refused("loop,fast").contains("replay_count_max=3"));
-        assert!(
-            refused("loop,replay_count=3").contains("must name one of"),
-            "{}",
-            refused("loop,replay_count=3")
-        );
+        assert!(refused("loop,replays=3").contains("must name one of"), "{}", refused("loop,replays=3"));
         assert!(refused("loop,replay_timer_ns=70000").contains("65535"));
-        assert!(refused("loop,flush_action=discard").contains("best-effort"));
-        assert!(refused("loop,replay_timer_ns=5000,replay_timer_ns=6000").contains("replay_timer_ns twice"));
+        assert!(refused("loop,flush_action=drop").contains("best-effort"));
+        assert!(refused("loop,replay_timer_ns=5000,REPLAY_TIMER_MAX=6000").contains("replay_timer_ns twice"));
         assert!(refused("loop,replay_count_max=256").contains("1 to 255"));
         assert!(refused("xena-example").contains("1000 bytes"), "{}", refused("xena-example"));
         assert!(refused("loop,sees_damaged=maybe").contains("yes or no"));

@@ -2,9 +2,9 @@
 
 /// A scheme that accounts for losses, so that measurements can tell their causes. Its headers are `H`.
 pub trait Account<H> {
-    /// How many copies of a lost frame it sends.
-    fn copies(&self) -> u8 {
-        1
+    /// How many copies of a lost frame it sends; `None` if it retransmits until one arrives, so that Equation 1 has no meaning.
+    fn copies(&self) -> Option<u8> {
+        Some(1)
     }
 
     /// How many copies it has sent.
@@ -27,6 +27,11 @@ pub trait Account<H> {
 
     /// As receiver: how many missing frames it has given up on.
     fn given_up(&self) -> u64 {
+        0
+    }
+
+    /// How many frames it has discarded at its port instead of sending them.
+    fn discarded(&self) -> u64 {
         0
     }
 }

@@ -7,7 +7,9 @@ macro_rules! scheme_capabilities {
     ($name:ident, $header:ident, $ack:ident { $($scheme:ident),+ }) => {
         const _: () = {
             use $crate::link::Frame;
-            use $crate::link::scheme::{Account, Buffer, Cycles, FastForward, LinkRetry, Loops, Round, Scheme, SchemeContext};
+            use $crate::link::scheme::{
+                Account, Buffer, Cycles, FastForward, Insertion, LinkRetry, Loops, Round, Scheme, SchemeContext,
+            };
             use $crate::time::Time;
 
             #[cold]
@@ -58,6 +60,30 @@ macro_rules! scheme_capabilities {
 
                 fn next_service(&mut self) -> Option<Time> {
                     match self { $($name::$scheme(scheme) => scheme.link_retry()?.next_service()),+ }
+                }
+
+                fn discards(&mut self, now: Time, frame: &Frame) -> bool {
+                    match self {
+                        $($name::$scheme(scheme) => {
+                            scheme.link_retry().is_some_and(|retry| retry.discards(now, frame))
+                        }),+
+                    }
+                }
+
+                fn handle_plain(&mut self) {
+                    match self {
+                        $($name::$scheme(scheme) => if let Some(retry) = scheme.link_retry() {
+                            retry.handle_plain();
+                        }),+
+                    }
+                }
+
+                fn insertion(&mut self) -> Option<Insertion> {
+                    match self { $($name::$scheme(scheme) => scheme.link_retry()?.insertion()),+ }
+                }
+
+                fn ordered_set_due(&mut self) -> Option<Time> {
+                    match self { $($name::$scheme(scheme) => scheme.link_retry()?.ordered_set_due()),+ }
                 }
 
                 fn handle_damaged<C: SchemeContext>(&mut self, context: &mut C, header: &$header<X::Header>) {
@@ -145,8 +171,8 @@ macro_rules! scheme_capabilities {
             }
 
             impl<X: Scheme> Account<$header<X::Header>> for $name<X> {
-                fn copies(&self) -> u8 {
-                    match self { $($name::$scheme(scheme) => scheme.account().map_or(1, Account::copies)),+ }
+                fn copies(&self) -> Option<u8> {
+                    match self { $($name::$scheme(scheme) => scheme.account().map_or(Some(1), Account::copies)),+ }
                 }
 
                 fn copies_sent(&self) -> u64 {
@@ -174,6 +200,10 @@ macro_rules! scheme_capabilities {
 
                 fn given_up(&self) -> u64 {
                     match self { $($name::$scheme(scheme) => scheme.account().map_or(0, Account::given_up)),+ }
+                }
+
+                fn discarded(&self) -> u64 {
+                    match self { $($name::$scheme(scheme) => scheme.account().map_or(0, Account::discarded)),+ }
                 }
             }
         };

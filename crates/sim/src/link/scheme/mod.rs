@@ -26,8 +26,8 @@
 //!
 //! | when | calls |
 //! | --- | --- |
-//! | the port is free | after [`SchemeContext::request_service`]: `poll_urgent` and `poll_retransmission` until `None`; then `admission` and `send` for a normal frame; then `poll_ack`, `poll_idle`. With [`LinkRetry`], `poll_ack` and `poll_retry` before normal frames |
-//! | a frame arrives | `handle_data`, and what [`Reception`] says; or `handle_ack`; or `handle_control`, and then the same as after a timeout; with [`LinkRetry`], `handle_damaged` |
+//! | the port is free | after [`SchemeContext::request_service`]: `poll_urgent` and `poll_retransmission` until `None`; then `admission` and `send` for a normal frame; then `poll_ack`, `poll_idle`. With [`LinkRetry`], `poll_ack` and `poll_retry` before normal frames, and `discards` before a frame without a header |
+//! | a frame arrives | `handle_data`, and what [`Reception`] says; or `handle_ack`; or `handle_control`, and then the same as after a timeout; with [`LinkRetry`], `handle_damaged` or `handle_plain` |
 //! | its timer is due | `handle_timeout`, then `poll_deliver` until `None`, then `next_timeout` |
 //! | a frame returns from its loop | `poll_retransmission_of` until `None`, then `handle_round` |
 
@@ -52,7 +52,7 @@ pub use account::Account;
 pub use context::{Buffer, SchemeContext};
 pub use control_frames::{ControlFrames, Idle, Urgent};
 pub use fast_forward::{Cycles, FastForward};
-pub use link_retry::{LinkRetry, ORDERED_SET_OCTETS};
+pub use link_retry::{Insertion, LinkRetry, ORDERED_SET_OCTETS};
 pub use linkguardian::{LinkGuardian, LinkGuardianConfig};
 pub use llr::{Llr, LlrConfig};
 pub use loops::{Loops, Round};

@@ -387,8 +387,8 @@ impl FastForward<SelectiveHeader, Feedback> for Selective {
 
 impl Account<SelectiveHeader> for Selective {
     /// It never gives up.
-    fn copies(&self) -> u8 {
-        u8::MAX
+    fn copies(&self) -> Option<u8> {
+        None
     }
 
     fn copies_sent(&self) -> u64 {

@@ -28,6 +28,9 @@ pub struct NetworkCounts {
     pub frames_corrupted: u64,
     /// Frames that protected links did not recover.
     pub frames_given_up: u64,
+    /// Frames that a port discarded because its scheme had given up, as LLR may in FLUSH.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub frames_discarded: u64,
     /// Frames that found no room in a switch.
     pub frames_dropped: u64,
     /// How often a switch paused the other end of a link (PFC).
@@ -38,6 +41,10 @@ pub struct NetworkCounts {
     pub simulated_s: f64,
     /// How many events the simulator executed.
     pub events: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Counts of all parts of a run.
@@ -113,6 +120,7 @@ impl Totals {
             counts.frames_dropped += dropped;
             counts.frames_marked += marked;
             counts.frames_given_up += network.scheme(port).account().map_or(0, Account::given_up);
+            counts.frames_discarded += network.scheme(port).account().map_or(0, Account::discarded);
             if let Some(parallel) = network.parallel_queues(port) {
                 totals.delays_ns.merge(&parallel.delays_ns);
                 totals.spread_s += network.rate(port).time_of(parallel.wire_bytes).as_secs();
@@ -137,8 +145,8 @@ impl Totals {
 
     pub(super) fn add(&mut self, other: &Totals) {
         let (sum, more) = (&mut self.network, &other.network);
-        add_fields!(sum, more; frame_hops, host_bytes_sent, frames_corrupted, frames_given_up, frames_dropped);
-        add_fields!(sum, more; pauses, frames_marked, simulated_s, events);
+        add_fields!(sum, more; frame_hops, host_bytes_sent, frames_corrupted, frames_given_up, frames_discarded);
+        add_fields!(sum, more; frames_dropped, pauses, frames_marked, simulated_s, events);
         self.failover.add(&other.failover);
         if let Some(other) = &other.second_link {
             self.second_link.get_or_insert_default().add(other);

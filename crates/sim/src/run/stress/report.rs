@@ -7,7 +7,7 @@ use crate::time::Time;
 use linkmend_experiment::Counted;
 use serde::Serialize;
 
-/// What happened to the frames that were not delivered. The five counts add up to all of them.
+/// What happened to the frames that were not delivered. The counts add up to all of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Undelivered {
     /// Corrupted on a link without protection.
@@ -18,6 +18,9 @@ pub struct Undelivered {
     pub copies_late: u64,
     /// Arrived, themselves or a copy, found no room in the Rx buffer, and were given up before they came again.
     pub overflowed: u64,
+    /// Dropped at the sender's port by a scheme that had given up, such as LLR in FLUSH.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub discarded: u64,
     /// Others: lost without the receiver's noticing, or still under way when the run ended.
     pub other: u64,
 }
@@ -52,10 +55,10 @@ pub struct StressReport {
     /// Frames that the link usually corrupts in a row.
     #[serde(skip)]
     pub burst_frames: f64,
-    /// Equation 1: `actual_loss_rate^(copies + 1)`.
-    pub effective_loss_rate_expected: f64,
-    /// Copies retransmitted for one lost frame (Equation 2).
-    pub copies: u8,
+    /// Equation 1: `actual_loss_rate^(copies + 1)`; null without `copies`.
+    pub effective_loss_rate_expected: Option<f64>,
+    /// Copies retransmitted for one lost frame (Equation 2); null if the scheme retransmits until one arrives, as LLR does.
+    pub copies: Option<u8>,
     /// Frames delivered after one that was sent later; none in ordered mode.
     pub frames_reordered: u64,
     /// Delivered frames' octets, from destination address to frame check sequence as port counters count them, per
@@ -108,7 +111,7 @@ pub struct StressReport {
     /// What the two ends have counted, under the names of the scheme's specification, if it has any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<PortCounter>,
-    /// Simulated time, ns.
+    /// Simulated time until the last delivery, or until the end if nothing was delivered, ns.
     pub simulated_ns: f64,
     /// Events simulated (fast-forward needs fewer).
     pub events: u64,
@@ -138,10 +141,14 @@ pub struct BufferSeries {
     pub rx: TimeSeries,
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 impl Undelivered {
     /// Those of another run as well.
     pub(crate) fn add(&mut self, other: Undelivered) {
-        add_fields!(self, other; unprotected, copies_corrupted, copies_late, overflowed, other);
+        add_fields!(self, other; unprotected, copies_corrupted, copies_late, overflowed, discarded, other);
     }
 }
 

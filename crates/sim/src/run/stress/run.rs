@@ -69,7 +69,7 @@ pub(super) fn run<O: Observer<Schemes<X>>, X: Scheme>(
         network.drain(&mut || progress(config.frames));
     }
     network.observer.links.finish();
-    let report = measure(config, &network, began + link.wire_latency() + link.ingress_latency());
+    let report = measure(config, &network, began);
     let now = network.now();
     let series = network.observer.links.watched_levels(SENDER, RECEIVER, now);
     let series = series.map(|(tx, rx)| BufferSeries { began, tx, rx });
@@ -164,13 +164,13 @@ fn measure<O: Observer<Schemes<X>>, X: Scheme>(
     let sent = network.produced(SENDER);
     let (lost, runs) = links.losses(SENDER);
     let delivered = links.deliveries(RECEIVER);
-    let elapsed = Time(delivered.last_at.0.saturating_sub(began.0));
+    let elapsed = link.since_first_arrival(began, delivered.last_at, network.now());
     let rate = |count: u64| if sent == 0 { 0.0 } else { count as f64 / sent as f64 };
     let stats = |port| network.link_end(port).map(|end| end.stats()).unwrap_or_default();
     let (sender, receiver) = (stats(SENDER), stats(RECEIVER));
     let undelivered = sent - delivered.frames.min(sent);
     let copies = copies(config, network);
-    let (frames_weighted, weight) = weighted(config, links, undelivered, copies);
+    let (frames_weighted, weight) = weighted(config, links, undelivered, copies.unwrap_or(0));
     let bits_per_ps =
         if elapsed == Time::ZERO { 0.0 } else { delivered.bytes as f64 * 8.0 / elapsed.0 as f64 };
     let passes = LOOPS.map(|at| network.passes(at) as f64);
@@ -187,7 +187,7 @@ fn measure<O: Observer<Schemes<X>>, X: Scheme>(
         burst_frames: link.corruption.mean_burst_frames(),
         frames_weighted,
         weight,
-        effective_loss_rate_expected: effective_loss(rate(lost), copies),
+        effective_loss_rate_expected: copies.map(|copies| effective_loss(rate(lost), copies)),
         copies,
         frames_reordered: delivered.reordered,
         effective_speed_gbps: bits_per_ps * 1e3,
@@ -225,11 +225,25 @@ fn measure<O: Observer<Schemes<X>>, X: Scheme>(
     }
 }
 
+impl LinkConfig {
+    /// From the earliest arrival of what is sent from `began` on until the last delivery; until `now` if there was none.
+    fn since_first_arrival(&self, began: Time, last_at: Time, now: Time) -> Time {
+        let first_at = began + self.wire_latency() + self.ingress_latency();
+        match last_at {
+            Time::ZERO => Time(now.0.saturating_sub(began.0)),
+            _ => Time(last_at.0.saturating_sub(first_at.0)),
+        }
+    }
+}
+
 /// Copies of a lost frame.
-fn copies<O: Observer<Schemes<X>>, X: Scheme>(config: &LinksConfig, network: &StressNetwork<O, X>) -> u8 {
+fn copies<O: Observer<Schemes<X>>, X: Scheme>(
+    config: &LinksConfig,
+    network: &StressNetwork<O, X>,
+) -> Option<u8> {
     match network.scheme(SENDER) {
-        Schemes::Other(scheme) => scheme.account().map_or(0, Account::copies),
-        _ => config.links[0].copies().unwrap_or(0),
+        Schemes::Other(scheme) => scheme.account().map_or(Some(0), Account::copies),
+        _ => Some(config.links[0].copies().unwrap_or(0)),
     }
 }
 
@@ -268,10 +282,11 @@ fn why_undelivered<O: Observer<Schemes<X>>, X: Scheme>(
     undelivered: u64,
 ) -> Undelivered {
     let links = &network.observer.links;
-    if let Schemes::Other(_) = network.scheme(SENDER) {
+    if let Schemes::Other(scheme) = network.scheme(SENDER) {
         let copies_corrupted = links.all_copies_lost(SENDER).min(undelivered);
-        let other = undelivered - copies_corrupted;
-        return Undelivered { copies_corrupted, other, ..Undelivered::default() };
+        let discarded = scheme.account().map_or(0, Account::discarded).min(undelivered - copies_corrupted);
+        let other = undelivered - copies_corrupted - discarded;
+        return Undelivered { copies_corrupted, discarded, other, ..Undelivered::default() };
     }
     if config.links[0].protection.is_none() {
         let unprotected = links.losses(SENDER).0.min(undelivered);
@@ -283,7 +298,7 @@ fn why_undelivered<O: Observer<Schemes<X>>, X: Scheme>(
     debug_assert_eq!(Some(given_up), said, "each is counted once");
     debug_assert!(given_up <= undelivered, "a frame that was given up has come out");
     let other = undelivered.saturating_sub(given_up);
-    Undelivered { unprotected: 0, copies_corrupted, copies_late, overflowed, other }
+    Undelivered { copies_corrupted, copies_late, overflowed, other, ..Undelivered::default() }
 }
 
 /// How many undelivered frames are weighted, and with which weight. With importance sampling, a frame that lost all its

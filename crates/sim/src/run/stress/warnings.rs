@@ -25,7 +25,8 @@ fn stopped_for_good(llr: &LlrConfig, report: &StressReport) -> Option<String> {
         FrameAction::BestEffort => {
             format!("and sent {} frames without protection", report.frames_sent.saturating_sub(numbered))
         }
-        FrameAction::Block | FrameAction::Discard => "and sent nothing from then on".to_owned(),
+        FrameAction::Block => "and sent nothing from then on".to_owned(),
+        FrameAction::Discard => format!("and discarded {} frames", count("TX_DISCARD")),
     };
     Some(format!(
         "LLR entered FLUSH, gave up {given_up} frames, {after}; set `re_init_on_discard`, or raise `replay_count_max` or \

@@ -113,7 +113,7 @@ fn command(parameters: &RunParameters, seed: u64) -> String {
         Runs::HOSTS => "flows",
         _ => "stress",
     };
-    let mut written = RunParameters { variant: None, seed: Some(seed), ..parameters.clone() };
+    let mut written = RunParameters { variant: None, seed: Some(seed), ..parameters.clone() }.with_effect();
     // A flow without an end has none.
     if parameters.trials.is_none() && parameters.load.is_none() && !parameters.is_training() {
         written.size = None;

@@ -175,6 +175,7 @@ fn check_endless(given: &RunParameters) -> Result<()> {
 }
 
 fn run_and_show(parameters: &RunParameters, arguments: &FlowsArgs) -> Result<()> {
+    parameters.check_effect().map_err(usage)?;
     let config = parameters.flows(Path::new("")).map_err(usage)?;
     let capturing = arguments.capture.begin(&config)?;
     let stop = interrupt::flag()?;

@@ -70,7 +70,9 @@ pub struct StressArgs {
 
 /// Executes the command. After Ctrl-C, the results so far are shown, and the exit code is 1.
 pub fn execute(arguments: &StressArgs) -> Result<()> {
-    let mut config = arguments.parameters.parameters().line_rate(Path::new("")).map_err(usage)?;
+    let parameters = arguments.parameters.parameters();
+    parameters.check_effect().map_err(usage)?;
+    let mut config = parameters.line_rate(Path::new("")).map_err(usage)?;
     if arguments.capture.is_asked_for() || arguments.series.is_asked_for() {
         config.validate_observed().map_err(usage)?;
     }
@@ -128,11 +130,13 @@ fn table(config: &LinksConfig, report: &StressReport) -> Table {
     row("frames lost on the link", count(report.frames_lost));
     row("frames undelivered", judged(count(report.frames_undelivered), report.frames_undelivered == 0));
     row("effective loss rate", Cell::quantity(report.effective_loss_rate, Unit::LossRate));
-    row("expected by Equation 1", Cell::quantity(report.effective_loss_rate_expected, Unit::LossRate));
+    if let Some(expected) = report.effective_loss_rate_expected {
+        row("expected by Equation 1", Cell::quantity(expected, Unit::LossRate));
+    }
     row("effective speed", Cell::quantity(report.effective_speed_gbps * 1e9, Unit::BitPerSecond));
     row("effective link speed", Cell::quantity(report.effective_speed_pct / 100.0, Unit::Share));
     if config.links[0].protection.is_some() {
-        row("copies of a lost frame", count(u64::from(report.copies)));
+        row("copies of a lost frame", count(report.copies.unwrap_or(0).into()));
         row("copies sent", count(report.retransmitted_copies));
         row("frames reordered", count(report.frames_reordered));
         row("recovery timeouts", count(report.recovery_timeouts));
@@ -186,7 +190,12 @@ fn buffering(report: &StressReport) -> String {
 
 /// Says why frames were undelivered, if any were.
 fn why_undelivered(config: &LinksConfig, report: &StressReport) -> Option<String> {
-    let Undelivered { unprotected, copies_corrupted, copies_late, overflowed, other } = report.undelivered;
+    let Undelivered { unprotected, copies_corrupted, copies_late, overflowed, discarded, other } =
+        report.undelivered;
+    let other_reasons = match config.recovery {
+        Recovery::Llr(_) => "given up by FLUSH, lost without protection, or still waiting at the end",
+        _ => "loss not noticed, or still in flight at the end",
+    };
     let timeout =
         config.links[0].protection.map_or(0.0, |protection| protection.recovery_timeout_ns as f64 * NANO);
     let reasons = [
@@ -197,7 +206,8 @@ fn why_undelivered(config: &LinksConfig, report: &StressReport) -> Option<String
             format!("given up before a copy arrived (--recovery-timeout {})", quantity::duration(timeout)),
         ),
         (overflowed, "dropped by a full Rx buffer and given up before they were received again".to_owned()),
-        (other, "loss not noticed, or still in flight at the end".to_owned()),
+        (discarded, "discarded by the port in FLUSH".to_owned()),
+        (other, other_reasons.to_owned()),
     ];
     let said: Vec<String> = reasons
         .into_iter()

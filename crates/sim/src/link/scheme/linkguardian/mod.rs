@@ -294,8 +294,8 @@ impl Scheme for LinkGuardian {
 }
 
 impl Account<DataHeader> for LinkGuardian {
-    fn copies(&self) -> u8 {
-        self.end.status().copies
+    fn copies(&self) -> Option<u8> {
+        Some(self.end.status().copies)
     }
 
     fn copies_sent(&self) -> u64 {

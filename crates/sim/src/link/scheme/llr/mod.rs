@@ -7,13 +7,13 @@
 mod steady;
 
 use super::{
-    Account, Acknowledgement, ControlFrames, FastForward, Header, LinkRetry, PortSeed, Reception, Scheme,
-    SchemeContext, Shown,
+    Account, Acknowledgement, ControlFrames, FastForward, Header, Insertion, LinkRetry, PortSeed, Reception,
+    Scheme, SchemeContext, Shown,
 };
 use crate::link::frame::Frame;
 use crate::link::slots::Slots;
 use crate::time::{Rate, Time};
-use linkmend_llr::config::FrameAction;
+use linkmend_llr::config::ControlInsertion;
 use linkmend_llr::{
     Admits, Control, Counters, FrameHandle, Instant, Integrity, Port, SequenceNumber, TransmitState, Verdict,
 };
@@ -101,10 +101,6 @@ impl Scheme for Llr {
     fn new(config: &LlrConfig, _: &LlrConfig, _: PortSeed) -> Result<Llr, ConfigError> {
         let refused = |parameter, value: f64, requirement| ConfigError { parameter, value, requirement };
         let registers = config.registers;
-        if [registers.init_action, registers.flush_action].contains(&FrameAction::Discard) {
-            let requirement = "must be block or best effort: frames wait in the queue before the port";
-            return Err(refused("llr-action", 0.0, requirement));
-        }
         let mut port = Port::new(registers, config.rate.bits_per_second()).map_err(|error| {
             refused(error.parameter, error.value as f64, "is outside of the register's range")
         })?;
@@ -127,8 +123,9 @@ impl Scheme for Llr {
     fn admission(&self, _: Mode, bytes: u32) -> Admission {
         match self.port.transmitter().admits(bytes) {
             Admits::Numbered => Admission::Protected,
-            Admits::Ineligible => Admission::Unprotected,
-            Admits::Blocked(_) | Admits::Discarded => Admission::Held,
+            // A frame that will be discarded leaves the queue like one that is sent.
+            Admits::Ineligible | Admits::Discarded => Admission::Unprotected,
+            Admits::Blocked(_) => Admission::Held,
         }
     }
 
@@ -232,6 +229,34 @@ impl LinkRetry<LlrHeader> for Llr {
         self.port.control_due().map(|at| Time(at.0))
     }
 
+    fn discards(&mut self, now: Time, frame: &Frame) -> bool {
+        let transmitter = self.port.transmitter_mut();
+        if transmitter.admits(frame.bytes.into()) != Admits::Discarded {
+            return false;
+        }
+        let handle = FrameHandle(frame.id);
+        let discarded = linkmend_llr::Frame { handle, bytes: frame.bytes.into(), poisoned: false };
+        transmitter.handle_frame(Instant(now.0), discarded);
+        true
+    }
+
+    fn handle_plain(&mut self) {
+        self.port.receiver_mut().handle_ineligible(Integrity::Good);
+    }
+
+    fn insertion(&mut self) -> Option<Insertion> {
+        match self.port.config().choices.control_insertion {
+            ControlInsertion::BetweenFrames => None,
+            ControlInsertion::InsideFrames { first_after_octets, apart_octets } => {
+                Some(Insertion { first_after_octets, apart_octets })
+            }
+        }
+    }
+
+    fn ordered_set_due(&mut self) -> Option<Time> {
+        self.port.control_due().map(|at| Time(at.0))
+    }
+
     fn handle_damaged<C: SchemeContext>(&mut self, context: &mut C, header: &LlrHeader) {
         if self.sees_damaged {
             let now = Instant(context.now().0);
@@ -241,16 +266,17 @@ impl LinkRetry<LlrHeader> for Llr {
 }
 
 impl Account<LlrHeader> for Llr {
-    /// The maximum number of replays without progress.
-    fn copies(&self) -> u8 {
-        self.port.config().replay_count_max
+    /// It replays until a frame arrives, or gives up many at a time.
+    fn copies(&self) -> Option<u8> {
+        None
     }
 
     fn copies_sent(&self) -> u64 {
         self.port.transmitter().counters().replayed_frames
     }
 
-    /// SAI's counters, and four that testers and operators ask for.
+    /// SAI's counters, and six that testers and operators ask for. Growing numbers of ineligible frames mean that LLR does not
+    /// protect the link (FBOSS).
     fn counters(&self) -> Vec<(&'static str, u64)> {
         let counters = self.port.counters();
         let mut all = counters.sai().to_vec();
@@ -259,8 +285,19 @@ impl Account<LlrHeader> for Llr {
             ("replays after a NACK", counters.transmit.nack_replays),
             ("replays of the timer", counters.transmit.timer_replays),
             ("frames given up", counters.transmit.flushed),
+            ("ineligible frames sent", counters.transmit.tx_ineligible),
+            ("ineligible frames received", counters.receive.rx_ineligible),
         ]);
         all
+    }
+
+    /// As sender: the outstanding frames at a FLUSH.
+    fn given_up(&self) -> u64 {
+        self.port.transmitter().counters().flushed
+    }
+
+    fn discarded(&self) -> u64 {
+        self.port.transmitter().counters().tx_discard
     }
 
     fn has_moved_past(&self, header: &LlrHeader) -> bool {

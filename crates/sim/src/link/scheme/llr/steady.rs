@@ -4,6 +4,7 @@ use super::{Llr, LlrHeader, OrderedSet};
 use crate::link::frame::Frame;
 use crate::link::scheme::{Cycles, FastForward};
 use crate::time::Time;
+use linkmend_llr::config::ControlInsertion;
 use linkmend_llr::{Control, Instant, SequenceNumber, Span};
 
 impl Llr {
@@ -14,7 +15,11 @@ impl Llr {
 }
 
 impl FastForward<LlrHeader, OrderedSet> for Llr {
+    /// None if ordered sets are inserted into frames: how far the frame has got would matter as well.
     fn steady_state(&mut self, now: Time, state: &mut Vec<u64>) -> Option<()> {
+        if self.port.config().choices.control_insertion != ControlInsertion::BetweenFrames {
+            return None;
+        }
         self.port.transmitter().steady_state(Instant(now.0), state)?;
         self.port.receiver().steady_state(Instant(now.0), state)
     }
