@@ -151,12 +151,17 @@ fn a_replay_timer_below_the_loop_is_said() {
     };
     assert_eq!(warnings("loop", 100), Vec::<String>::new());
     assert!(warnings("loop", 10_000)[0].contains("15500 ns"), "{:?}", warnings("loop", 10_000));
-    assert!(
-        warnings("plan", 10_000)[0].contains("too short for this link"),
-        "{:?}",
-        warnings("plan", 10_000)
-    );
+    let longest = warnings("loop,replay_timer_ns=65535", 10_000);
+    assert!(longest[0].contains("too short for this link"), "{longest:?}");
     assert_eq!(warnings("loop,replay_timer_ns=0", 10_000), Vec::<String>::new());
+}
+
+/// No replay timer is as long as a loop of 10 km, so the planner turns it off.
+#[test]
+fn without_losses_a_planned_port_replays_nothing_over_10_km() {
+    let report = simulate(&config(400, 0.0, "plan", |link| link.distance_m = 10_000));
+    assert!(report.effective_speed_pct > 98.6, "{} %", report.effective_speed_pct);
+    assert_eq!(report.warnings, [""; 0]);
 }
 
 #[test]

@@ -13,6 +13,8 @@ const FRAME_OVERHEAD_BYTES: u64 = 20;
 const REPLAYS_MIN: u8 = 2;
 /// The replay timer is at least this many loops: one for the ACK, and one in case that ordered sets are lost.
 const TIMER_LOOPS_MIN: u64 = 2;
+/// The register's maximum.
+const TIMER_NS_MAX: u64 = 65_535;
 const SECONDS_PER_YEAR: f64 = 365.25 * 86_400.0;
 const FRAME_BYTES: (u32, u32) = (64, 65_535);
 const CABLE_METRES_MAX: u32 = 100_000;
@@ -110,11 +112,12 @@ pub fn plan(input: &PlanInput) -> Result<Plan, ParameterError> {
     push("outstanding frames", format!("{bytes} / 64 B"), frames as f64, "frames", "as Meta");
     let (timer_ns, arithmetic) = replay_timer(loop_time);
     push("replay timer", arithmetic.to_owned(), timer_ns as f64, "ns", "HPE's rule");
-    let (count, years) = replay_count(input);
+    let (count, years) = replay_count(input, timer_ns > 0);
     let loss = if input.loss == 0.0 { "0".to_owned() } else { format!("{:e}", input.loss) };
     let chance = format!("2 x {loss} lost per replay");
     push("replay count", chance, f64::from(count), "replays", "derived; at least 2 (Meta)");
-    push("from FLUSH to FLUSH", "1 / (losses x chance^count)".to_owned(), years, "years", "derived");
+    let arithmetic = if timer_ns > 0 { "1 / (losses x chance^count)" } else { "1 / (losses x chance)" };
+    push("from FLUSH to FLUSH", arithmetic.to_owned(), years, "years", "derived");
     let window = loop_time.0 as f64 / input.frame_time().0 as f64;
     push("full frames per loop", "loop / time of a frame".to_owned(), window, "frames", "derived");
     let held = if bytes < loop_bytes { bytes as f64 / loop_bytes as f64 } else { 1.0 };
@@ -123,7 +126,7 @@ pub fn plan(input: &PlanInput) -> Result<Plan, ParameterError> {
     let arithmetic =
         if held < 1.0 { "h (1 - p) / (1 - p + p h W), h: share held" } else { "(1 - p) / (1 - p + p W)" };
     push("throughput", arithmetic.to_owned(), throughput, "", "derived, go-back-N");
-    let warnings = warnings(input, loop_bytes, frames, timer_ns, loop_time);
+    let warnings = warnings(input, loop_bytes, frames, timer_ns);
     let config = config(input, (bytes, frames, timer_ns, count), loop_time);
     Ok(Plan { steps, config, loop_time, throughput, warnings })
 }
@@ -137,8 +140,11 @@ fn outstanding_bytes(input: &PlanInput, loop_bytes: u64) -> (u64, String) {
 }
 
 /// HPE's rule, in ns, and how it was applied. HPE's upper bound is shorter than long loops, after which every frame would be
-/// retransmitted.
+/// retransmitted; 0, which turns the timer off, if even the register's maximum is.
 fn replay_timer(loop_time: Span) -> (u64, &'static str) {
+    if loop_time >= Span::from_nanos(TIMER_NS_MAX) {
+        return (0, "off: a loop is longer than 65535 ns");
+    }
     let (shortest, longest) = HPE_TIMER_NS;
     let nanos = |span: Span| span.0.div_ceil(1_000);
     let rule = nanos(hpe_replay_timer(loop_time));
@@ -160,10 +166,14 @@ pub fn go_back_n_throughput(loss: f64, window: f64) -> f64 {
 /// The smallest count that makes FLUSH rare enough, and the years between two of them.
 ///
 /// A replay makes no progress if its first frame or the ACK is lost, so its chance is about twice the loss rate.
-fn replay_count(input: &PlanInput) -> (u8, f64) {
+/// Without a timer, the first replay that makes no progress ends in FLUSH.
+fn replay_count(input: &PlanInput, has_timer: bool) -> (u8, f64) {
     let losses_per_year = input.loss * SECONDS_PER_YEAR * 1e12 / input.frame_time().0 as f64;
     let fails = 1.0 - (1.0 - input.loss) * (1.0 - input.loss);
     let mut flushes_per_year = losses_per_year * fails;
+    if !has_timer {
+        return (REPLAYS_MIN, 1.0 / flushes_per_year);
+    }
     for count in REPLAYS_MIN..REPLAY_COUNT_UNLIMITED {
         flushes_per_year *= fails;
         if flushes_per_year * input.years_between_flushes <= 1.0 {
@@ -173,7 +183,7 @@ fn replay_count(input: &PlanInput) -> (u8, f64) {
     (REPLAY_COUNT_UNLIMITED, f64::INFINITY)
 }
 
-fn warnings(input: &PlanInput, loop_bytes: u64, frames: u64, timer_ns: u64, loop_time: Span) -> Vec<String> {
+fn warnings(input: &PlanInput, loop_bytes: u64, frames: u64, timer_ns: u64) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(buffer) = input.buffer_bytes.filter(|buffer| *buffer < loop_bytes) {
         let share = 100.0 * buffer as f64 / loop_bytes as f64;
@@ -190,15 +200,17 @@ fn warnings(input: &PlanInput, loop_bytes: u64, frames: u64, timer_ns: u64, loop
     if frames > u64::from(SEQUENCE_SPACE / 2) {
         warnings.push(format!("{frames} small frames exceed half of the sequence numbers, 524288"));
     }
-    if timer_ns > 65_535 {
-        let consequence = if loop_time > Span::from_nanos(65_535) {
-            "which is shorter than the loop: frames are retransmitted although nothing was lost"
-        } else {
-            "which is set instead"
-        };
+    if timer_ns > TIMER_NS_MAX {
         warnings.push(format!(
-            "a replay timer of {timer_ns} ns exceeds the register's maximum, 65535 ns, {consequence}"
+            "a replay timer of {timer_ns} ns exceeds the register's maximum, 65535 ns, which is set instead"
         ));
+    }
+    if timer_ns == 0 {
+        warnings.push(
+            "the loop is longer than the register's maximum, 65535 ns, after which all frames would be retransmitted although \
+             nothing was lost: the replay timer is off, and a lost NACK or retransmission ends in FLUSH"
+                .to_owned(),
+        );
     }
     warnings
 }
@@ -208,16 +220,17 @@ fn config(
     (bytes, frames, timer_ns, count): (u64, u64, u64, u8),
     loop_time: Span,
 ) -> Config {
-    let timer_ns = timer_ns.min(65_535);
+    let timer_ns = timer_ns.min(TIMER_NS_MAX);
+    let loop_ns = loop_time.0.div_ceil(1_000);
     // A frame is too old only after every replay has had its time.
     let rounds = u64::from(count.min(REPLAY_COUNT_UNLIMITED - 1)) + 2;
-    let age_ns = rounds * (timer_ns + loop_time.0.div_ceil(1_000));
+    let age_ns = rounds * (timer_ns + loop_ns);
     Config {
         outstanding_frames_max: frames.min(u64::from(SEQUENCE_SPACE / 2)) as u32,
         outstanding_bytes_max: u32::try_from(bytes).unwrap_or(u32::MAX),
         replay_timer_ns: timer_ns as u32,
         replay_count_max: count,
-        pcs_lost_timeout_ns: 10 * timer_ns as u32,
+        pcs_lost_timeout_ns: 10 * (if timer_ns == 0 { loop_ns } else { timer_ns }) as u32,
         data_age_timeout_ns: age_ns.min(4_290_000_000) as u32,
         flush_action: FrameAction::Block,
         ctlos_spacing_bytes: input.spacing_bytes,
@@ -309,8 +322,13 @@ mod tests {
         let far = PlanInput { cable_m: 100_000, mtu_bytes: 64, loss: 0.3, ..META };
         let plan = plan(&far).expect("in range");
         assert_eq!(plan.config.check(), Ok(()));
-        assert_eq!((plan.config.replay_timer_ns, plan.config.outstanding_frames_max), (65_535, 524_288));
+        assert_eq!((plan.config.replay_timer_ns, plan.config.outstanding_frames_max), (0, 524_288));
+        assert!(plan.config.pcs_lost_timeout_ns > 1_000_000, "{:?}", plan.config);
         assert_eq!(plan.warnings.len(), 2, "{:?}", plan.warnings);
+        // Two loops of 40 us are too long, but one is not.
+        let plan = super::plan(&PlanInput { cable_m: 4_000, ..META }).expect("in range");
+        assert_eq!(plan.config.replay_timer_ns, 65_535);
+        assert_eq!(plan.warnings.len(), 1, "{:?}", plan.warnings);
     }
 
     #[test]

@@ -13,6 +13,8 @@ const TALLEST_MAP: f64 = 460.0;
 const KEY_WIDTH: f64 = 14.0;
 const KEY_STEPS: usize = 48;
 const CELL_TEXT: f64 = 11.0;
+/// Height of a line in a cell.
+const LINE: f64 = 12.0;
 
 /// Cells in rows and columns. A cell without a number stays grey.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,9 +111,13 @@ impl HeatMap {
                         title { (row_name) ", " (column_name) ": " (text) }
                     }
                     @let short = word.map_or_else(|| axis.short(value), str::to_owned);
-                    @if fill.is_some() && height >= 16.0 && labels::width(&short, CELL_TEXT) <= width - gap - 4.0 {
-                        text.lm-small.lm-middle style=(if dark { "fill:#10151b" } else { "fill:#ffffff" })
-                            x=(px(x + (width - gap) / 2.0)) y=(px(y + (height - gap) / 2.0 + 4.0)) { (short) }
+                    @if fill.is_some() {
+                        @let lines = lines(&short, (width - gap - 4.0, height - gap));
+                        @let first = y + (height - gap) / 2.0 + 4.0 - LINE * (lines.len().saturating_sub(1)) as f64 / 2.0;
+                        @for (number, line) in lines.iter().enumerate() {
+                            text.lm-small.lm-middle style=(if dark { "fill:#10151b" } else { "fill:#ffffff" })
+                                x=(px(x + (width - gap) / 2.0)) y=(px(first + LINE * number as f64)) { (line) }
+                        }
                     }
                 }
             }
@@ -152,6 +158,17 @@ impl HeatMap {
             }
         }
     }
+}
+
+/// The lines of a cell's text; none if it does not fit into this width and height.
+fn lines(text: &str, (width, height): (f64, f64)) -> Vec<String> {
+    let fit = |lines: &[String]| {
+        height >= 4.0 + LINE * lines.len() as f64
+            && lines.iter().all(|line| labels::width(line, CELL_TEXT) <= width)
+    };
+    let whole = vec![text.to_owned()];
+    let parts: Vec<String> = text.replace(" = ", " =\n").lines().map(str::to_owned).collect();
+    [whole, parts].into_iter().find(|lines| fit(lines)).unwrap_or_default()
 }
 
 /// Ticks that have room for their text.
@@ -217,5 +234,18 @@ impl Figure for HeatMap {
             }
         }
         table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_takes_two_lines_or_is_left_out_if_it_does_not_fit() {
+        assert_eq!(lines("LLR", (60.0, 20.0)), ["LLR"]);
+        assert_eq!(lines("ordered = other", (60.0, 30.0)), ["ordered =", "other"]);
+        assert!(lines("ordered = other", (60.0, 20.0)).is_empty());
+        assert!(lines("non-blocking", (20.0, 30.0)).is_empty());
     }
 }

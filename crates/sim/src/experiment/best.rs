@@ -1,8 +1,7 @@
 //! Which of several series is the best at a place of a map, and by how much.
 
+use super::metric::among_runs;
 use super::outcome::{Metric, Outcome};
-use linkmend_experiment::Pooled;
-use linkmend_statistics::jackknife_interval;
 
 /// A series at a place of the map.
 pub(super) struct Candidate {
@@ -15,9 +14,7 @@ pub(super) struct Candidate {
 impl Candidate {
     pub(super) fn new(name: String, metric: &Metric, outcome: &Outcome) -> Option<Candidate> {
         let value = metric.value(outcome)?.value;
-        let part = |keeps: &dyn Fn(usize) -> bool| Some(metric.value(&outcome.only(keeps)?)?.value);
-        let interval = jackknife_interval(outcome.runs(), |keeps| part(keeps)).unwrap_or((value, value));
-        Some(Candidate { name, value, interval })
+        Some(Candidate { name, value, interval: among_runs(metric, outcome).unwrap_or((value, value)) })
     }
 }
 

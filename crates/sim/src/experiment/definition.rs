@@ -102,6 +102,13 @@ pub enum Ordinate {
     OfKind,
 }
 
+impl PlotSpec {
+    /// Whether it shows this metric.
+    pub fn shows(&self, metric: &Metric) -> bool {
+        matches!(self.y, Ordinate::Metric(shown) if shown.name == metric.name)
+    }
+}
+
 impl Dimension {
     /// Its name on axes and in headings.
     pub fn label(self) -> &'static str {

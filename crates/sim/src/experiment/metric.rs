@@ -2,6 +2,8 @@
 
 use super::outcome::{Metric, Outcome};
 use super::{flow_metrics, line_rate_metrics, links_metrics};
+use linkmend_experiment::Pooled;
+use linkmend_statistics::jackknife_interval;
 use std::sync::LazyLock;
 
 /// All of them, in the order in which tables show them.
@@ -28,6 +30,12 @@ pub fn metrics_of(outcome: &Outcome) -> &'static [Metric] {
         Outcome::Links(_) => links,
         Outcome::Flows(_) => flows,
     }
+}
+
+/// The 95 % interval of a metric by its values in several runs; `None` for one run.
+pub fn among_runs(metric: &Metric, outcome: &Outcome) -> Option<(f64, f64)> {
+    let part = |keeps: &dyn Fn(usize) -> bool| Some(metric.value(&outcome.only(keeps)?)?.value);
+    jackknife_interval(outcome.runs(), |keeps| part(keeps))
 }
 
 #[cfg(test)]

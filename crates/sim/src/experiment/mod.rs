@@ -42,7 +42,7 @@ pub use definition::{
 };
 pub use file::{File, LogAxes, PlotKind, Reference, Theory};
 pub use flow_run::{FlowOutcome, FlowRun};
-pub use metric::{metric_named, metrics, metrics_of};
+pub use metric::{among_runs, metric_named, metrics, metrics_of};
 pub use outcome::{Metric, Optics, Outcome};
 pub use pool::Pool;
 pub use trials::with_trials;

@@ -27,7 +27,7 @@ impl Connections {
         Connections { count, between: BTreeMap::new(), first_hash: 0 }
     }
 
-    /// Draws the paths of shared connections. They live long and are few, so that a run sees one of many possibilities.
+    /// Draws the paths of shared connections.
     pub(super) fn draw_paths(&mut self, seed: u64) {
         self.first_hash = if self.are_shared() { linkmend_random::mix(seed) } else { 0 };
     }

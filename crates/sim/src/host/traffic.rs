@@ -107,7 +107,10 @@ impl TransportHosts {
             for host in &traffic.hosts {
                 hosts[*host as usize].join(number as u16, &traffic.config);
             }
-            traffic.connections.draw_paths(seed);
+            // A job has few connections, and each message waits for others: where they run decides how long steps take.
+            if traffic.workload.steps().is_some() {
+                traffic.connections.draw_paths(seed);
+            }
             traffic.repeaters = Repeaters::new(traffic.config.rdma.mechanisms, nodes);
         }
         TransportHosts {

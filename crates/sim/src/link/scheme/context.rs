@@ -27,7 +27,8 @@ pub trait SchemeContext: Sized {
     /// Makes the scheme's timer fire no later than `at`, unless no simulation runs that long.
     fn wake_at(&mut self, at: Time);
 
-    /// Reports that the scheme has something urgent to send. It is asked for it when the port is served next.
+    /// Reports that the scheme has something urgent to send. It is asked for it when the port is served next; an idle port is
+    /// served at once.
     fn request_service(&mut self);
 
     /// Sends a frame of one of its buffers through the loop, with a header of this many bytes.

@@ -52,7 +52,8 @@ pub trait ControlFrames<A, K> {
         None
     }
 
-    /// An acknowledgement for a port that would otherwise be idle, or for a frame without a header to carry.
+    /// An acknowledgement for a port that would otherwise be idle, or for a frame without a header to carry. One that must not
+    /// wait for frames with headers is a control frame of `poll_urgent`.
     fn poll_ack(&mut self, now: Time) -> Option<A> {
         let _ = now;
         None

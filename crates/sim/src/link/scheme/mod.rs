@@ -98,7 +98,8 @@ pub trait Scheme: Sized + Debug {
     /// The header that it adds to a frame of the traffic; [`Infallible`] if there is none.
     type Header: Header;
     /// An acknowledgement: the control frame that is as frequent as data and has the minimum length. [`Infallible`] if
-    /// it has none.
+    /// it has none. An idle port repeats one that the link corrupted until it passes; it does not repeat a
+    /// [`Self::Control`].
     type Ack: Acknowledgement;
     /// Any other control frame; it may be large. [`Infallible`] if it has none.
     type Control: ControlFrame;
@@ -133,7 +134,8 @@ pub trait Scheme: Sized + Debug {
         frame: Frame,
     ) -> Reception;
 
-    /// The next copy, which has priority over normal frames.
+    /// The next copy, which has priority over normal frames. The port takes all of them at once into its queue, and does not
+    /// say when one leaves: a timer for a copy must allow for those before it, or the scheme uses [`LinkRetry::poll_retry`].
     fn poll_retransmission(&mut self) -> Option<(Self::Header, Frame)> {
         None
     }
@@ -149,8 +151,9 @@ pub trait Scheme: Sized + Debug {
         let _ = context;
     }
 
-    /// When its timer is due next, once the last timeout or control frame has been handled. An earlier timeout is set
-    /// with [`SchemeContext::wake_at`].
+    /// When its timer is due next. It is asked after `handle_timeout` and `handle_control`, but not after `handle_ack` or
+    /// `handle_data`. [`SchemeContext::wake_at`] sets an earlier timeout and never a later one, so `handle_timeout` must check
+    /// whether anything is due.
     fn next_timeout(&self) -> Option<Time> {
         None
     }

@@ -7,7 +7,9 @@ use crate::commands::{flow_table, links_table};
 use linkmend::failure::{Context, Error, Hinted, Result};
 use linkmend_experiment::{Failure, Kind, Row};
 use linkmend_report::Table;
-use linkmend_sim::experiment::{self, Experiment, Outcome, Point, RunExperiments, metrics_of, plots, tables};
+use linkmend_sim::experiment::{
+    self, Experiment, Metric, Outcome, Point, RunExperiments, metrics_of, plots, tables,
+};
 use linkmend_sim::flows::FlowsReport;
 use linkmend_sim::links::LinksReport;
 use linkmend_sim::parameters::{RunParameters, Runs};
@@ -73,10 +75,14 @@ fn result(experiment: &Experiment, point: &Point, outcome: &Outcome, options: &O
             Some((metric.name.to_owned(), json!(measured.value / metric.scale)))
         })
         .collect();
+    // Of what is plotted also those that take time to compute.
+    let is_plotted = |metric: &Metric| experiment.extra.plots.iter().any(|plot| plot.shows(metric));
     let intervals: Map<String, Value> = metrics_of(outcome)
         .iter()
         .filter_map(|metric| {
-            let (low, high) = metric.value(outcome)?.interval?;
+            let own = metric.value(outcome)?.interval;
+            let among_runs = || is_plotted(metric).then(|| experiment::among_runs(metric, outcome))?;
+            let (low, high) = own.or_else(among_runs)?;
             Some((metric.name.to_owned(), json!([low / metric.scale, high / metric.scale])))
         })
         .collect();
