@@ -38,7 +38,7 @@ pub struct ProtectConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE", help_heading = "Protection"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossRate>,
-    /// A traffic class with another mode, like pcp=5:non-blocking or dscp=46:non-blocking; may be repeated
+    /// A traffic class with a different mode, like pcp=5:non-blocking or dscp=46:non-blocking; may be repeated
     #[cfg_attr(feature = "clap", arg(long = "class", value_name = "CLASS", help_heading = "Protection"))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassRule>,

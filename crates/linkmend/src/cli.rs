@@ -32,7 +32,7 @@ Examples:
   linkmend reproduce all                 # reproduce the paper's figures and tables
 
 Sizes, rates and times require a unit: 200KiB, 25G, 7us. Loss rates are fractions or percentages: 1e-3, 0.1%.
-Exit codes: 0 success, 1 failure, 2 wrong usage or configuration.";
+Exit codes: 0 success, 1 failure, 2 usage or configuration error.";
 
 /// What the binary can be asked to do.
 #[derive(Debug, Subcommand)]

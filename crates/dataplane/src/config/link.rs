@@ -55,11 +55,11 @@ pub struct LinkConfig {
         )
     )]
     pub link: String,
-    /// Interface of a second link to the same peer, used without frame loss when the first one fails
+    /// Interface of a second link to the same peer, which takes over without frame loss when the first one fails
     #[cfg_attr(feature = "clap", arg(long, value_name = "IF"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<String>,
-    /// Kind of sockets
+    /// Kind of socket
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     #[serde(default)]
     pub ports: PortKind,
@@ -92,7 +92,7 @@ pub struct LinkConfig {
     #[cfg_attr(feature = "clap", arg(long))]
     #[serde(default)]
     pub busy_poll: bool,
-    /// Pass frames that are too long for a header unprotected, instead of refusing to start
+    /// Leave frames that are too long for a header unprotected, instead of refusing to start
     #[cfg_attr(feature = "clap", arg(long))]
     #[serde(default)]
     pub allow_oversize: bool,

@@ -142,7 +142,7 @@ pub struct CorruptArgs {
     /// Bursty loss: its long-term rate, and the mean length of a burst in frames
     #[arg(long = "gilbert-elliott", id = "bursts", value_name = "RATE,BURST")]
     pub gilbert_elliott: Option<Bursts>,
-    /// Drop only on one of two links [default: on all links]
+    /// Drop only on one of the two links [default: on all links]
     #[arg(long, value_enum, value_name = "LINK")]
     pub on: Option<Path>,
     #[command(flatten)]

@@ -76,7 +76,7 @@ Examples:
 
 tcpdump does not see frames that AF_XDP ports receive. It sees those of AF_PACKET ports (`linkmend run --ports packet`).
 While a link is dormant, the kernel forwards its frames, and only Linkmend's own frames pass through the daemon. Ctrl-C \
-ends a capture, which then reports on standard error how many frames were captured and how many were dropped. Times are \
+ends a capture; the numbers of captured and dropped frames are then reported on standard error. Times are \
 in UTC.";
 
 /// Executes the command.

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BusConfig {
     /// Address of the Redis that all machines share, like rediss://USER:PASSWORD@HOST:6379/0 or unix:/run/redis.sock;
-    /// several if they are Sentinels or nodes of a cluster. A password on the command line is visible to all users of
-    /// this machine; one in --config is not [default: none; only this machine]
+    /// several for Sentinels or the nodes of a cluster. A password on the command line is visible to all users of this
+    /// machine; one in --config is not [default: none; only this machine]
     #[cfg_attr(feature = "clap", arg(long, value_name = "URL"))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redis: Vec<ServerUrl>,

@@ -119,7 +119,7 @@ pub struct DetectionConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub false_alarm: Option<LossRate>,
-    /// Number of latest frames over which the displayed loss rate is computed [default: 100M]
+    /// Number of most recent frames over which the displayed loss rate is computed [default: 100M]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FRAMES"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_frames: Option<Count>,
@@ -145,8 +145,8 @@ pub struct DetectionConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flap_half_life: Option<Span>,
-    /// Symbol errors per codeword that FEC corrects, for all ports, 1 to 15 [default: by port, 7 with lanes of
-    /// up to 25 Gbit/s, which is RS(528,514), and 15 above, which is RS(544,514)]
+    /// Symbol errors per codeword that FEC corrects, for all ports, 1 to 15 [default: depends on the port: 7 with lanes
+    /// of up to 25 Gbit/s, as in RS(528,514); 15 above, as in RS(544,514)]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fec_corrects: Option<u32>,

@@ -44,7 +44,7 @@ pub struct PlanConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "PROGRAM"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disable_hook: Option<PathBuf>,
-    /// Disable a link only after the plan has called for this without interruption for this long, up to 24h [default: 5min]
+    /// Disable a link only after the plan has called for it continuously for this long, up to 24h [default: 5min]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disable_after: Option<Span>,
@@ -64,12 +64,12 @@ pub struct PlanConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial_longest: Option<Span>,
-    /// Maximum length of a trial until the link is found healthy, 1min to 24h; corruption ends the trial immediately
-    /// [default: 3h]
+    /// Maximum time for a trial to find the link healthy, 1min to 24h; corruption ends the trial immediately [default:
+    /// 3h]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial_time: Option<Span>,
-    /// File that stores which links were disabled, for restarts [default: /var/lib/linkmend/corruptd-plan.json]
+    /// File that keeps the list of disabled links across restarts [default: /var/lib/linkmend/corruptd-plan.json]
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(rename = "state", skip_serializing_if = "Option::is_none")]
     pub plan_state: Option<PathBuf>,

@@ -51,11 +51,11 @@ parameters! {
         frame_size: ByteSize = "frame-size", "frame size", Size, "SIZE", GENERATORS;
     }
     "Training" {
-        /// Let the hosts run a collective operation of --size bytes in each step, as ranks of a training job
+        /// In each step, run a collective operation of --size bytes on the hosts, as ranks of a training job
         collective: CollectiveKind = "collective", "collective", Word, "NAME", FLOWS;
-        /// Let the hosts do in each step what a file says: a connection matrix of htsim (.cm), GOAL, or a workload of AICB
+        /// In each step, run the program in a file: an htsim connection matrix (.cm), GOAL, or an AICB workload
         program: PathBuf = "program", "program", Word, "FILE", FLOWS;
-        /// Number of steps; a step begins when all ranks have finished the one before [default: 1]
+        /// Number of steps; a step begins when all ranks have finished the previous one [default: 1]
         steps: Count = "steps", "steps", Count, "N", FLOWS;
         /// How long all ranks compute at the beginning of each step [default: 0s]
         compute: Span = "compute", "compute time", Time, "TIME", FLOWS;
@@ -66,15 +66,15 @@ parameters! {
         groups: u32 = "groups", "groups", Count, "N", FLOWS;
         /// Divide the data into this many parts that are processed independently, like NCCL's channels [default: 1]
         channels: u32 = "channels", "channels", Count, "N", FLOWS;
-        /// Which host a rank is on: in the order of the topology (linear), consecutive ranks at different switches (across),
-        /// or drawn at random (random) [default: linear]
+        /// How ranks are assigned to hosts: in topology order (linear), consecutive ranks at different switches
+        /// (across), or at random (random) [default: linear]
         rank_order: RankOrder = "rank-order", "order of ranks", Word, "NAME", FLOWS;
     }
     "Several links" {
         /// Links in a row: how many, or each with its rate, its loss rate if it differs from --loss, and `off` if it is
         /// unprotected, like 100G,1e-3/100G,0,off/25G [default: 1]
         hops: Hops = "hops", "hops", Count, "N|LINKS", LINKS;
-        /// Number of links side by side between two switches that share their recirculation ports, 1 to 8
+        /// Number of parallel links between two switches, 1 to 8, which share recirculation ports
         parallel_links: u32 = "parallel-links", "parallel links", Count, "N", LINKS;
         /// Number of recirculation ports of each switch, to which --parallel-links are assigned in turn [default: 1]
         recirculation_ports: u32 = "recirculation-ports", "recirculation ports", Count, "N", LINKS;
@@ -85,7 +85,7 @@ parameters! {
         non_blocking_load: Share = "non-blocking-load", "non-blocking load", Share, "SHARE", LINKS;
         /// Time from one frame to the next, instead of a load: if it is long, only dummies reveal a lost frame in time
         spacing: Span = "spacing", "spacing", Time, "TIME", LINKS;
-        /// Send as many dummies as --dummy-copies and no more, as in software; on the Tofino, they are sent until one gets through
+        /// Send exactly --dummy-copies dummies, as in software; on the Tofino, they are sent until one gets through
         fixed_dummies: bool = "fixed-dummies", "fixed dummies", Word, "", LINKS;
         /// Headers: compact or transparent, which piggybacks ACKs on data [default: transparent with traffic both ways, in
         /// both classes or with --phases, otherwise compact]
@@ -115,7 +115,7 @@ parameters! {
         /// The network with its hosts: a specification such as fat-tree:k=4,hosts=2, or a file [default: five switches in a
         /// row with a host at either end, as in the paper]
         topology: String = "topology", "topology", Word, "TOPOLOGY", HOSTS;
-        /// Rate of the links, like 25G, unless the topology sets one; a byte must last a whole number of picoseconds
+        /// Rate of the links, like 25G, unless the topology sets one; a byte must take a whole number of picoseconds
         /// [default: 100G]
         speed: BitRate = "speed", "link speed", Rate, "RATE", ALL;
         /// Length of the fibre, like 2km; 5 ns per metre [default: 2m]
@@ -142,7 +142,8 @@ parameters! {
         /// Bytes in the Rx buffer at which the sender is paused; at most --recirculation-buffer, or 16MiB with --buffering
         /// direct [default: --resume-threshold plus 2 frames]
         pause_threshold: ByteSize = "pause-threshold", "pauseThreshold", Size, "SIZE", ALL;
-        /// Bytes in the Rx buffer at which the sender may resume; below --pause-threshold [default: 40kB, above 50G 37kB]
+        /// Bytes in the Rx buffer at which the sender may resume; below --pause-threshold [default: 40kB, or 37kB above
+        /// 50G]
         resume_threshold: ByteSize = "resume-threshold", "resumeThreshold", Size, "SIZE", ALL;
         /// Never pause the sender (Figure 9b)
         no_backpressure: bool = "no-backpressure", "no backpressure", Word, "", ALL;
@@ -157,7 +158,7 @@ parameters! {
     "Corruption" {
         /// Share of frames that each corrupting link corrupts, independently or in bursts [default: 1e-3]
         loss: LossRate = "loss", "loss rate", LossRate, "RATE", ALL;
-        /// Corrupt in bursts of this many frames on average (Gilbert-Elliott); --loss remains the long-term loss rate
+        /// Corrupt frames in bursts of this many on average (Gilbert-Elliott); --loss remains the long-term loss rate
         mean_burst: f64 = "mean-burst", "mean burst, in frames", Count, "FRAMES", ALL;
         /// Interpret --loss as the loss rate of full-size packets, and apply independent bit errors
         bit_errors: bool = "bit-errors", "bit errors", Word, "", ALL;
@@ -167,7 +168,7 @@ parameters! {
         /// cannot be corrected corrupt frames. rs-272 also reduces the latency by half a codeword's time, unless
         /// --egress-latency is set
         fec: Fec = "fec", "FEC", Word, "NAME", ALL;
-        /// Corrupt as this transceiver does on an attenuated fibre (Figure 1)
+        /// Corrupt frames as this transceiver does on an attenuated fibre (Figure 1)
         transceiver: Transceiver = "transceiver", "transceiver", Word, "NAME", ALL;
         /// Attenuation of that fibre beyond what the standard allows, like 3.5dB
         attenuation: Decibels = "attenuation", "attenuation", Attenuation, "DECIBELS", ALL;
@@ -179,14 +180,14 @@ parameters! {
         /// copies
         copy_loss: LossRate = "copy-loss", "loss rate of copies", LossRate, "RATE", LINE_RATE;
         /// Share of frames corrupted in the other direction, in which ACKs and loss notifications travel; the ordered sets of
-        /// llr and selective have 8 octets, and are lost 8 / (frame size + 20) times as often [default: 0]
+        /// llr and selective are 8 octets long, and are lost 8 / (frame size + 20) times as often [default: 0]
         reverse_loss: LossRate = "reverse-loss", "loss rate in reverse", LossRate, "RATE", ALL;
         /// Corrupt both directions of these links, and protect both
         both_directions: bool = "both-directions", "both directions", Word, "", HOSTS;
         /// Number of corrupting links, chosen from the middle of the links between switches [default: 1]
         corrupting_links: u32 = "corrupting-links", "corrupting links", Count, "N", HOSTS;
-        /// Take this many links out of service before the run, chosen as --corrupting-links are; frames take the others
-        /// [default: 0]
+        /// Take this many links out of service before the run, chosen like --corrupting-links; frames take the other
+        /// links [default: 0]
         drained_links: u32 = "drained-links", "drained links", Count, "N", HOSTS;
         /// Choose corrupting, drained and failing links at equal intervals among the links between switches, instead of
         /// from the middle
@@ -219,7 +220,7 @@ parameters! {
         /// Send dummies after a flow only if the previous flow on the same connection was submitted longer ago than
         /// this [default: 0s]
         dummy_gap: Span = "dummy-gap", "dummy gap", Time, "TIME", HOSTS;
-        /// How flows are transferred: write, from the source; or read, by the destination, where dummies are empty READs
+        /// How flows are transferred: write, by the source; or read, by the destination, with empty READs as dummies
         /// [default: write]
         rdma_verb: RdmaVerb = "rdma-verb", "verb", Word, "VERB", HOSTS;
         /// Exponent t of the transport timer, 4.096 us x 2^t, 0 to 31 [default: 8, a millisecond]
@@ -236,7 +237,7 @@ parameters! {
         failing_links: u32 = "failing-links", "failing links", Count, "N", HOSTS;
         /// When links fail for the first time [default: after --failure-every]
         first_failure: Span = "first-failure", "first failure", Time, "TIME", HOSTS;
-        /// Maximum number of times that each of them fails [default: until the run ends]
+        /// Maximum number of failures of each failing link [default: until the run ends]
         failures: Count = "failures", "failures", Count, "N", HOSTS;
         /// How long a failed link stays down if it has a backup (--reroute local) or a second link [default: 10ms]
         down_for: Span = "down-for", "down for", Time, "TIME", HOSTS_OR_LINKS;
@@ -260,7 +261,7 @@ parameters! {
         /// Give each corrupting link a second one between the same link ends, which use both as `linkmend run` does. Only
         /// these two links then fail, as set by --failure-every, --down-for and --detection
         second_link: bool = "second-link", "second link", Word, "", HOSTS_OR_LINKS;
-        /// Number of failures with generators, 1 to 100000, which determines how many frames they send [default: 50]
+        /// With generators: number of failures, 1 to 100000, which determines how many frames they send [default: 50]
         cuts: Count = "cuts", "failures", Count, "N", LINKS;
         /// Which of the two links fails each time: the primary, either one at random, or both [default: primary]
         cut: Cut = "cut", "cut", Word, "NAME", HOSTS_OR_LINKS;
@@ -293,8 +294,8 @@ parameters! {
         egress_latency: Span = "egress-latency", "egress latency", Time, "TIME", ALL;
         /// Time from the wire to the forwarding decision, with either buffering [default: 850ns, calibrated; with llr 0s]
         ingress_latency: Span = "ingress-latency", "ingress latency", Time, "TIME", ALL;
-        /// Further time to the forwarding decision, if the scheme acts in the port itself [default: 0s; with llr, what
-        /// remains of the usual egress and ingress latencies]
+        /// Additional time to the forwarding decision, if the scheme acts in the port itself [default: 0s; with llr,
+        /// what remains of the usual egress and ingress latencies]
         pipeline_latency: Span = "pipeline-latency", "pipeline latency", Time, "TIME", ALL;
         /// Latency of one pass through the recirculation port, without serialisation; this and the options below have no effect
         /// with --buffering direct [default: 2.35us, calibrated]

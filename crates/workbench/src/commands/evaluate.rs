@@ -30,7 +30,7 @@ Examples:
 
 A 100G link with frames of 1,518 B starts to corrupt frames between two polls, and the time until this is detected is \
 measured. Healthy links corrupt frames too (the standard allows 1e-12 of all bits), and the number of false alarms is counted. \
-The results are compared with those of the paper's rule, a share of 1e-8 of the latest 100 million frames. Loss rates \
+The results are compared with those of the paper's rule, a share of 1e-8 of the most recent 100 million frames. Loss rates \
 predicted from FEC counters are compared with the actual loss rates of the links.")]
 pub struct EvaluateArgs {
     /// Loss rates of links that start to corrupt frames [default: 2e-8 to 1e-2]

@@ -89,7 +89,7 @@ pub struct DemoArgs {
 /// The two parts of the demo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum LinkPart {
-    /// A typical link: slower than this machine, on a path with a round-trip time
+    /// A typical link: slower than this machine, on a path with some delay
     Link,
     /// A link as fast as this machine, without additional delay
     Fast,

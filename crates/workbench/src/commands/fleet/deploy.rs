@@ -38,7 +38,7 @@ The value of a pod is the amount by which protection would lower the loss rates 
 frames but have to stay in operation, because disabling them would leave a ToR short of paths. The values of pods add up, so the order is optimal for any number of pods. Links \
 between a pod and the top layer require both to be upgraded; their contribution is shown separately. If all pods \
 are built alike and traces are randomly generated, pods differ only by chance, and the output says so. Time \
-counts from the first event of a trace to the last.")]
+is counted from the first event of a trace to the last.")]
 pub struct DeployArgs {
     #[command(flatten)]
     network: NetworkArgs,

@@ -41,7 +41,7 @@ The total penalty is the sum of the loss rates of all active links; the effectiv
 protection (section 4.8). A link that does not corrupt frames counts as 1e-18, as in the authors' simulator, so that \
 ratios are defined. Every ToR keeps at least the given share of its paths to the top layer, and no two ToRs lose \
 contact with each other \
-(which --constraint paper=75% allows, as in the paper). The series has a row before and one after every event.")]
+(which --constraint paper=75% allows, as in the paper). The series has a row before and a row after each event.")]
 pub struct SimulateArgs {
     #[command(flatten)]
     network: NetworkArgs,
@@ -60,9 +60,9 @@ pub struct SimulateArgs {
     constraint: Constraint,
     #[command(flatten)]
     repair: RepairArgs,
-    /// Loss rates and capacities that remain with protection: `authors` (published, 100G), measurements of Linkmend's
-    /// simulator with LinkGuardian (`25G`, `100G`, `400G`) or with LLR (`llr-100G`, `llr-400G`, `llr-800G`), or a JSON file with rows of loss_rate, effective_loss_rate and capacity and,
-    /// for non-blocking mode, non_blocking_rows
+    /// Loss rates and capacities that remain with protection: `authors` (published, 100G), measurements from Linkmend's
+    /// simulator with LinkGuardian (`25G`, `100G`, `400G`) or with LLR (`llr-100G`, `llr-400G`, `llr-800G`), or a JSON
+    /// file with rows of loss_rate, effective_loss_rate and capacity and, for non-blocking mode, non_blocking_rows
     #[arg(long, value_name = "NAME|FILE", default_value = "authors")]
     protection: String,
     /// Protection mode; the authors measured only ordered mode
@@ -86,7 +86,7 @@ pub struct SimulateArgs {
     /// Optimizer: exact, or greedy (the worst link first)
     #[arg(long, value_enum, default_value_t = OptimizerName::Exact)]
     optimizer: OptimizerName,
-    /// Loss rate of a link that does not corrupt frames
+    /// Loss rate assumed for a link that does not corrupt frames
     #[arg(long, value_name = "LOSS", default_value = "1e-18")]
     clean_loss_rate: LossRate,
     /// Write all metrics before and after every event to this file (CSV); until it is complete, its name ends in .part

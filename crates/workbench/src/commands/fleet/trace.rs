@@ -17,7 +17,7 @@ use std::path::PathBuf;
 Examples:
   linkmend fleet trace --out year.csv                       # a year of the paper's fabric
   linkmend fleet trace --days 30 --shared 18% --out month.csv
-  linkmend fleet trace --topology fat-tree:k=8 --mttf 1000  # on standard output
+  linkmend fleet trace --topology fat-tree:k=8 --mttf 1000  # to standard output
 
 Each line is a link that begins to corrupt frames, or whose loss rate changes: seconds since the beginning, link number, share \
 of frames lost. As in the authors' simulator, no two events share a second.")]

@@ -12,7 +12,7 @@ use linkmend::output::print;
 #[command(after_help = "\
 Examples:
   sudo linkmend lab up --backup                                 # two links between lm-g1 and lm-g2
-  sudo linkmend lab cut primary                                 # as if pulled: no carrier
+  sudo linkmend lab cut primary                                 # as if unplugged: no carrier
   sudo linkmend lab mend primary
   sudo linkmend lab cut primary --silent                        # frames are lost, carrier stays
   sudo linkmend lab cut backup --silent --direction left-right  # only frames from lm-g1 to lm-g2

@@ -14,7 +14,7 @@ Examples:
   linkmend rdma plan --wanted 1e-6  # web-search traffic: one timeout in a million flows
   linkmend rdma plan --wanted 1e-4 --size 1024B --loss 1e-2 --json
 
-Costs are bytes on the wire. The result is the cheapest of all combinations of up to 15 copies of each kind.")]
+Cost is measured in bytes on the wire. The result is the cheapest of all combinations of up to 15 copies of each kind.")]
 pub struct PlanArgs {
     #[command(flatten)]
     path: PathArgs,

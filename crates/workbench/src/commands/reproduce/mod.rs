@@ -41,10 +41,10 @@ Examples:
 DIR/report.html is the report, DIR/summary.json contains the comparisons, and DIR/ID contains the plots (SVG, \
 CSV), all points (CSV) and all results (JSON) of each experiment. Files are written as experiments finish. A \
 later command with the same DIR, program, seed and length adds its experiments to the report, and does not repeat those that it already contains. After Ctrl-C, the same command therefore continues. To repeat an experiment, remove DIR/ID.
-Verdicts: a value is `reproduced` if it is within its tolerance. Outside, it `differs as predicted` if the cause that the \
-explanation names predicts an interval and the value is in it; otherwise it is `not reproduced`, whatever the explanation says. \
+Verdicts: a value is `reproduced` if it is within its tolerance. Otherwise, it `differs as predicted` if the cause that the \
+explanation names predicts an interval that contains the value; if not, it is `not reproduced`, whatever the explanation says. \
 If a value has a 95 % interval, the verdict applies to the whole interval. If the interval is too wide to decide, the verdict is `too few to tell`, which is common with --quick. Each row of an experiment file records its verdict.
-Exit codes: 0 if all verdicts match the recorded ones, 1 if some do not, 2 for wrong usage, 130 after Ctrl-C.")]
+Exit codes: 0 if all verdicts match the recorded ones, 1 if some do not, 2 for incorrect usage, 130 after Ctrl-C.")]
 pub struct ReproduceArgs {
     /// Experiments to run, or `all`
     #[arg(value_name = "ID|all", required_unless_present = "list")]
@@ -103,7 +103,7 @@ pub struct RunArgs {
 /// How experiments are run.
 #[derive(Debug, Args)]
 pub struct Options {
-    /// Use so few frames that each experiment takes about a second; the verdicts are not meaningful then, and do not
+    /// Use so few frames that each experiment takes about a second; the verdicts are then not meaningful, and do not
     /// affect the exit code
     #[arg(long)]
     quick: bool,

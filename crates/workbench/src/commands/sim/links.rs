@@ -23,12 +23,12 @@ pub struct Links;
 impl Preset for Links {
     const RUNS: Runs = Runs::LINKS;
     const HELP: &'static [(&'static str, &'static str)] = &[
-        ("load", "Share of the first link that the traffic takes [default: as much as it can]"),
+        ("load", "Share of the first link that the traffic takes [default: as much as it can carry]"),
         ("frames", "Frames that each generator sends, like 1M [default: 100k]"),
         (
             "reverse-loss",
-            "Share of frames corrupted in the other direction [default: the same as in this one with --reverse-load \
-             or --second-link, otherwise 0]",
+            "Share of frames corrupted in the other direction [default: the same as in this direction with \
+             --reverse-load or --second-link, otherwise 0]",
         ),
     ];
 }
@@ -46,11 +46,11 @@ capacity than the one before it, the queue grows, marks and drops frames. With -
 
   linkmend sim links --parallel-links 4 --recirculation-ports 2
       Four links between two switches that share two recirculation ports. Links that together send \
-more than their port carries hold each other back, and copies that queue for it come too late.
+more than their port can carry slow each other down, and copies that queue for it come too late.
 
   linkmend sim links --reverse-load 100% --buffering direct
       Data and corruption in both directions: ACKs, loss notifications, pauses and resumes can be lost as well, \
-and an ACK is piggybacked on data. Nothing may stall.
+and ACKs are piggybacked on data. Nothing may stall.
 
   linkmend sim links --load 70% --non-blocking-load 20%
       Ordered and non-blocking traffic on one link: a lost ordered frame holds its class back, and may pause it; \
@@ -71,7 +71,7 @@ short here, so that milliseconds show what takes seconds on a real link.
       Two links between the same ends, one of which fails 20 times. With --hand-off sqr, SQR handles the same failures.
 
 Every event is simulated, so runs are shorter than those of `sim stress`. The same seed gives the same report. Exit codes: 0 \
-done, 1 stalled, 2 wrong usage, 130 after Ctrl-C.")]
+done, 1 stalled, 2 incorrect usage, 130 after Ctrl-C.")]
 pub struct LinksArgs {
     #[command(flatten)]
     parameters: ParameterArgs<Links>,

@@ -48,7 +48,7 @@ enum SimCommand {
     ///
     /// Sends data over one TCP connection for a while, once with the kernel, in a lab of network namespaces, and once
     /// simulated. Shows goodput, retransmissions and congestion windows side by side, and plots them over time in an
-    /// HTML report. Transfers that the machine disturbed are repeated, but at most half of all transfers.
+    /// HTML report. Transfers that the machine disturbed are repeated, up to half of all transfers.
     Kernel(Box<kernel::KernelArgs>),
     /// Run an experiment file: one run or a sweep, with plots, and with comparisons if it has published values
     Run(RunArgs),

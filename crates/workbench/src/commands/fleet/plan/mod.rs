@@ -65,15 +65,15 @@ What the plan says about each link:
   keep disabled  it was disabled before
   watch          its loss rate is not above the target
 
-The choice of links to disable is exact: no other choice has a lower objective. If limits of protection are \
+The choice of links to disable is optimal: no other choice has a lower objective. If a limit on protected links is \
 reached, the links with the highest loss rates are protected. ToRs that are already short of paths, and pairs of \
 ToRs that already cannot reach each other, are reported, and lose no further paths. Repairs are ordered by their benefit: first those that end a \
 shortage of paths, then those that allow other links to be disabled, then those that add paths.")]
 pub struct PlanArgs {
     #[command(flatten)]
     network: NetworkArgs,
-    /// Links that corrupt frames or are disabled (CSV: link,loss_rate and, optionally, state, and receiver: the switch
-    /// whose port counts the loss)
+    /// Links that corrupt frames or are disabled (CSV: link,loss_rate; optionally state, and receiver, the switch whose
+    /// port counts the loss)
     #[arg(long, value_name = "FILE", required_unless_present = "corruptd")]
     links: Option<PathBuf>,
     /// Instead of reading --links, ask the corruptd at this socket which links corrupt frames on all machines that
@@ -94,7 +94,7 @@ pub struct PlanArgs {
     /// Loss rate that is as bad as losing a whole link's capacity; for --objective effective
     #[arg(long, value_name = "LOSS", default_value = "1e-3")]
     capacity_weight: LossRate,
-    /// Loss rates and capacities that remain with protection: `authors` (published, 100G), measurements of Linkmend's
+    /// Loss rates and capacities that remain with protection: `authors` (published, 100G), measurements from Linkmend's
     /// simulator (`25G`, `100G`, `400G`), or a JSON file with rows of loss_rate, effective_loss_rate and capacity and,
     /// for non-blocking mode, non_blocking_rows; without the latter, the capacity of non-blocking mode is estimated
     #[arg(long, value_name = "authors|25G|100G|400G|FILE", default_value = "authors")]

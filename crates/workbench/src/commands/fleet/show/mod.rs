@@ -23,7 +23,7 @@ const MAX_ROWS_ON_TERMINAL: usize = 60;
 #[derive(Debug, Args)]
 #[command(after_help = after_help())]
 pub struct ShowArgs {
-    /// Network: a file or folder of any format listed below
+    /// Network: a file or folder in any format listed below
     file: PathBuf,
     #[command(flatten)]
     reading: ReadingArgs,

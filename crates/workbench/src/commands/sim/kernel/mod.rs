@@ -55,7 +55,7 @@ pub struct KernelArgs {
     /// Congestion controls to compare
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "reno,cubic,bbr")]
     congestion_control: Vec<String>,
-    /// Patterns of loss
+    /// Loss patterns
     #[arg(
         long,
         value_name = "PATTERN,...",

@@ -33,10 +33,10 @@ pub(super) struct PlanArgs {
     /// Length of the cable
     #[arg(long, value_name = "LENGTH", default_value = "50m")]
     cable: Distance,
-    /// Latency of the PHYs, both ways together
+    /// Latency of the PHYs, total of both directions
     #[arg(long, value_name = "TIME", default_value = "132ns")]
     phy: Duration,
-    /// Largest frame, with its frame check sequence
+    /// Largest frame, including its frame check sequence
     #[arg(long, value_name = "SIZE", default_value = "9000B")]
     mtu: ByteSize,
     /// Share of frames that the link corrupts
@@ -48,7 +48,7 @@ pub(super) struct PlanArgs {
     /// Size of the replay buffer
     #[arg(long, value_name = "SIZE")]
     buffer: Option<ByteSize>,
-    /// Minimum mean time from one FLUSH to the next, in years
+    /// Minimum mean time between FLUSHes, in years
     #[arg(long, value_name = "YEARS", default_value_t = 10.0)]
     years: f64,
     /// Print one JSON object instead of tables
