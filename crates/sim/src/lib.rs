@@ -38,7 +38,7 @@
 //!
 //! Whatever changed gets a new time in the event queue. The observer has seen each frame
 //! ([`LinkMeasures`](measure::LinkMeasures)). Every cycle of frames, two
-//! [moments](network::Network::moment) are compared ([`repeats_since`](network::Network::repeats_since)), and what would
+//! [moments](network::Network::moment) are compared ([`repeats`](network::Network::repeats)), and what would
 //! repeat is skipped ([`repeat`](network::Network::repeat)).
 //!
 //! # One segment between two hosts

@@ -120,8 +120,8 @@ pub trait Skip {
     /// something temporary.
     fn mark(&self, present: &ObservedMoment<'_>, state: &mut Vec<u64>) -> Option<Self::Mark>;
 
-    /// For each skipped cycle, counts once more what was counted since `before`, one cycle ago.
-    fn skip(&mut self, before: &Self::Mark, skipped: &Skipped<'_>);
+    /// For each skipped cycle, counts once more what was counted between these marks, a cycle apart.
+    fn skip(&mut self, before: &Self::Mark, after: &Self::Mark, skipped: &Skipped<'_>);
 }
 
 /// An observer that records nothing.
@@ -139,5 +139,5 @@ impl Skip for NoObserver {
         Some(())
     }
 
-    fn skip(&mut self, (): &(), _: &Skipped<'_>) {}
+    fn skip(&mut self, (): &(), (): &(), _: &Skipped<'_>) {}
 }

@@ -26,10 +26,16 @@ impl Deliveries {
         self.last_at = at;
     }
 
-    /// Repeats what was delivered since `before`, while the numbers of the frames advance by `arriving`.
-    pub(super) fn repeat_since(&mut self, before: &Deliveries, times: u64, elapsed: Time, arriving: u64) {
-        self.frames += (self.frames - before.frames) * times;
-        self.bytes += (self.bytes - before.bytes) * times;
+    /// Repeats what was delivered between two moments, while the numbers of the frames advance by `arriving`.
+    pub(super) fn repeat(
+        &mut self,
+        (before, after): (&Deliveries, &Deliveries),
+        times: u64,
+        elapsed: Time,
+        arriving: u64,
+    ) {
+        self.frames += (after.frames - before.frames) * times;
+        self.bytes += (after.bytes - before.bytes) * times;
         self.next_id += arriving;
         self.last_at += elapsed;
     }

@@ -113,11 +113,11 @@ impl Levels {
         if total == 0 { 0.0 } else { weighted / total as f64 }
     }
 
-    /// Repeats what was recorded since `before` another `times` times, which takes `elapsed`. Both records must be
-    /// complete up to their moments, because otherwise a level that does not change is in neither of them.
-    pub(super) fn repeat_since(&mut self, before: &Levels, times: u64, elapsed: Time) {
-        for (level, time) in self.time_at.iter_mut().enumerate() {
-            *time += (*time - before.time_at.get(level).copied().unwrap_or(0)) * times;
+    /// Repeats what was recorded between two moments `times` times, which takes `elapsed`. All records must be complete up
+    /// to their moments, because otherwise a level that does not change is in none of them.
+    pub(super) fn repeat(&mut self, (before, after): (&Levels, &Levels), times: u64, elapsed: Time) {
+        for (level, (time, is)) in self.time_at.iter_mut().zip(&after.time_at).enumerate() {
+            *time += (is - before.time_at.get(level).copied().unwrap_or(0)) * times;
         }
         self.since += elapsed;
     }

@@ -249,16 +249,17 @@ impl<S: Scheme> Skip for LinkMeasures<S> {
         Some(LinkMark { ports: self.ports.iter().map(mark).collect() })
     }
 
-    fn skip(&mut self, before: &LinkMark, skipped: &Skipped<'_>) {
+    fn skip(&mut self, before: &LinkMark, after: &LinkMark, skipped: &Skipped<'_>) {
         let &Skipped { from, times, elapsed, arriving } = skipped;
-        for ((port, (delivered, tx_levels, rx_levels)), &arriving) in
-            self.ports.iter_mut().zip(&before.ports).zip(arriving)
-        {
+        for (index, port) in self.ports.iter_mut().enumerate() {
+            let [was, is] = [before, after].map(|mark| &mark.ports[index]);
             port.gaps.close_all();
-            port.delivered.repeat_since(delivered, times, elapsed, arriving);
-            for (levels, before) in [(&mut port.tx_levels, tx_levels), (&mut port.rx_levels, rx_levels)] {
+            port.delivered.repeat((&was.0, &is.0), times, elapsed, arriving[index]);
+            for (levels, cycle) in
+                [(&mut port.tx_levels, (&was.1, &is.1)), (&mut port.rx_levels, (&was.2, &is.2))]
+            {
                 levels.account(from);
-                levels.repeat_since(before, times, elapsed);
+                levels.repeat(cycle, times, elapsed);
             }
         }
     }
@@ -336,7 +337,7 @@ impl<O, S: Scheme> Skip for Measured<O, S> {
         self.links.mark(present, state)
     }
 
-    fn skip(&mut self, before: &LinkMark, skipped: &Skipped<'_>) {
-        self.links.skip(before, skipped);
+    fn skip(&mut self, before: &LinkMark, after: &LinkMark, skipped: &Skipped<'_>) {
+        self.links.skip(before, after, skipped);
     }
 }

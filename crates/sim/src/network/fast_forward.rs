@@ -3,14 +3,15 @@
 //! Line-rate traffic over an undisturbed link repeats itself: after a *cycle* of frames the state is the same as
 //! before, only later. [`Network::moment`] records everything that could make a difference, relative to the clock and
 //! to the frame numbers. When two moments a cycle apart are equal, what happened between them will happen again until
-//! the next corrupted frame, and [`Network::repeat`] adds it any number of times. This makes no assumptions about the
+//! the next corrupted frame, and [`Network::repeat`] adds it any number of times, also after a later moment that is like
+//! them. This makes no assumptions about the
 //! cycle: in a disturbed or unusual situation the moments differ, and every event is simulated.
 
 use super::Network;
 use crate::link::port::Port;
 use crate::link::recirculation::Circling;
 use crate::link::scheme::{Cycles, FastForward, ORDERED_SET_OCTETS};
-use crate::link::{FRAME_BYTES_MIN, ObservedMoment, Observer, OnWire, Scheme, Skip, Skipped};
+use crate::link::{FRAME_BYTES_MIN, ObservedMoment, Observer, OnWire, PortId, Scheme, Skip, Skipped};
 use crate::time::Time;
 use linkmend_protocol::schedule::Turns;
 
@@ -64,21 +65,21 @@ impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
         Some(Moment { state, now: self.now, ports, passes, mark })
     }
 
-    /// How often the events since `before` will repeat before a frame is corrupted or a source is exhausted; 0 if the
-    /// two moments differ.
-    pub fn repeats_since(&self, before: &Moment<O::Mark>, now: &Moment<O::Mark>) -> u64 {
-        if before.state != now.state {
+    /// How often the events between these moments will repeat from now on, before a frame is corrupted or a source is
+    /// exhausted, if this moment is like the later one; 0 if the two moments differ.
+    pub fn repeats(&self, before: &Moment<O::Mark>, after: &Moment<O::Mark>) -> u64 {
+        if !before.is_like(after) {
             return 0;
         }
         let bound = |(index, port): (usize, &Port<S>)| {
-            let was = &before.ports[index];
-            let produced = port.generator.produced() - was.produced;
-            let acks = port.acks_sent - was.acks_sent;
+            let [was, is] = [before, after].map(|moment| &moment.ports[index]);
+            let produced = is.produced - was.produced;
+            let acks = is.acks_sent - was.acks_sent;
             // The loss of an unprotected frame leaves no other trace.
-            if port.corrupted != was.corrupted {
+            if is.corrupted != was.corrupted {
                 return 0;
             }
-            if port.transmitted - was.transmitted != produced + acks || (produced > 0 && acks > 0) {
+            if is.transmitted - was.transmitted != produced + acks || (produced > 0 && acks > 0) {
                 return 0;
             }
             let clean_data = port.corruption.clean_frames(port.data_bytes(&self.schemes[index]));
@@ -90,23 +91,25 @@ impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
         self.ports.iter().enumerate().map(bound).min().unwrap_or(0)
     }
 
-    /// Repeats the events since `before` another `times` times, at most [`Network::repeats_since`].
-    pub fn repeat(&mut self, before: &Moment<O::Mark>, times: u64) {
-        let elapsed = Time((self.now.0 - before.now.0) * times);
-        let produced: Vec<u64> = self
-            .ports
-            .iter()
-            .zip(&before.ports)
-            .map(|(port, was)| (port.generator.produced() - was.produced) * times)
-            .collect();
+    /// How many frames this port sends before one is corrupted.
+    pub fn clean_frames(&self, port: PortId) -> u64 {
+        let index = port.index();
+        self.ports[index].corruption.clean_frames(self.ports[index].data_bytes(&self.schemes[index]))
+    }
+
+    /// Repeats the events between these moments `times` times, at most [`Network::repeats`]. This moment must be like the
+    /// later one.
+    pub fn repeat(&mut self, before: &Moment<O::Mark>, after: &Moment<O::Mark>, times: u64) {
+        let elapsed = Time((after.now.0 - before.now.0) * times);
+        let of_cycles = |count: fn(&Counted) -> u64| -> Vec<u64> {
+            let pairs = before.ports.iter().zip(&after.ports);
+            pairs.map(|(was, is)| (count(is) - count(was)) * times).collect()
+        };
+        let produced = of_cycles(|port| port.produced);
+        let acks = of_cycles(|port| port.acks_sent);
         let arriving: Vec<u64> = self.ports.iter().map(|port| produced[port.id.peer().index()]).collect();
-        self.observer.skip(&before.mark, &Skipped { from: self.now, times, elapsed, arriving: &arriving });
-        let acks: Vec<u64> = self
-            .ports
-            .iter()
-            .zip(&before.ports)
-            .map(|(port, was)| (port.acks_sent - was.acks_sent) * times)
-            .collect();
+        let skipped = Skipped { from: self.now, times, elapsed, arriving: &arriving };
+        self.observer.skip(&before.mark, &after.mark, &skipped);
         let peers: Vec<usize> = self.ports.iter().map(|port| port.id.peer().index()).collect();
         let schemes = self.schemes.iter_mut();
         for (index, (port, scheme)) in self.ports.iter_mut().zip(schemes).enumerate() {
@@ -123,11 +126,18 @@ impl<O: Observer<S> + Skip, S: Scheme> Network<O, S> {
             };
             port.skip(scheme, &cycles);
         }
-        for (recirculation, was) in self.loops.iter_mut().zip(&before.passes) {
-            recirculation.fast_forward(elapsed, (recirculation.passes - was) * times);
+        for (index, recirculation) in self.loops.iter_mut().enumerate() {
+            recirculation.fast_forward(elapsed, (after.passes[index] - before.passes[index]) * times);
         }
         self.now += elapsed;
         self.queue.shift(elapsed);
+    }
+}
+
+impl<M> Moment<M> {
+    /// Whether the same will happen after both.
+    pub fn is_like(&self, other: &Moment<M>) -> bool {
+        self.state == other.state
     }
 }
 

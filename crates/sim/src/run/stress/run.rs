@@ -29,6 +29,8 @@ const WARM_UP_FRAMES: u64 = 1_000;
 const SERIES_SAMPLES_MAX: usize = 100_000;
 /// Frames between two checks whether the link is steady again.
 const LOOK_FRAMES: u64 = 8;
+/// How many cycles are remembered, each of which takes as much memory as all frames in flight.
+const KNOWN_CYCLES: usize = 16;
 
 /// The network of a stress run. `X` is a scheme of another crate, if it has one.
 type StressNetwork<O, X> = Watched<NoHosts, O, X>;
@@ -85,6 +87,8 @@ struct Pace {
     check_at: u64,
     /// The moments of the last cycle.
     before: VecDeque<(u64, Moment<LinkMark>)>,
+    /// Cycles that were repeated, by their first and last moments. Most losses are followed by the same states.
+    known: VecDeque<(Moment<LinkMark>, Moment<LinkMark>)>,
 }
 
 impl Pace {
@@ -98,6 +102,7 @@ impl Pace {
             cycle,
             check_at: warm_up + 1,
             before: VecDeque::new(),
+            known: VecDeque::new(),
         }
     }
 
@@ -127,8 +132,9 @@ impl Pace {
         true
     }
 
-    /// Compares this moment with the one a cycle ago, and skips what will repeat. Where a cycle can be halved, there
-    /// are two checks in each: the sooner a steady state is noticed, the less of it is simulated.
+    /// Compares this moment with the ends of known cycles and with the moment a cycle ago, and skips what will repeat.
+    /// Where a cycle can be halved, there are two checks in each: the sooner a steady state is noticed, the less of it is
+    /// simulated.
     fn check_state<O: Observer<Schemes<X>>, X: Scheme>(
         &mut self,
         network: &mut StressNetwork<O, X>,
@@ -140,16 +146,32 @@ impl Pace {
             self.check_at = produced + LOOK_FRAMES;
             return;
         };
-        if let Some((_, before)) = self.before.pop_front_if(|(at, _)| *at + cycle == produced) {
-            let times = network.repeats_since(&before, &now);
-            if times > 0 {
-                network.repeat(&before, times);
-                self.before.clear();
-                // A frame will be corrupted before another cycle is over.
-                self.check_at = network.produced(SENDER) + cycle;
-                return;
+        let place = match self.known.iter().position(|(_, after)| after.is_like(&now)) {
+            Some(place) => place,
+            None => {
+                let before = self.before.pop_front_if(|(at, _)| *at + cycle == produced);
+                let repeats = |(_, before): &(u64, Moment<LinkMark>)| network.repeats(before, &now) > 0;
+                let Some((_, before)) = before.filter(repeats) else {
+                    return self.watch(produced, now, cycle);
+                };
+                self.known.truncate(KNOWN_CYCLES - 1);
+                self.known.push_front((before, now));
+                0
             }
+        };
+        let (before, after) = &self.known[place];
+        match network.repeats(before, after) {
+            0 => {}
+            times => network.repeat(before, after, times),
         }
+        self.before.clear();
+        // A frame is corrupted before another cycle is over: here, or in the other direction.
+        let clean = network.clean_frames(SENDER).saturating_add(1);
+        self.check_at = network.produced(SENDER) + clean.min(cycle);
+    }
+
+    /// Keeps a moment, to compare it with the one a cycle later.
+    fn watch(&mut self, produced: u64, now: Moment<LinkMark>, cycle: u64) {
         self.before.push_back((produced, now));
         self.check_at = produced + if cycle.is_multiple_of(2) { cycle / 2 } else { cycle };
     }
