@@ -23,6 +23,7 @@ pub struct Declared<P> {
     pub(super) words: fn() -> Vec<&'static str>,
     pub(super) read: fn(&mut P, &str) -> Result<(), String>,
     pub(super) value: fn(&P) -> Option<Value>,
+    pub(super) clear: fn(&mut P),
 }
 
 /// Kinds of runs.
@@ -93,6 +94,7 @@ macro_rules! parameters {
                 Ok(())
             },
             value: |parameters| parameters.$field.as_ref().map(ParameterValue::value),
+            clear: |parameters| parameters.$field = None,
         }),*),*];
     };
 }

@@ -3,7 +3,7 @@
 //! A file may set them for all of its points, some of which have LinkGuardian. On a command line, which describes one run, they are
 //! a mistake. Without any recovery (`none`), they are accepted, so that one word turns the protection of a command off.
 
-use super::table::RunParameters;
+use super::table::{PARAMETERS, RunParameters};
 use crate::flows::SchemeKind;
 use crate::link::config::ParameterError;
 
@@ -51,29 +51,15 @@ impl RunParameters {
 
     /// The same run, without parameters that have no effect on it for this reason.
     #[must_use]
-    pub fn with_effect(self) -> RunParameters {
-        if self.other_scheme().is_none() {
-            return self;
+    pub fn with_effect(mut self) -> RunParameters {
+        let is_idle = |key: &str| OF_LINKGUARDIAN.iter().any(|(idle, _)| *idle == key);
+        if self.other_scheme().is_some() {
+            PARAMETERS
+                .iter()
+                .filter(|parameter| is_idle(parameter.key))
+                .for_each(|idle| (idle.clear)(&mut self));
         }
-        RunParameters {
-            profile: None,
-            copies: None,
-            target: None,
-            recovery_timeout: None,
-            pause_threshold: None,
-            resume_threshold: None,
-            no_backpressure: None,
-            dummy_copies: None,
-            rounds: None,
-            window: None,
-            buffering: None,
-            loop_latency: None,
-            timer_interval: None,
-            recirculation_speed: None,
-            recirculation_buffer: None,
-            pipe_capacity: None,
-            ..self
-        }
+        self
     }
 
     /// The scheme that recovers, if it is not LinkGuardian.
