@@ -29,6 +29,16 @@ impl Error {
         self
     }
 
+    /// Whose fault it is.
+    pub fn fault(&self) -> Fault {
+        self.cause.fault()
+    }
+
+    /// What to do about it, if that is known.
+    pub fn hint(&self) -> Option<String> {
+        self.cause.hint()
+    }
+
     /// What was being done, the outermost first, then the error and its causes.
     fn chain(&self) -> Vec<String> {
         let mut texts: Vec<String> = self.context.iter().rev().cloned().collect();

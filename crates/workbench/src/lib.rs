@@ -4,7 +4,8 @@
 //! that manual pages and completions are of both.
 //!
 //! - `cli`: the arguments, and with them the help;
-//! - `commands`: one folder for each subcommand.
+//! - `commands`: one folder for each subcommand;
+//! - [`studies`]: those that compute, for programs that call them.
 //!
 //! A library, because tests parse the examples in the help with [`command`].
 
@@ -13,6 +14,7 @@
 
 mod cli;
 mod commands;
+pub mod studies;
 
 pub use cli::command;
 

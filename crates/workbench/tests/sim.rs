@@ -218,10 +218,18 @@ fn a_series_shows_what_the_report_sums_up() {
     assert_eq!(most(4), report["tx_buffer_bytes"]["max"].as_u64());
     assert_eq!(most(7), report["rx_buffer_bytes"]["max"].as_u64());
 
+    let (code, out, err) = run(&["sim", "stress", "--frames", "20k", "--series-step", "2us", "--json"]);
+    assert_eq!(code, 0, "{err}");
+    let levels = &serde_json::from_str::<Value>(&out).expect("JSON")["levels"];
+    let [at, most] = ["at", "rx_buffer_max"].map(|name| levels[name].as_array().expect("a column"));
+    assert!(at.len() > 1_200, "{} rows", at.len());
+    assert!((at[1].as_f64().expect("a time") - 2e-6).abs() < 1e-12, "{}", at[1]);
+    assert!(most.iter().any(|level| level.as_f64() > Some(0.0)), "{most:?}");
+
     let cases: [(&[&str], &str); 3] = [
         (&["--series", path, "--series-step", "0ns"], "error: --series-step 0ns: must be above 0"),
         (&["--series", "/nonexistent/x.csv"], "error: cannot write /nonexistent/x.csv\n  caused by: No such"),
-        (&["--series-step", "1us"], "--series <FILE>"),
+        (&["--series-step", "1us"], "--series-step 1us: requires --series FILE, or --json"),
     ];
     for (arguments, message) in cases {
         let (code, _, err) = run(&[&["sim", "stress"][..], arguments].concat());

@@ -29,6 +29,8 @@ pub struct Cell {
 }
 
 impl Cell {
+    pub(super) const MISSING: Cell = Cell { content: Content::Missing, tone: Tone::Neutral };
+
     /// Words, aligned to the left. What is not [`printable`] in them is escaped.
     pub fn text(text: impl Into<String>) -> Self {
         Cell { content: Content::Text(printable(&text.into()).into_owned()), tone: Tone::Plain }
@@ -46,7 +48,7 @@ impl Cell {
 
     /// Nothing was measured; reads `n/a`.
     pub fn missing() -> Self {
-        Cell { content: Content::Missing, tone: Tone::Neutral }
+        Cell::MISSING
     }
 
     /// Sets the tone.

@@ -19,6 +19,9 @@ pub enum Alignment {
     Right,
 }
 
+/// What a row that is too short has in its last columns.
+static MISSING: Cell = Cell::MISSING;
+
 /// Heading, unit and alignment of a column.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Column {
@@ -104,6 +107,15 @@ impl Table {
     /// The title of the table.
     pub fn title(&self) -> &str {
         &self.title
+    }
+
+    /// Headings, units and cells of its columns.
+    pub fn columns(&self) -> impl Iterator<Item = (&str, Unit, impl Iterator<Item = &Cell>)> {
+        let cells = |at: usize| self.rows.iter().map(move |row| row.get(at).unwrap_or(&MISSING));
+        self.columns
+            .iter()
+            .enumerate()
+            .map(move |(at, column)| (column.header.as_str(), column.unit, cells(at)))
     }
 
     /// Number of rows.

@@ -25,6 +25,7 @@ mod flow_run;
 mod flow_tests;
 mod line_rate_metrics;
 mod links_metrics;
+mod measured;
 mod metric;
 mod outcome;
 pub mod plots;
@@ -42,6 +43,7 @@ pub use definition::{
 };
 pub use file::{File, LogAxes, PlotKind, Reference, Theory};
 pub use flow_run::{FlowOutcome, FlowRun};
+pub use measured::{Measured, check, measure};
 pub use metric::{among_runs, metric_named, metrics, metrics_of};
 pub use outcome::{Metric, Optics, Outcome};
 pub use pool::Pool;

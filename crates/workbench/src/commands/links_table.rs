@@ -1,6 +1,6 @@
 //! The tables of a run of generators over several links.
 
-use linkmend_report::{Alignment, Cell, Column, Table, Unit, quantity, wrap};
+use linkmend_report::{Alignment, Cell, Column, Table, Unit, quantity};
 use linkmend_sim::flows::Summary;
 use linkmend_sim::link::config::Hardware;
 use linkmend_sim::links::{
@@ -45,11 +45,11 @@ pub fn tables(title: &str, report: &LinksReport) -> Vec<Table> {
 }
 
 /// Describes how the run ended, how switches buffer, and what of them is too slow.
-pub fn closing(report: &LinksReport, width: usize) -> String {
+pub fn closing(report: &LinksReport) -> String {
     let buffering: BTreeSet<String> = report.hardware.iter().map(describe).collect();
     let mut texts = vec![ending(&report.ending, report.seed)];
     texts.push(format!("Buffering: {}.", Vec::from_iter(buffering).join("; ")));
-    texts.extend(report.warnings.iter().map(|warning| wrap(&format!("Warning: {warning}."), width)));
+    texts.extend(report.warnings.iter().map(|warning| format!("Warning: {warning}.")));
     texts.join("\n")
 }
 

@@ -12,3 +12,4 @@ pub mod rdma;
 pub mod reproduce;
 mod shown;
 pub mod sim;
+pub mod study;

@@ -3,12 +3,10 @@
 use super::network::NetworkArgs;
 use super::source::{DRAWING, DrawArgs, network_and_trace};
 use super::{protection, repair, share};
-use crate::commands::progress;
-use crate::commands::shown;
+use crate::commands::study::{Found, Study, Watch};
 use clap::Args;
 use linkmend::commands::arguments::threads;
 use linkmend::failure::{Interrupted, Plain, Result};
-use linkmend::interrupt;
 use linkmend::written_file;
 use linkmend_experiment::Measurement;
 use linkmend_fleet::upgrades::{ALWAYS, PodBenefit, Spared, Upgrades, spared_by_seed, spared_in};
@@ -79,27 +77,29 @@ pub struct DeployArgs {
     json: bool,
 }
 
-/// Executes the command.
-pub fn execute(arguments: &DeployArgs) -> Result<()> {
-    let mut settings = Settings::paper(Strategy::CorrOpt, arguments.constraint, arguments.draw.seed);
-    settings.protection = protection::read(&arguments.protection)?;
-    settings.repair = repair::delays(&arguments.repair)?;
-    let (topology, runs) = arguments.runs(&settings)?;
-    let upgrades = Upgrades::new(&topology, &runs);
-    if let (Some(path), Some(budget)) = (&arguments.write, arguments.budget) {
-        let names = upgrades.within_budget(budget, arguments.with_top).into_iter().map(|name| name + "\n");
-        written_file::write_private(path, names.collect::<String>())?;
+impl Study for DeployArgs {
+    fn find(&self, watch: &dyn Watch) -> Result<Found> {
+        let mut settings = Settings::paper(Strategy::CorrOpt, self.constraint, self.draw.seed);
+        settings.protection = protection::read(&self.protection)?;
+        settings.repair = repair::delays(&self.repair)?;
+        let (topology, runs) = self.runs(&settings, watch)?;
+        let upgrades = Upgrades::new(&topology, &runs);
+        if let (Some(path), Some(budget)) = (&self.write, self.budget) {
+            let names = upgrades.within_budget(budget, self.with_top).into_iter().map(|name| name + "\n");
+            written_file::write_private(path, names.collect::<String>())?;
+        }
+        let results = Shown { arguments: self, topology: &topology, upgrades: &upgrades, runs: &runs };
+        Found::new(&results.json(), TABLE_WIDTH, vec![results.pods(), results.steps()])
     }
-    let results = Shown { arguments, topology: &topology, upgrades: &upgrades, runs: &runs };
-    if arguments.json {
-        return shown::json(&results.json());
+
+    fn prints_json(&self) -> bool {
+        self.json
     }
-    shown::tables(TABLE_WIDTH, &[results.pods(), results.steps()])
 }
 
 impl DeployArgs {
     /// Builds the network, and computes what protection would have spared in each run.
-    fn runs(&self, settings: &Settings) -> Result<(Topology, Vec<Spared>)> {
+    fn runs(&self, settings: &Settings, watch: &dyn Watch) -> Result<(Topology, Vec<Spared>)> {
         if self.trace.is_some() {
             let (topology, trace) = network_and_trace(&self.network, &self.draw, self.trace.as_deref())?;
             let runs = spared_in(&topology, &trace, settings, &[ALWAYS]);
@@ -111,13 +111,11 @@ impl DeployArgs {
         let last = first
             .checked_add(self.seeds)
             .ok_or_else(|| Plain("--seed and --seeds are too large together".to_owned()))?;
-        let stop = interrupt::flag()?;
         let threads = threads(self.threads.map(usize::from));
-        let bar = progress::bar(self.seeds, "{bar:30} {pos} of {len} traces  [{left}]");
+        watch.begin(self.seeds, "{bar:30} {pos} of {len} traces  [{left}]");
         let draw = |seed| self.draw.trace_of(&topology, seed);
-        let watch = (threads, &*stop, &|| bar.inc(1));
-        let runs = spared_by_seed(&topology, settings, first..last, draw, &[ALWAYS], watch);
-        bar.finish_and_clear();
+        let watched = (threads, watch.stop(), &|| watch.advance());
+        let runs = spared_by_seed(&topology, settings, first..last, draw, &[ALWAYS], watched);
         let runs = runs.ok_or_else(|| Interrupted {
             message: "interrupted before there was a result".to_owned(),
             hint: "use fewer --seeds or --days to save time".to_owned(),

@@ -17,6 +17,12 @@ mod simulate;
 mod source;
 mod trace;
 
+pub use deploy::DeployArgs;
+pub use plan::PlanArgs;
+pub use show::ShowArgs;
+pub use simulate::SimulateArgs;
+
+use super::study;
 use clap::{Args, Subcommand};
 use linkmend::failure::Result;
 use linkmend_quantity::{QuantityError, Share};
@@ -59,10 +65,10 @@ enum FleetCommand {
 /// Executes the command.
 pub fn execute(arguments: &FleetArgs) -> Result<()> {
     match &arguments.command {
-        FleetCommand::Deploy(arguments) => deploy::execute(arguments),
-        FleetCommand::Plan(arguments) => plan::execute(arguments),
-        FleetCommand::Show(arguments) => show::execute(arguments),
-        FleetCommand::Simulate(arguments) => simulate::execute(arguments),
+        FleetCommand::Deploy(arguments) => study::execute(&**arguments),
+        FleetCommand::Plan(arguments) => study::execute(&**arguments),
+        FleetCommand::Show(arguments) => study::execute(arguments),
+        FleetCommand::Simulate(arguments) => study::execute(&**arguments),
         FleetCommand::Trace(arguments) => trace::execute(arguments),
     }
 }

@@ -5,8 +5,7 @@ use super::network::NetworkArgs;
 use super::protection::{self, ModeName};
 use super::repair::RepairArgs;
 use super::source::{DRAWING, DrawArgs, network_and_trace};
-use crate::commands::progress;
-use crate::commands::shown;
+use crate::commands::study::{Found, Study, Watch};
 use clap::{Args, ValueEnum};
 use linkmend::failure::{Context, Result};
 use linkmend::written_file::{Unfinished, cannot_write};
@@ -18,7 +17,7 @@ use linkmend_fleet::strategy::Strategy;
 use linkmend_quantity::LossRate;
 use linkmend_report::{Cell, Column, Table, Unit};
 use linkmend_topology::Topology;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -142,47 +141,53 @@ impl From<StrategyName> for Strategy {
     }
 }
 
-/// Executes the command.
-pub fn execute(arguments: &SimulateArgs) -> Result<()> {
-    let began = Instant::now();
-    let protection = protection::read_for(&arguments.protection, arguments.mode)?;
-    let (topology, trace) =
-        network_and_trace(&arguments.network, &arguments.draw, arguments.trace.as_deref())?;
-    let settings = arguments.settings(&topology, protection)?;
-    let mut series = match &arguments.series {
-        Some(path) => {
-            let (file, unfinished) = Unfinished::create(path)?;
-            let writer = SeriesWriter::new(BufWriter::new(file)).map_err(cannot_write(path))?;
-            Some((writer, unfinished))
-        }
-        None => None,
-    };
-    let mut trouble = Ok(());
-    let end_s = trace.events().last().map_or(0, |event| event.time_s);
-    let bar = progress::bar(end_s, "{bar:30} {percent:>3} %  [{left}]");
-    let mut steps = 0_u64;
-    let summary = simulate(&topology, &trace, &settings, &mut |step, _| {
-        if let Some((series, _)) = &mut series
-            && trouble.is_ok()
-        {
-            trouble = series.write(step);
-        }
-        steps += 1;
-        if steps.is_multiple_of(1 << 16) {
-            bar.set_position(step.time_s);
-        }
-    });
-    bar.finish_and_clear();
-    let written = trouble.and_then(|()| match series {
-        Some((writer, unfinished)) => writer.finish().and_then(|()| unfinished.finish()),
-        None => Ok(()),
-    });
-    written.map_err(cannot_write(arguments.series.as_deref().unwrap_or(Path::new("series"))))?;
-    let wall_s = began.elapsed().as_secs_f64();
-    if arguments.json {
-        return arguments.print_json(&topology, &summary);
+impl Study for SimulateArgs {
+    fn find(&self, watch: &dyn Watch) -> Result<Found> {
+        let began = Instant::now();
+        let protection = protection::read_for(&self.protection, self.mode)?;
+        let (topology, trace) = network_and_trace(&self.network, &self.draw, self.trace.as_deref())?;
+        let settings = self.settings(&topology, protection)?;
+        let mut series = match &self.series {
+            Some(path) => {
+                let (file, unfinished) = Unfinished::create(path)?;
+                let writer = SeriesWriter::new(BufWriter::new(file)).map_err(cannot_write(path))?;
+                Some((writer, unfinished))
+            }
+            None => None,
+        };
+        let mut trouble = Ok(());
+        watch.begin(
+            trace.events().last().map_or(0, |event| event.time_s),
+            "{bar:30} {percent:>3} %  [{left}]",
+        );
+        let mut steps = 0_u64;
+        let summary = simulate(&topology, &trace, &settings, &mut |step, _| {
+            if let Some((series, _)) = &mut series
+                && trouble.is_ok()
+            {
+                trouble = series.write(step);
+            }
+            steps += 1;
+            if steps.is_multiple_of(1 << 16) {
+                watch.reach(step.time_s);
+            }
+        });
+        let written = trouble.and_then(|()| match series {
+            Some((writer, unfinished)) => writer.finish().and_then(|()| unfinished.finish()),
+            None => Ok(()),
+        });
+        written.map_err(cannot_write(self.series.as_deref().unwrap_or(Path::new("series"))))?;
+        let wall_s = began.elapsed().as_secs_f64();
+        Found::new(
+            &self.json(&topology, &summary)?,
+            TABLE_WIDTH,
+            vec![self.table(&topology, &summary, wall_s)],
+        )
     }
-    shown::tables(TABLE_WIDTH, &[arguments.table(&topology, &summary, wall_s)])
+
+    fn prints_json(&self) -> bool {
+        self.json
+    }
 }
 
 impl SimulateArgs {
@@ -208,7 +213,7 @@ impl SimulateArgs {
         })
     }
 
-    fn print_json(&self, topology: &Topology, summary: &Summary) -> Result<()> {
+    fn json(&self, topology: &Topology, summary: &Summary) -> Result<Value> {
         let mut object = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "seed": self.draw.seed,
@@ -225,7 +230,7 @@ impl SimulateArgs {
         if let (Some(object), Some(summary)) = (object.as_object_mut(), summary.as_object()) {
             object.extend(summary.clone());
         }
-        shown::json(&object)
+        Ok(object)
     }
 
     fn table(&self, topology: &Topology, summary: &Summary, wall_s: f64) -> Table {

@@ -1,12 +1,10 @@
 //! `linkmend rdma check`: compare the model with the simulated transport.
 
 use super::arguments::TABLE_WIDTH;
-use crate::commands::progress;
-use crate::commands::shown;
+use crate::commands::study::{Found, Study, Watch};
 use clap::Args;
 use linkmend::commands::arguments::threads;
 use linkmend::failure::{Hinted, Interrupted, Result, UsageError};
-use linkmend::interrupt;
 use linkmend_quantity::Count;
 use linkmend_report::{Comparison, Judged, Tolerance, Unit, Verdict};
 use linkmend_sim::flows::RdmaMechanisms;
@@ -41,35 +39,32 @@ pub struct CheckArgs {
     json: bool,
 }
 
-/// Executes `linkmend rdma check`.
-pub fn execute(arguments: &CheckArgs) -> Result<()> {
-    let cases = check_cases();
-    let stop = interrupt::flag()?;
-    let parts = CheckCase::parts(arguments.trials.0) * cases.len() as u64;
-    let bar = progress::bar(parts, "{bar:30} {percent:>3} %  [{left}]");
-    let mut rows = Vec::new();
-    for case in &cases {
-        let done = &|| bar.inc(1);
-        let checks = case.run(arguments.trials.0, arguments.seed, threads(arguments.threads), &stop, done);
-        let checks = checks.map_err(|error| UsageError::new(error.to_string()))?;
-        let interrupted =
-            || Interrupted::error("interrupted before all cases were run", "use fewer --trials to save time");
-        rows.extend(checks.ok_or_else(interrupted)?.iter().map(row));
-    }
-    bar.finish_and_clear();
-    shown::json_or_tables(arguments.json, &Judged::all(&rows), TABLE_WIDTH, |_| {
+impl Study for CheckArgs {
+    fn find(&self, watch: &dyn Watch) -> Result<Found> {
+        let cases = check_cases();
+        let parts = CheckCase::parts(self.trials.0) * cases.len() as u64;
+        watch.begin(parts, "{bar:30} {percent:>3} %  [{left}]");
+        let mut rows = Vec::new();
+        for case in &cases {
+            let done = &|| watch.advance();
+            let checks = case.run(self.trials.0, self.seed, threads(self.threads), watch.stop(), done);
+            let checks = checks.map_err(|error| UsageError::new(error.to_string()))?;
+            let interrupted = || {
+                Interrupted::error("interrupted before all cases were run", "use fewer --trials to save time")
+            };
+            rows.extend(checks.ok_or_else(interrupted)?.iter().map(row));
+        }
         let title = "timeouts per flow: the model (as published) and the simulated transport (as measured)";
-        vec![Comparison::table(title, &rows)]
-    })?;
-    let outside = rows.iter().filter(|row| row.verdict() == Verdict::NotReproduced).count();
-    if outside > 0 {
+        let found = Found::new(&Judged::all(&rows), TABLE_WIDTH, vec![Comparison::table(title, &rows)])?;
+        let outside = rows.iter().filter(|row| row.verdict() == Verdict::NotReproduced).count();
         let message = format!("{outside} of {} expectations are far outside the interval", rows.len());
-        return Err(Hinted::error(
-            message,
-            "chance explains hardly one case in a thousand; try another --seed",
-        ));
+        let hint = "chance explains hardly one case in a thousand; try another --seed";
+        Ok(found.failing((outside > 0).then(|| Hinted::error(message, hint))))
     }
-    Ok(())
+
+    fn prints_json(&self) -> bool {
+        self.json
+    }
 }
 
 fn row(check: &Check) -> Comparison {

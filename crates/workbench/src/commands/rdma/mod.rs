@@ -10,6 +10,11 @@ mod check;
 mod model;
 mod plan;
 
+pub use check::CheckArgs;
+pub use model::ModelArgs;
+pub use plan::PlanArgs;
+
+use super::study;
 use clap::{Args, Subcommand};
 use linkmend::failure::Result;
 
@@ -43,8 +48,8 @@ enum RdmaCommand {
 /// Executes the command.
 pub fn execute(arguments: &RdmaArgs) -> Result<()> {
     match &arguments.command {
-        RdmaCommand::Model(arguments) => model::execute(arguments),
-        RdmaCommand::Plan(arguments) => plan::execute(arguments),
-        RdmaCommand::Check(arguments) => check::execute(arguments),
+        RdmaCommand::Model(arguments) => study::execute(arguments),
+        RdmaCommand::Plan(arguments) => study::execute(arguments),
+        RdmaCommand::Check(arguments) => study::execute(arguments),
     }
 }

@@ -1,7 +1,7 @@
 //! `linkmend rdma model`: how often each kind of timeout occurs.
 
 use super::arguments::{MechanismArgs, PathArgs, TABLE_WIDTH};
-use crate::commands::shown;
+use crate::commands::study::{Found, Study, Watch};
 use clap::Args;
 use linkmend::failure::Result;
 use linkmend_rdma::{Chances, Costs, Kind, Mechanisms, Model};
@@ -126,18 +126,20 @@ impl Report {
     }
 }
 
-/// Executes `linkmend rdma model`.
-pub fn execute(arguments: &ModelArgs) -> Result<()> {
-    let model = arguments.path.model()?;
-    let mechanisms = arguments.mechanisms.mechanisms()?;
-    show(&model, mechanisms, &arguments.path, arguments.json)
+impl Study for ModelArgs {
+    fn find(&self, _watch: &dyn Watch) -> Result<Found> {
+        found(&self.path.model()?, self.mechanisms.mechanisms()?, &self.path)
+    }
+
+    fn prints_json(&self) -> bool {
+        self.json
+    }
 }
 
-/// Shows what the model says of these mechanisms.
-pub(super) fn show(model: &Model, mechanisms: Mechanisms, path: &PathArgs, json: bool) -> Result<()> {
+/// What the model says of these mechanisms.
+pub(super) fn found(model: &Model, mechanisms: Mechanisms, path: &PathArgs) -> Result<Found> {
     let report = Report::new(model, mechanisms);
-    shown::json_or_tables(json, &report, TABLE_WIDTH, |report| {
-        let costs = (!mechanisms.is_none()).then(|| report.costs());
-        [report.timeouts(path.title(model))].into_iter().chain(costs).collect()
-    })
+    let costs = (!mechanisms.is_none()).then(|| report.costs());
+    let tables = [report.timeouts(path.title(model))].into_iter().chain(costs).collect();
+    Found::new(&report, TABLE_WIDTH, tables)
 }

@@ -1,7 +1,8 @@
 //! `linkmend rdma plan`: the cheapest mechanisms for a wanted rate of timeouts.
 
 use super::arguments::PathArgs;
-use super::model::show;
+use super::model::found;
+use crate::commands::study::{Found, Study, Watch};
 use clap::Args;
 use linkmend::failure::{Hinted, Result, UsageError};
 use linkmend_quantity::LossRate;
@@ -26,18 +27,23 @@ pub struct PlanArgs {
     json: bool,
 }
 
-/// Executes `linkmend rdma plan`.
-pub fn execute(arguments: &PlanArgs) -> Result<()> {
-    let wanted = arguments.wanted;
-    if wanted.0 <= 0.0 {
-        return Err(UsageError::new(format!("--wanted {wanted}: must be above 0")).into());
+impl Study for PlanArgs {
+    fn find(&self, _watch: &dyn Watch) -> Result<Found> {
+        let wanted = self.wanted;
+        if wanted.0 <= 0.0 {
+            return Err(UsageError::new(format!("--wanted {wanted}: must be above 0")).into());
+        }
+        let model = self.path.model()?;
+        let mechanisms = cheapest(&model, wanted.0).ok_or_else(|| {
+            Hinted::error(
+                format!("even 15 copies of each kind cannot reduce timeouts to {wanted} of flows"),
+                "protect the links instead (linkmend sim flows --scheme ordered), or accept more timeouts",
+            )
+        })?;
+        found(&model, mechanisms, &self.path)
     }
-    let model = arguments.path.model()?;
-    let mechanisms = cheapest(&model, wanted.0).ok_or_else(|| {
-        Hinted::error(
-            format!("even 15 copies of each kind cannot reduce timeouts to {wanted} of flows"),
-            "protect the links instead (linkmend sim flows --scheme ordered), or accept more timeouts",
-        )
-    })?;
-    show(&model, mechanisms, &arguments.path, arguments.json)
+
+    fn prints_json(&self) -> bool {
+        self.json
+    }
 }

@@ -3,12 +3,10 @@
 use super::capture::{self, Capturing, PortCaptureArgs};
 use super::parameters::{ParameterArgs, Preset, usage};
 use crate::commands::flow_table::table;
-use crate::commands::progress;
-use crate::commands::shown;
+use crate::commands::study::{Found, Study, Watch};
 use clap::Args;
 use linkmend::commands::arguments::threads;
 use linkmend::failure::{Interrupted, Result, UsageError};
-use linkmend::interrupt;
 use linkmend_report::quantity;
 use linkmend_sim::flows;
 use linkmend_sim::parameters::{PARAMETERS, Parameter, RunParameters, Runs};
@@ -142,20 +140,25 @@ fn training_parameters(given: &RunParameters) -> RunParameters {
     parameters.or(if is_rdma { TRAINING_RDMA } else { &[] })
 }
 
-/// Executes the command.
-pub fn execute(arguments: &FlowsArgs) -> Result<()> {
-    let given = &arguments.parameters.given;
-    if given.is_training() {
-        return run_and_show(&training_parameters(given), arguments);
+impl Study for FlowsArgs {
+    fn find(&self, watch: &dyn Watch) -> Result<Found> {
+        let given = &self.parameters.given;
+        if given.is_training() {
+            return run(&training_parameters(given), self, watch);
+        }
+        let parameters = self.parameters.parameters();
+        if parameters.duration.is_none() {
+            return run(&parameters.or(TRIALS), self, watch);
+        }
+        if is_endless(&parameters) {
+            check_endless(given)?;
+        }
+        run(&parameters, self, watch)
     }
-    let parameters = arguments.parameters.parameters();
-    if parameters.duration.is_none() {
-        return run_and_show(&parameters.or(TRIALS), arguments);
+
+    fn prints_json(&self) -> bool {
+        self.json
     }
-    if is_endless(&parameters) {
-        check_endless(&arguments.parameters.given)?;
-    }
-    run_and_show(&parameters, arguments)
 }
 
 /// Whether there is one flow without an end.
@@ -174,24 +177,22 @@ fn check_endless(given: &RunParameters) -> Result<()> {
     Err(UsageError::hinted(message, hint).into())
 }
 
-fn run_and_show(parameters: &RunParameters, arguments: &FlowsArgs) -> Result<()> {
+fn run(parameters: &RunParameters, arguments: &FlowsArgs, watch: &dyn Watch) -> Result<Found> {
     parameters.check_effect().map_err(usage)?;
     let config = parameters.flows(Path::new("")).map_err(usage)?;
     let capturing = arguments.capture.begin(&config)?;
-    let stop = interrupt::flag()?;
-    let bar = progress::bar(config.parts() as u64, "{bar:30} {percent:>3} %  [{left}]");
-    let done = &|| bar.inc(1);
+    watch.begin(config.parts() as u64, "{bar:30} {percent:>3} %  [{left}]");
+    let (stop, done) = (watch.stop(), &|| watch.advance());
     let threads = arguments.threads.count(config.parts());
     let report = match capturing {
-        None => flows::run(&config, threads, &stop, done).map_err(usage),
-        Some(Capturing { path, capture }) => flows::run_captured(&config, threads, &stop, done, capture)
+        None => flows::run(&config, threads, stop, done).map_err(usage),
+        Some(Capturing { path, capture }) => flows::run_captured(&config, threads, stop, done, capture)
             .map_err(usage)
             .and_then(|(report, capture)| {
                 capture.map_or(Ok(()), |capture| capture::finish(&path, capture.into_file()))?;
                 Ok(report)
             }),
     };
-    bar.finish_and_clear();
     let hint = "fewer --trials or a shorter --duration take less time";
     let report = report?.ok_or_else(|| Interrupted::error("interrupted before the run had ended", hint))?;
     let transport = parameters.text("transport");
@@ -212,5 +213,5 @@ fn run_and_show(parameters: &RunParameters, arguments: &FlowsArgs) -> Result<()>
             tracing::warn!("not simulated: {sentence}");
         }
     }
-    shown::json_or_tables(arguments.json, &report, TABLE_WIDTH, |report| vec![table(&title, report)])
+    Found::new(&report, TABLE_WIDTH, vec![table(&title, &report)])
 }

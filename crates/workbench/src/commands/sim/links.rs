@@ -1,14 +1,12 @@
 //! `linkmend sim links`: generators over several links, or over one in more than one way.
 
 use super::parameters::{ParameterArgs, Preset, usage};
-use super::stress::bar;
+use super::stress::FRAMES;
 use crate::commands::links_table::{closing, tables};
-use crate::commands::shown;
+use crate::commands::study::{Found, Study, Watch};
 use clap::Args;
-use linkmend::failure::{Hinted, Interrupted, Result};
-use linkmend::interrupt;
-use linkmend::output;
-use linkmend_sim::links;
+use linkmend::failure::{Error, Hinted, Interrupted, Result};
+use linkmend_sim::links::{self, LinksReport};
 use linkmend_sim::parameters::Runs;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -80,32 +78,36 @@ pub struct LinksArgs {
     json: bool,
 }
 
-/// Executes the command. After Ctrl-C, the results so far are printed.
-pub fn execute(arguments: &LinksArgs) -> Result<()> {
-    let parameters = arguments.parameters.parameters();
-    let config = parameters.links(Path::new("")).map_err(usage)?;
-    let stop = interrupt::flag()?;
-    let bar = bar(config.frames_of_a_source());
-    let report = links::run(&config, &mut |frames| {
-        bar.set_position(frames);
-        !stop.load(Ordering::Relaxed)
-    });
-    bar.finish_and_clear();
-    let report = report.map_err(usage)?;
-    if arguments.json {
-        shown::json(&report)?;
-    } else {
-        shown::tables(TABLE_WIDTH, &tables("", &report))?;
-        output::print(&format!("\n{}", closing(&report, output::terminal(TABLE_WIDTH).0)))?;
+/// After Ctrl-C, the results so far are shown.
+impl Study for LinksArgs {
+    fn find(&self, watch: &dyn Watch) -> Result<Found> {
+        let parameters = self.parameters.parameters();
+        let config = parameters.links(Path::new("")).map_err(usage)?;
+        watch.begin(config.frames_of_a_source(), FRAMES);
+        let report = links::run(&config, &mut |frames| {
+            watch.reach(frames);
+            !watch.stop().load(Ordering::Relaxed)
+        });
+        let report = report.map_err(usage)?;
+        let found = Found::new(&report, TABLE_WIDTH, tables("", &report))?;
+        Ok(found.closing(closing(&report)).failing(failure(&report, watch.stop().load(Ordering::Relaxed))))
     }
+
+    fn prints_json(&self) -> bool {
+        self.json
+    }
+}
+
+/// Why the run did not end as it should have.
+fn failure(report: &LinksReport, is_stopped: bool) -> Option<Error> {
     if report.ending.drained {
-        return Ok(());
+        return None;
     }
-    if stop.load(Ordering::Relaxed) {
+    if is_stopped {
         let message = "interrupted; the report covers the time until then";
-        return Err(Interrupted::error(message, "a shorter run takes less time"));
+        return Some(Interrupted::error(message, "a shorter run takes less time"));
     }
     let message = "the run stalled: some frames were neither delivered nor given up";
     let hint = "the seed in the report reproduces it; `linkmend sim links --help` lists what can be changed";
-    Err(Hinted::error(message, hint))
+    Some(Hinted::error(message, hint))
 }

@@ -12,7 +12,14 @@ mod series;
 mod stress;
 mod timeline;
 
+pub use flows::FlowsArgs;
+pub use links::LinksArgs;
+pub use llr::LlrPlanArgs;
+pub use stress::StressArgs;
+pub use timeline::TimelineArgs;
+
 use super::reproduce::RunArgs;
+use super::study;
 use clap::{Args, Subcommand};
 use linkmend::failure::Result;
 
@@ -70,12 +77,12 @@ enum SimCommand {
 /// Executes the command.
 pub fn execute(arguments: &SimArgs) -> Result<()> {
     match &arguments.command {
-        SimCommand::Stress(arguments) => stress::execute(arguments),
-        SimCommand::Flows(arguments) => flows::execute(arguments),
-        SimCommand::Timeline(arguments) => timeline::execute(arguments),
+        SimCommand::Stress(arguments) => study::execute(&**arguments),
+        SimCommand::Flows(arguments) => study::execute(&**arguments),
+        SimCommand::Timeline(arguments) => study::execute(&**arguments),
         SimCommand::Kernel(arguments) => kernel::execute(arguments),
         SimCommand::Run(arguments) => super::reproduce::run_file(arguments),
-        SimCommand::Links(arguments) => links::execute(arguments),
+        SimCommand::Links(arguments) => study::execute(&**arguments),
         SimCommand::Packetdrill(arguments) => packetdrill::execute(arguments),
         SimCommand::Llr(arguments) => llr::execute(arguments),
         SimCommand::Replay(arguments) => replay::execute(arguments),

@@ -5,6 +5,7 @@ use clap::Args;
 use linkmend::failure::{Result, UsageError};
 use linkmend::written_file::{self, cannot_write};
 use linkmend_quantity::Span;
+use linkmend_report::{Cell, Column, Table, Unit};
 use linkmend_sim::links::LinksConfig;
 use linkmend_sim::stress::BufferSeries;
 use linkmend_sim::time::Time;
@@ -17,6 +18,7 @@ use std::time::Duration;
 const STEP_DEFAULT: Span = Span(Duration::from_micros(1));
 /// Longest step: no run lasts longer than half a day.
 const STEP_MAX: Duration = Duration::from_secs(43_200);
+const NANOS_PER_SECOND: f64 = 1e9;
 
 /// Arguments of the series.
 #[derive(Debug, Args)]
@@ -25,15 +27,16 @@ pub struct SeriesArgs {
     /// because skipped time is not recorded
     #[arg(long, value_name = "FILE", help_heading = "Series")]
     series: Option<PathBuf>,
-    /// Length of a step; doubled as often as needed to keep at most 100,000 steps
-    #[arg(long, value_name = "TIME", requires = "series", default_value_t = STEP_DEFAULT, help_heading = "Series")]
-    series_step: Span,
+    /// Length of a step; doubled as often as needed to keep at most 100,000 steps. Without --series, the levels are part
+    /// of the JSON [default: 1us]
+    #[arg(long, value_name = "TIME", help_heading = "Series")]
+    series_step: Option<Span>,
 }
 
-/// A file that will receive its series.
-pub struct SeriesFile {
-    path: PathBuf,
-    file: File,
+/// A series in the making.
+pub struct Series {
+    /// The file that will receive it.
+    file: Option<(PathBuf, File)>,
     /// Length of a step.
     pub step: Time,
 }
@@ -41,36 +44,62 @@ pub struct SeriesFile {
 impl SeriesArgs {
     /// Whether there is to be a series.
     pub fn is_asked_for(&self) -> bool {
-        self.series.is_some()
+        self.series.is_some() || self.series_step.is_some()
     }
 
     /// Creates the file, if one is requested, and makes the run simulate every event. `config` must have been checked,
     /// so that no file is overwritten for an invalid run.
     ///
     /// # Errors
-    /// [`UsageError`] if the step cannot be used; [`WriteError`](linkmend::written_file::WriteError).
-    pub fn begin(&self, config: &mut LinksConfig) -> Result<Option<SeriesFile>> {
-        let Some(path) = &self.series else { return Ok(None) };
-        let step = self.series_step.0;
-        if step.is_zero() || step > STEP_MAX {
-            let text = format!("--series-step {}: must be above 0 and at most half a day", self.series_step);
-            return Err(UsageError::new(text).into());
+    /// [`UsageError`] if the step cannot be used, or nobody receives the series;
+    /// [`WriteError`](linkmend::written_file::WriteError).
+    pub fn begin(&self, config: &mut LinksConfig, prints_json: bool) -> Result<Option<Series>> {
+        if !self.is_asked_for() {
+            return Ok(None);
         }
-        let file = written_file::create(path)?;
+        let span = self.series_step.unwrap_or(STEP_DEFAULT);
+        let wrong = |requirement: &str| UsageError::new(format!("--series-step {span}: {requirement}"));
+        if span.0.is_zero() || span.0 > STEP_MAX {
+            return Err(wrong("must be above 0 and at most half a day").into());
+        }
+        if self.series.is_none() && !prints_json {
+            return Err(wrong("requires --series FILE, or --json").into());
+        }
+        let file = self
+            .series
+            .as_ref()
+            .map(|path| Ok::<_, linkmend::failure::Error>((path.clone(), written_file::create(path)?)));
         simulate_every_event(config, "skipped time is not recorded");
-        let step = Time::from_nanos(step.as_nanos() as u64);
-        Ok(Some(SeriesFile { path: path.clone(), file, step }))
+        Ok(Some(Series { file: file.transpose()?, step: Time::from_nanos(span.0.as_nanos() as u64) }))
     }
 }
 
-impl SeriesFile {
-    /// Writes the series.
+impl Series {
+    /// Writes the series, or returns it if there is no file.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn finish(self, series: &BufferSeries) -> Result<()> {
-        Ok(write(self.file, series).map_err(cannot_write(&self.path))?)
+    pub fn finish(self, series: &BufferSeries) -> Result<Option<Table>> {
+        let Some((path, file)) = self.file else { return Ok(Some(table(series))) };
+        write(file, series).map_err(cannot_write(&path))?;
+        Ok(None)
     }
+}
+
+/// A row for each step.
+fn table(series: &BufferSeries) -> Table {
+    let table = ["at", "length"]
+        .into_iter()
+        .fold(Table::new("levels"), |table, name| table.column(Column::number(name, Unit::Second)));
+    let names = ["tx", "rx"]
+        .into_iter()
+        .flat_map(|buffer| ["min", "mean", "max"].map(|of| format!("{buffer}_buffer_{of}")));
+    let table = names.fold(table, |table, name| table.column(Column::number(name, Unit::Byte)));
+    series.tx.samples().zip(series.rx.samples()).fold(table, |table, (tx, rx)| {
+        let times = [tx.at - series.began, tx.length].map(|time| time.as_nanos() / NANOS_PER_SECOND);
+        let levels = [tx, rx].into_iter().flat_map(|level| [level.min as f64, level.mean, level.max as f64]);
+        table.row(times.into_iter().chain(levels).map(Cell::number))
+    })
 }
 
 fn write(out: impl Write, series: &BufferSeries) -> std::io::Result<()> {

@@ -2,21 +2,21 @@
 
 use super::capture::{self, CaptureArgs, Capturing};
 use super::parameters::{LineRate, ParameterArgs, usage};
-use super::series::{SeriesArgs, SeriesFile};
-use crate::commands::progress;
-use crate::commands::shown;
+use super::series::{Series, SeriesArgs};
+use crate::commands::study::{Columns, Found, Study, Watch};
 use clap::Args;
-use indicatif::ProgressBar;
 use linkmend::failure::{Interrupted, Result};
-use linkmend::interrupt;
 use linkmend_report::{Cell, Column, Table, Unit, quantity};
 use linkmend_sim::flows::Recovery;
 use linkmend_sim::link::config::Hardware;
 use linkmend_sim::links::LinksConfig;
-use linkmend_sim::measure::{Percentiles, Quartiles};
+use linkmend_sim::measure::{Capture, Percentiles, Quartiles};
 use linkmend_sim::network::NoObserver;
-use linkmend_sim::stress::{self, PortCounter, StressReport, Undelivered};
-use std::path::Path;
+use linkmend_sim::stress::{self, BufferSeries, PortCounter, StressReport, Undelivered};
+use serde::Serialize;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -68,50 +68,80 @@ pub struct StressArgs {
     json: bool,
 }
 
-/// Executes the command. After Ctrl-C, the results so far are shown, and the exit code is 1.
-pub fn execute(arguments: &StressArgs) -> Result<()> {
-    let parameters = arguments.parameters.parameters();
-    parameters.check_effect().map_err(usage)?;
-    let mut config = parameters.line_rate(Path::new("")).map_err(usage)?;
-    if arguments.capture.is_asked_for() || arguments.series.is_asked_for() {
-        config.validate_observed().map_err(usage)?;
+/// After Ctrl-C, the results so far are shown.
+impl Study for StressArgs {
+    fn find(&self, watch: &dyn Watch) -> Result<Found> {
+        let parameters = self.parameters.parameters();
+        parameters.check_effect().map_err(usage)?;
+        let mut config = parameters.line_rate(Path::new("")).map_err(usage)?;
+        if self.capture.is_asked_for() || self.series.is_asked_for() {
+            config.validate_observed().map_err(usage)?;
+        }
+        let capturing = self.capture.begin(&mut config)?;
+        let series = self.series.begin(&mut config, self.json)?;
+        let (report, captured, levels) = run(&config, capturing, series.as_ref(), watch)?;
+        captured.map_or(Ok(()), |(path, capture)| capture::finish(&path, capture.into_file()))?;
+        let levels = series.zip(levels).map(|(series, levels)| series.finish(&levels)).transpose()?.flatten();
+        let levels_json = levels.as_ref().map(Columns);
+        let found = Found::new(
+            &Shown { report: &report, levels: levels_json },
+            TABLE_WIDTH,
+            vec![table(&config, &report)],
+        )?;
+        let found = levels.into_iter().fold(found, |found, levels| found.series("levels", levels));
+        let interrupted =
+            (report.frames_sent < config.frames && watch.stop().load(Ordering::Relaxed)).then(|| {
+                let message = format!("interrupted after {} of {} frames", report.frames_sent, config.frames);
+                Interrupted::error(message, "fewer --frames take less time")
+            });
+        Ok(found.failing(interrupted))
     }
-    let capturing = arguments.capture.begin(&mut config)?;
-    let series = arguments.series.begin(&mut config)?;
-    let stop = interrupt::flag()?;
-    let bar = bar(config.frames);
-    let began = Instant::now();
-    let mut interrupted = false;
-    let mut progress = |frames| {
-        bar.set_position(frames);
-        interrupted |= stop.load(Ordering::Relaxed);
-        !interrupted
-    };
-    let step = series.as_ref().map(|file| file.step);
-    let outcome = match capturing {
-        Some(Capturing { path, capture }) => stress::run_observed(&config, capture, step, &mut progress)
-            .map(|(report, capture, levels)| (report, Some((path, capture)), levels)),
-        None if step.is_some() => stress::run_observed(&config, NoObserver, step, &mut progress)
-            .map(|(report, _, levels)| (report, None, levels)),
-        None => stress::run(&config, &mut progress).map(|report| (report, None, None)),
-    };
-    bar.finish_and_clear();
-    let (report, captured, levels) = outcome.map_err(usage)?;
-    let report = StressReport { wall_s: began.elapsed().as_secs_f64(), ..report };
-    shown::json_or_tables(arguments.json, &report, TABLE_WIDTH, |report| vec![table(&config, report)])?;
-    captured.map_or(Ok(()), |(path, capture)| capture::finish(&path, capture.into_file()))?;
-    series.zip(levels).map_or(Ok(()), |(file, levels)| SeriesFile::finish(file, &levels))?;
-    if interrupted {
-        let message = format!("interrupted after {} of {} frames", report.frames_sent, config.frames);
-        return Err(Interrupted::error(message, "fewer --frames take less time"));
+
+    fn prints_json(&self) -> bool {
+        self.json
     }
-    Ok(())
 }
 
-/// A progress bar in frames.
-pub(super) fn bar(frames: u64) -> ProgressBar {
-    progress::bar(frames, "{bar:30} {percent:>3} %  {human_pos} of {human_len} frames  [{left}]")
+/// The report, and the levels of both buffers over time if they are not in a file.
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    report: &'a StressReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    levels: Option<Columns<'a>>,
 }
+
+type FileCapture = Capture<BufWriter<File>>;
+
+/// What a run gives: its report, its capture and the levels of its buffers, if somebody has asked for them.
+type Observed = (StressReport, Option<(PathBuf, FileCapture)>, Option<BufferSeries>);
+
+fn run(
+    config: &LinksConfig,
+    capturing: Option<Capturing<FileCapture>>,
+    series: Option<&Series>,
+    watch: &dyn Watch,
+) -> Result<Observed> {
+    watch.begin(config.frames, FRAMES);
+    let began = Instant::now();
+    let mut progress = |frames| {
+        watch.reach(frames);
+        !watch.stop().load(Ordering::Relaxed)
+    };
+    let step = series.map(|series| series.step);
+    let outcome = match capturing {
+        Some(Capturing { path, capture }) => stress::run_observed(config, capture, step, &mut progress)
+            .map(|(report, capture, levels)| (report, Some((path, capture)), levels)),
+        None if step.is_some() => stress::run_observed(config, NoObserver, step, &mut progress)
+            .map(|(report, _, levels)| (report, None, levels)),
+        None => stress::run(config, &mut progress).map(|report| (report, None, None)),
+    };
+    let (report, captured, levels) = outcome.map_err(usage)?;
+    Ok((StressReport { wall_s: began.elapsed().as_secs_f64(), ..report }, captured, levels))
+}
+
+/// How progress in frames is shown.
+pub(super) const FRAMES: &str = "{bar:30} {percent:>3} %  {human_pos} of {human_len} frames  [{left}]";
 
 fn table(config: &LinksConfig, report: &StressReport) -> Table {
     let title = format!(

@@ -2,11 +2,9 @@
 
 use super::flows::ThreadArgs;
 use super::parameters::{ParameterArgs, Preset, usage};
-use crate::commands::progress;
-use crate::commands::shown;
+use crate::commands::study::{Found, Study, Watch};
 use clap::Args;
 use linkmend::failure::{Context, Interrupted, Result};
-use linkmend::interrupt;
 use linkmend::written_file::{self, cannot_write};
 use linkmend_quantity::Span;
 use linkmend_report::{Axis, Cell, Column, Panel, Report, Section, Series, Table, Timeline, Tone, Unit};
@@ -125,29 +123,35 @@ fn time(span: Span) -> Time {
     Time::from_nanos(u64::try_from(span.0.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Executes the command.
-pub fn execute(arguments: &TimelineArgs) -> Result<()> {
-    let config = arguments.config()?;
-    let file = |path: &Option<PathBuf>| -> Result<Option<(PathBuf, File)>> {
-        let Some(path) = path else { return Ok(None) };
-        Ok(Some((path.clone(), written_file::create(path)?)))
-    };
-    let series = file(&arguments.series)?;
-    let page = file(&arguments.report)?;
-    let stop = interrupt::flag()?;
-    let bar = progress::bar(2 * config.samples(), "{bar:30} {percent:>3} %  [{left}]");
-    let report = timeline::run(&config, arguments.threads.count(2), &stop, &|| bar.inc(1)).map_err(usage);
-    bar.finish_and_clear();
-    let hint = "a shorter --duration takes less time";
-    let report = report?.ok_or_else(|| Interrupted::error("interrupted before the run had ended", hint))?;
-    let title = arguments.title();
-    if let Some((path, file)) = series {
-        write(&path, file, &samples(&report).to_csv())?;
+impl Study for TimelineArgs {
+    fn find(&self, watch: &dyn Watch) -> Result<Found> {
+        let config = self.config()?;
+        let file = |path: &Option<PathBuf>| -> Result<Option<(PathBuf, File)>> {
+            let Some(path) = path else { return Ok(None) };
+            Ok(Some((path.clone(), written_file::create(path)?)))
+        };
+        let series = file(&self.series)?;
+        let page = file(&self.report)?;
+        watch.begin(2 * config.samples(), "{bar:30} {percent:>3} %  [{left}]");
+        let report = timeline::run(&config, self.threads.count(2), watch.stop(), &|| watch.advance());
+        let hint = "a shorter --duration takes less time";
+        let interrupted = || Interrupted::error("interrupted before the run had ended", hint);
+        let report = report.map_err(usage)?.ok_or_else(interrupted)?;
+        let title = self.title();
+        let samples = samples(&report);
+        if let Some((path, file)) = series {
+            write(&path, file, &samples.to_csv())?;
+        }
+        if let Some((path, file)) = page {
+            write(&path, file, &html(&title, &report)?)?;
+        }
+        let found = Found::new(&report, TABLE_WIDTH, vec![summary(title, &report)])?;
+        Ok(found.plots([plot(&report)]).series("samples", samples))
     }
-    if let Some((path, file)) = page {
-        write(&path, file, &html(&title, &report)?)?;
+
+    fn prints_json(&self) -> bool {
+        self.json
     }
-    shown::json_or_tables(arguments.json, &report, TABLE_WIDTH, |report| vec![summary(title, report)])
 }
 
 fn write(path: &Path, mut file: File, text: &str) -> Result<()> {
@@ -224,7 +228,7 @@ fn samples(report: &TimelineReport) -> Table {
 /// A series of a plot.
 type Drawn = (&'static str, fn(&Sample) -> f64);
 
-fn html(title: &str, report: &TimelineReport) -> Result<String> {
+fn plot(report: &TimelineReport) -> Timeline {
     let begin = |index: usize| index.checked_sub(1).map_or(0.0, |before| report.samples[before].at_s);
     let course = |value: fn(&Sample) -> f64| {
         report.samples.iter().enumerate().map(move |(index, sample)| (begin(index), value(sample)))
@@ -237,7 +241,7 @@ fn html(title: &str, report: &TimelineReport) -> Result<String> {
     let level = |name: &str, mean: fn(&Sample) -> f64, max: fn(&Sample) -> f64| {
         panel(name, Unit::Byte, &[("most", max), ("mean", mean)])
     };
-    let plot = Timeline::new("Healthy, corrupting, protected")
+    Timeline::new("Healthy, corrupting, protected")
         .time(Axis::new("time", Unit::Second))
         .panel(panel(
             "rate",
@@ -250,12 +254,15 @@ fn html(title: &str, report: &TimelineReport) -> Result<String> {
         .panel(panel("retransmissions by the host", Unit::Count, &[("retransmissions", COLUMNS[2].2)]))
         .panel(panel("pauses", Unit::Count, &[("pauses", COLUMNS[15].2)]))
         .phase(report.corruption_at_s, "corruption starts", Tone::Bad)
-        .phase(report.protection_at_s, "protection starts", Tone::Good);
+        .phase(report.protection_at_s, "protection starts", Tone::Good)
+}
+
+fn html(title: &str, report: &TimelineReport) -> Result<String> {
     let page = Report::new("linkmend sim timeline")
         .subtitle(title)
         .fact("Seed", report.seed.to_string())
         .fact("Version", env!("CARGO_PKG_VERSION"))
-        .section(Section::new("Over time").plot(plot))
+        .section(Section::new("Over time").plot(plot(report)))
         .section(Section::new("Phases").table(summary(String::new(), report)));
     let raw = Section::new("Raw results")
         .json("All of it as JSON", report)

@@ -11,7 +11,7 @@ use super::deployment::UpgradedArgs;
 use super::network::{Described, NetworkArgs};
 use super::simulate::ObjectiveName;
 use super::{protection, share};
-use crate::commands::shown;
+use crate::commands::study::{Found, Study, Watch};
 use clap::Args;
 use linkmend::failure::{Context, Error, Hinted, Result, UsageError};
 use linkmend::output;
@@ -20,13 +20,12 @@ use linkmend_fleet::Constraint;
 use linkmend_fleet::plan::{
     Explanation, FindError, LinkFinder, Plan, PlanSettings, ReportedLink, Surroundings, read_links,
 };
-use linkmend_fleet::protection::ProtectionLimits;
+use linkmend_fleet::protection::{ProtectionLimits, ProtectionTable};
 use linkmend_fleet::{FileError, FileKind};
 use linkmend_monitor::config::CONTROL_DEFAULT;
 use linkmend_monitor::daemon::{ask_directions, ask_findings};
 use linkmend_monitor::planning::{Network, corrupting_links, unjudged};
 use linkmend_quantity::LossRate;
-use linkmend_report::wrap;
 use linkmend_topology::{FabricParameters, Topology};
 use std::fs::File;
 use std::io::BufReader;
@@ -128,58 +127,43 @@ pub struct PlanArgs {
     json: bool,
 }
 
-/// Executes the command.
-pub fn execute(arguments: &PlanArgs) -> Result<()> {
-    let protection = protection::read_of_linkguardian(&arguments.protection)?;
-    if let Some(links) = &arguments.links {
-        check_files(arguments.network.file(), links)?;
-    }
-    let Described { topology, cables, line: described } =
-        arguments.network.build_described(FabricParameters::PAPER)?;
-    let network = Network::new(topology, &cables);
-    let topology = network.topology();
-    let settings = PlanSettings {
-        constraint: arguments.constraint,
-        target_loss: arguments.target.0,
-        objective: arguments.objective.with(arguments.capacity_weight.0),
-        protection,
-        min_capacity: arguments.min_capacity,
-        deployment: arguments.upgraded.deployment(topology)?,
-        limits: ProtectionLimits {
-            per_pipe: arguments.max_protected_per_pipe,
-            per_switch: arguments.max_protected_per_switch,
-        },
-        crew: arguments.crew,
-        store_and_forward: arguments.store_and_forward,
-    };
-    let (reported, surroundings) = match (&arguments.links, &arguments.corruptd) {
-        (Some(file), _) => (links(file, topology)?, Surroundings::default()),
-        (None, Some(socket)) => found_by_corruptd(socket, &network)?,
-        (None, None) => (Vec::new(), Surroundings::default()),
-    };
-    let plan = Plan::within(topology, &reported, surroundings, settings);
-    // An explanation that is impossible is refused before any file is written.
-    let explanation = match &arguments.explain {
-        Some(written) => Some(explain(&plan, written, &arguments.source())?),
-        None => None,
-    };
-    if let Some(path) = &arguments.html {
-        written_file::write_private(path, page::page(&plan, arguments).to_html())?;
-    }
-    if let Some(explanation) = explanation {
-        return print_explanation(&explanation, arguments.json);
-    }
-    if arguments.json {
+impl Study for PlanArgs {
+    fn find(&self, _watch: &dyn Watch) -> Result<Found> {
+        let protection = protection::read_of_linkguardian(&self.protection)?;
+        if let Some(links) = &self.links {
+            check_files(self.network.file(), links)?;
+        }
+        let Described { topology, cables, line: described } =
+            self.network.build_described(FabricParameters::PAPER)?;
+        let network = Network::new(topology, &cables);
+        let topology = network.topology();
+        let settings = self.settings(topology, protection)?;
+        let (reported, surroundings) = match (&self.links, &self.corruptd) {
+            (Some(file), _) => (links(file, topology)?, Surroundings::default()),
+            (None, Some(socket)) => found_by_corruptd(socket, &network)?,
+            (None, None) => (Vec::new(), Surroundings::default()),
+        };
+        let plan = Plan::within(topology, &reported, surroundings, settings);
+        // An explanation that is impossible is refused before any file is written.
+        let explanation =
+            self.explain.as_ref().map(|written| explain(&plan, written, &self.source())).transpose()?;
+        if let Some(path) = &self.html {
+            written_file::write_private(path, page::page(&plan, self).to_html())?;
+        }
+        if let Some(explanation) = explanation {
+            let found = Found::new(&explanation, PROSE_WIDTH, Vec::new())?.prose_at_most(PROSE_WIDTH);
+            let paragraphs = [&explanation.verdict].into_iter().chain(&explanation.reasons);
+            return Ok(paragraphs.fold(found, Found::beginning));
+        }
         let mut value = json::plan(&plan);
-        value["network"] = described.into();
-        return shown::json(&value);
+        value["network"] = described.clone().into();
+        let found = Found::new(&value, TABLE_WIDTH, tables::all(&plan))?;
+        Ok(described.into_iter().fold(found, Found::beginning))
     }
-    let (width, colour) = output::terminal(TABLE_WIDTH);
-    let tables = tables::all(&plan);
-    let described = described.map(|line| wrap(&line, width) + "\n");
-    let texts: Vec<String> =
-        described.into_iter().chain(tables.iter().map(|table| table.to_text(width, colour))).collect();
-    Ok(output::print(&texts.join("\n"))?)
+
+    fn prints_json(&self) -> bool {
+        self.json
+    }
 }
 
 /// Refuses a network that was given as the list of links, and vice versa. Their readers would only report what is
@@ -210,6 +194,23 @@ fn check_files(network: Option<&Path>, links: &Path) -> Result<()> {
 }
 
 impl PlanArgs {
+    fn settings(&self, topology: &Topology, protection: ProtectionTable) -> Result<PlanSettings> {
+        Ok(PlanSettings {
+            constraint: self.constraint,
+            target_loss: self.target.0,
+            objective: self.objective.with(self.capacity_weight.0),
+            protection,
+            min_capacity: self.min_capacity,
+            deployment: self.upgraded.deployment(topology)?,
+            limits: ProtectionLimits {
+                per_pipe: self.max_protected_per_pipe,
+                per_switch: self.max_protected_per_switch,
+            },
+            crew: self.crew,
+            store_and_forward: self.store_and_forward,
+        })
+    }
+
     /// Where the links come from, for messages.
     fn source(&self) -> String {
         let path = self.links.as_ref().map(|path| path.display().to_string());
@@ -293,14 +294,4 @@ fn explain(plan: &Plan, written: &str, source: &str) -> Result<Explanation> {
         hint: "omit --explain to see the links of the plan".to_owned(),
     })?;
     Ok(explained)
-}
-
-fn print_explanation(explanation: &Explanation, json: bool) -> Result<()> {
-    if json {
-        return shown::json(explanation);
-    }
-    let width = output::terminal(PROSE_WIDTH).0.min(PROSE_WIDTH);
-    let paragraphs = [&explanation.verdict].into_iter().chain(&explanation.reasons);
-    let text: Vec<String> = paragraphs.map(|paragraph| wrap(paragraph, width)).collect();
-    Ok(output::print(&text.join("\n\n"))?)
 }

@@ -7,10 +7,10 @@ mod json;
 mod tables;
 
 use super::network::ReadingArgs;
-use crate::commands::shown;
+use crate::commands::study::{Found, Study, Watch};
 use clap::Args;
 use linkmend::failure::Result;
-use linkmend::{output, written_file};
+use linkmend::written_file;
 use linkmend_report::{Report, Section};
 use std::path::PathBuf;
 
@@ -52,26 +52,26 @@ Layers come from --layers, labels, groups, roles or names; the table says which.
     )
 }
 
-/// Executes the command.
-pub fn execute(arguments: &ShowArgs) -> Result<()> {
-    let loaded = arguments.reading.read(&arguments.file)?;
-    let line = arguments.reading.line(&loaded, &arguments.file);
-    if let Some(path) = &arguments.html {
-        let tables = tables::all(&loaded, usize::MAX);
-        let network = Section::new("Network").plot(drawing::network(&loaded, &arguments.file));
-        let report = tables
-            .into_iter()
-            .fold(Report::new("linkmend fleet show").subtitle(&line).section(network), |report, table| {
-                report.section(Section::new(table.title().to_owned()).table(table))
-            });
-        written_file::write_private(path, report.to_html())?;
+impl Study for ShowArgs {
+    fn find(&self, _watch: &dyn Watch) -> Result<Found> {
+        let loaded = self.reading.read(&self.file)?;
+        let line = self.reading.line(&loaded, &self.file);
+        let drawing = drawing::network(&loaded, &self.file);
+        if let Some(path) = &self.html {
+            let tables = tables::all(&loaded, usize::MAX);
+            let network = Section::new("Network").plot(drawing.clone());
+            let report = tables.into_iter().fold(
+                Report::new("linkmend fleet show").subtitle(&line).section(network),
+                |report, table| report.section(Section::new(table.title().to_owned()).table(table)),
+            );
+            written_file::write_private(path, report.to_html())?;
+        }
+        let found =
+            Found::new(&json::network(&loaded), TABLE_WIDTH, tables::all(&loaded, MAX_ROWS_ON_TERMINAL))?;
+        Ok(found.beginning(line).plots([drawing]))
     }
-    if arguments.json {
-        return shown::json(&json::network(&loaded));
+
+    fn prints_json(&self) -> bool {
+        self.json
     }
-    let (width, colour) = output::terminal(TABLE_WIDTH);
-    let tables = tables::all(&loaded, MAX_ROWS_ON_TERMINAL);
-    let texts = tables.iter().map(|table| table.to_text(width, colour));
-    let texts: Vec<String> = std::iter::once(line + "\n").chain(texts).collect();
-    Ok(output::print(&texts.join("\n"))?)
 }

@@ -3,6 +3,9 @@
 mod conformance;
 mod plan;
 
+pub use plan::PlanArgs as LlrPlanArgs;
+
+use crate::commands::study;
 use clap::{Args, Subcommand};
 use linkmend::failure::Result;
 
@@ -50,7 +53,7 @@ enum LlrCommand {
 /// Executes the command.
 pub fn execute(arguments: &LlrArgs) -> Result<()> {
     match &arguments.command {
-        Some(LlrCommand::Plan(arguments)) => plan::execute(arguments),
+        Some(LlrCommand::Plan(arguments)) => study::execute(arguments),
         None => conformance::execute(arguments.case.as_deref(), arguments.json),
     }
 }

@@ -1,9 +1,9 @@
 //! `linkmend sim llr plan`: the parameters of a port, with each step of the arithmetic.
 
 use super::TABLE_WIDTH;
+use crate::commands::study::{Found, Study, Watch};
 use clap::Args;
 use linkmend::failure::Result;
-use linkmend::output;
 use linkmend_llr::config::REPLAY_COUNT_UNLIMITED;
 use linkmend_llr::plan::{Budget, Plan, PlanInput, Step, budget, plan};
 use linkmend_llr::{Config, Span};
@@ -26,7 +26,7 @@ The loop is the time from sending a frame to receiving its acknowledgement. The 
 one loop, the replay timer is three loops plus 500 ns (HPE's rule: 1,000 to 15,500 ns, but at least two loops), and the \
 replay count is the smallest one that makes FLUSH rare enough. With --buffer, a second table shows how much cable the buffer allows, by Meta's arithmetic (the third \
 example: 2,116 ns, 105,800 B, 1,654 frames).")]
-pub(super) struct PlanArgs {
+pub struct PlanArgs {
     /// Speed of the link
     #[arg(long, value_name = "RATE")]
     speed: BitRate,
@@ -72,28 +72,24 @@ impl PlanArgs {
     }
 }
 
-/// Executes `linkmend sim llr plan`.
-pub(super) fn execute(arguments: &PlanArgs) -> Result<()> {
-    let input = arguments.input();
-    let plan = plan(&input)?;
-    let phy = Span::from_nanos(input.phy_ns);
-    let budget = input
-        .buffer_bytes
-        .map(|buffer| budget(buffer, input.rate_bps, phy, input.mtu_bytes, input.spacing_bytes));
-    if arguments.json {
-        return Ok(output::print(&serde_json::to_string_pretty(&object(&plan, budget.as_ref()))?)?);
+impl Study for PlanArgs {
+    fn find(&self, _watch: &dyn Watch) -> Result<Found> {
+        let input = self.input();
+        let plan = plan(&input)?;
+        let phy = Span::from_nanos(input.phy_ns);
+        let budget = input
+            .buffer_bytes
+            .map(|buffer| budget(buffer, input.rate_bps, phy, input.mtu_bytes, input.spacing_bytes));
+        let title = format!("Link Layer Retry over {} of {}", self.cable, self.speed);
+        let allowed = |budget: &Budget| table("What the replay buffer allows", &budget.steps);
+        let tables = [table(&title, &plan.steps)].into_iter().chain(budget.as_ref().map(allowed)).collect();
+        let found = Found::new(&object(&plan, budget.as_ref()), TABLE_WIDTH, tables)?;
+        Ok(plan.warnings.iter().fold(found, |found, warning| found.warning(warning)))
     }
-    let (width, colour) = output::terminal(TABLE_WIDTH);
-    let title = format!("Link Layer Retry over {} of {}", arguments.cable, arguments.speed);
-    output::print(&table(&title, &plan.steps).to_text(width, colour))?;
-    if let Some(budget) = &budget {
-        output::print("\n")?;
-        output::print(&table("What the replay buffer allows", &budget.steps).to_text(width, colour))?;
+
+    fn prints_json(&self) -> bool {
+        self.json
     }
-    for warning in &plan.warnings {
-        output::remark(&format!("warning: {warning}"));
-    }
-    Ok(())
 }
 
 fn table(title: &str, steps: &[Step]) -> Table {

@@ -1,0 +1,44 @@
+"""Linkmend's simulator and fleet studies.
+
+Links that corrupt frames retransmit them locally, within microseconds, so that hosts never notice. This package simulates
+such links, hosts behind them, and fleets of links, with the code that guards real ones.
+
+>>> import linkmend
+>>> result = linkmend.stress(speed="100G", loss=1e-3, scheme="ordered", frames="1M", seed=1)
+>>> result.frames_undelivered
+0
+
+`stress`, `flows`, `links`, `timeline`, `throughput`, `collective` and `llr` simulate links; `fleet` simulates and plans
+networks of many links; `rdma` has a model of timeouts. `Run` is one run, and `sweep` measures many of them.
+"""
+
+from __future__ import annotations
+
+from . import fleet, rdma
+from ._declared import metrics, parameters
+from ._frame import Frame
+from ._native import ParameterError, StudyError, __version__
+from ._presets import collective, flows, links, llr, stress, throughput, timeline
+from ._result import Result
+from ._run import Measured, Run
+
+__all__ = [
+    "Frame",
+    "Measured",
+    "ParameterError",
+    "Result",
+    "Run",
+    "StudyError",
+    "__version__",
+    "collective",
+    "fleet",
+    "flows",
+    "links",
+    "llr",
+    "metrics",
+    "parameters",
+    "rdma",
+    "stress",
+    "throughput",
+    "timeline",
+]
