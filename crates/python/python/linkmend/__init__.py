@@ -21,14 +21,19 @@ from ._native import ParameterError, StudyError, __version__
 from ._presets import collective, flows, links, llr, stress, throughput, timeline
 from ._result import Result
 from ._run import Measured, Run
+from ._sweep import RayExecutor, SweepError, SweepResult, SweepValueError, read_sweep, sweep
 
 __all__ = [
     "Frame",
     "Measured",
     "ParameterError",
+    "RayExecutor",
     "Result",
     "Run",
     "StudyError",
+    "SweepError",
+    "SweepResult",
+    "SweepValueError",
     "__version__",
     "collective",
     "fleet",
@@ -38,7 +43,9 @@ __all__ = [
     "metrics",
     "parameters",
     "rdma",
+    "read_sweep",
     "stress",
+    "sweep",
     "throughput",
     "timeline",
 ]
