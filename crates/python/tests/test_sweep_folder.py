@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import linkmend
 import pyarrow
 import pytest
 from linkmend import _native
+from linkmend._sweep import worker
 from sweep_common import digest, quick_run
 
 GRID: dict[str, list[Any]] = {"loss": [0.01, 0.02, 0.1]}
@@ -63,6 +64,27 @@ def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(pyarrow, "__version__", "0.1")
     with pytest.raises(linkmend.SweepError, match=r"its pyarrow is .*, not 0.1"):
         run_here(tmp_path)
+
+
+def test_files_that_parameters_name_belong_to_the_sweep(tmp_path: Path) -> None:
+    losses, out = tmp_path / "losses.txt", tmp_path / "out"
+    losses.write_text("3\n")
+    run = linkmend.Run(frames=200, losses=losses)
+    run_here(out, {"copies": [1]}, run=run)
+
+    class ChangesTheFile(ThreadPoolExecutor):
+        def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Future[Any]:
+            losses.write_text("5\n")
+            return super().submit(function, *arguments, **named)
+
+    worker._mismatch.cache_clear()
+    with (
+        ChangesTheFile(1) as executor,
+        pytest.raises(linkmend.SweepError, match=r"losses.txt has other contents on the worker"),
+    ):
+        linkmend.sweep(run, {"copies": [2]}, executor=executor)
+    with pytest.raises(linkmend.SweepError, match="another sweep: its files is"):
+        run_here(out, {"copies": [1]}, run=run)
 
 
 def test_a_folder_with_something_else_is_refused(tmp_path: Path) -> None:

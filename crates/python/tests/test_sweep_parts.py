@@ -104,7 +104,22 @@ def test_a_journal_survives_a_kill_at_any_byte(
     assert journal.read(3) == {**dict(enumerate(rows[:kept])), 99: b"x" * 24}
 
 
-@given(st.lists(st.tuples(st.integers(1, 100), st.floats(0, 1e3)), max_size=20), st.integers(0, 10**6))
+@given(rows=st.lists(st.binary(min_size=24, max_size=24), min_size=1, max_size=5), place=st.integers(0))
+def test_a_journal_ends_at_a_damaged_record(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[bytes], place: int
+) -> None:
+    folder = Path(tmp_path_factory.mktemp("journal"))
+    journal = Journal(folder, 24)
+    journal.append(0, enumerate(rows))
+    path = folder / "000000.rows"
+    contents = bytearray(path.read_bytes())
+    place %= len(contents)
+    contents[place] ^= 1
+    path.write_bytes(contents)
+    assert journal.read(0) == dict(enumerate(rows[: place // 36]))
+
+
+@given(st.lists(st.tuples(st.integers(1, 5000), st.floats(0, 10)), max_size=20), st.integers(0, 10**6))
 def test_chunks_are_bounded(observed: list[tuple[int, float]], remaining: int) -> None:
     chunks = ChunkSize(None)
     for units, seconds in observed:

@@ -64,4 +64,4 @@ class Journal:
 
 
 def _checksum(unit: int, row: bytes) -> int:
-    return zlib.crc32(row, unit & 0xFFFFFFFF)
+    return zlib.crc32(row, zlib.crc32(struct.pack("<Q", unit)))

@@ -18,6 +18,7 @@ from .worker import Job, Outcome, row_width
 from .worklist import Worklist
 
 _TASKS_PER_WORKER = 2
+_SIGNAL_SECONDS = 0.5
 _FAILURES_BEFORE_ALONE = 2
 _FAILURES = 4
 
@@ -59,7 +60,7 @@ class Scheduler:
                 progress(self._work.resolved, self._plan.units)
                 if not self._in_flight:
                     break
-                self._handle(self._finished.get())
+                self._handle(self._wait())
                 self._handle_more()
         except BaseException:
             self._backend.abort()
@@ -83,6 +84,14 @@ class Scheduler:
         size = self._chunks.units(self._work.remaining, self._backend.capacity())
         units = self._work.take(size)
         return _Task(units) if units else None
+
+    def _wait(self) -> Future[Outcome]:
+        """The next task that is finished; looks for Ctrl-C in between, which may have reached another thread."""
+        while True:
+            try:
+                return self._finished.get(timeout=_SIGNAL_SECONDS)
+            except Empty:
+                continue
 
     def _handle_more(self) -> None:
         try:
