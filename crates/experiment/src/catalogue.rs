@@ -11,8 +11,7 @@ impl<K: Kind> Experiment<K> {
     /// # Errors
     /// The first thing that is wrong, with its line.
     pub fn built_in(files: &[(&str, &str)]) -> Result<Vec<Experiment<K>>, ExperimentError> {
-        let folder = |path| Path::new(path).parent().unwrap_or(Path::new(""));
-        files.iter().map(|(path, text)| Experiment::parse(path, text, folder(*path))).collect()
+        files.iter().map(|(path, text)| Experiment::of_file(path, text)).collect()
     }
 
     /// Reads an experiment from a file.
@@ -20,10 +19,16 @@ impl<K: Kind> Experiment<K> {
     /// # Errors
     /// If the file cannot be read, or is not a valid experiment.
     pub fn read(path: &Path) -> Result<Experiment<K>, ExperimentError> {
-        let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| ExperimentError::Unreadable { path: name.clone(), source })?;
-        Experiment::parse(&name, &text, path.parent().unwrap_or(Path::new("")))
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Experiment::parse(&path.display().to_string(), &text_of(path)?, folder)
+    }
+
+    /// Reads an experiment from the text of a file. Files that it mentions are looked for in the same folder as the file.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its line.
+    pub fn of_file(path: &str, text: &str) -> Result<Experiment<K>, ExperimentError> {
+        Experiment::parse(path, text, Path::new(path).parent().unwrap_or(Path::new("")))
     }
 
     /// Reads all experiments of a folder, in the order of file names.
@@ -73,13 +78,17 @@ pub fn read_each<T, E: From<ExperimentError>>(
     Ok(experiments)
 }
 
-/// What an experiment's file is about: its `kind`, if it says one. What is wrong with the file is said when it is read.
+/// The text of an experiment's file.
 ///
 /// # Errors
 /// If the file cannot be read.
-pub fn kind_of(path: &Path) -> Result<Option<String>, ExperimentError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| ExperimentError::Unreadable { path: path.display().to_string(), source })?;
-    let kind = toml::from_str::<toml::Table>(&text).ok().and_then(|mut file| file.remove("kind"));
-    Ok(kind.and_then(|kind| kind.as_str().map(str::to_owned)))
+pub fn text_of(path: &Path) -> Result<String, ExperimentError> {
+    let unreadable = |source| ExperimentError::Unreadable { path: path.display().to_string(), source };
+    std::fs::read_to_string(path).map_err(unreadable)
+}
+
+/// What an experiment's file is about: its `kind`, if it says one. What is wrong with the file is said when it is read.
+pub fn kind_of(text: &str) -> Option<String> {
+    let kind = toml::from_str::<toml::Table>(text).ok().and_then(|mut file| file.remove("kind"));
+    kind.and_then(|kind| kind.as_str().map(str::to_owned))
 }

@@ -38,6 +38,8 @@ pub struct Experiment<K: Kind> {
     pub published: Vec<PublishedAt<K::Outcome>>,
     /// What only this kind of experiments has.
     pub extra: ExtraOf<K>,
+    /// The name of the file, as it was given.
+    pub path: String,
     /// The text of the file.
     pub text: String,
 }
@@ -73,8 +75,8 @@ impl<K: Kind> Experiment<K> {
         let published =
             head.published.into_iter().map(|row| reader.published(row)).collect::<Result<_, _>>()?;
         let Head { title, about, source, .. } = head;
-        let text = text.to_owned();
-        Ok(Experiment { id, title, source, about, points, varied, metrics, published, extra, text })
+        let (path, text) = (path.to_owned(), text.to_owned());
+        Ok(Experiment { id, title, source, about, points, varied, metrics, published, extra, path, text })
     }
 
     /// The selected points.

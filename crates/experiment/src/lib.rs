@@ -7,6 +7,8 @@
 //! - [`run_all`] runs the points of [`Runnable`] experiments, and [`run_each`] anything independent, on several
 //!   threads. The results do not depend on the number of threads. Several runs of a point are [`Pooled`], or kept
 //!   separately as [`Runs`].
+//! - A [`Shard`] is one of the parts of experiments that run on several machines. Outcomes are [`Stored`] as bytes, and
+//!   experiments whose outcomes were [`Recorded`] are pooled and reported as if they had run here.
 //! - A [`Metric`] reads a [`Measurement`] from an outcome, with a confidence interval if the value was counted,
 //!   is a percentile, or was computed from several runs.
 //! - [`Published`] is a published value, and a [`Row`] compares it with the measured one. [`tables`] show all points.
@@ -25,11 +27,13 @@ mod published;
 mod quantity;
 mod runner;
 mod runs;
+mod shard;
+mod stored;
 mod sweep;
 pub mod tables;
 mod threads;
 
-pub use catalogue::{kind_of, read_each};
+pub use catalogue::{kind_of, read_each, text_of};
 pub use definition::Experiment;
 pub use error::{ExperimentError, Source};
 pub use kind::{ExperimentFile, ExtraOf, Head, Kind, PointOf, PublishedTable, Reader, RestOf};
@@ -43,5 +47,7 @@ pub use published::{Across, Published, PublishedAt, Row, RowKind, Shape};
 pub use quantity::{Quantity, Value};
 pub use runner::{Event, Failure, Run, Runnable, run_all};
 pub use runs::Runs;
+pub use shard::{Recorded, SHARDS_MAX, Shard, Unit, balanced, run_share};
+pub use stored::Stored;
 pub use sweep::{Combination, POINTS_MAX, Parameters, Replacement, Selection, Settings, combinations};
 pub use threads::run_each;

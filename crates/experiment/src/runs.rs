@@ -16,6 +16,11 @@ impl<T> Runs<T> {
         Runs(vec![Arc::new(run)])
     }
 
+    /// The outcomes of these runs.
+    pub(crate) fn new(runs: Vec<T>) -> Runs<T> {
+        Runs(runs.into_iter().map(Arc::new).collect())
+    }
+
     /// All runs, in their order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &T> {
         self.0.iter().map(|run| &**run)

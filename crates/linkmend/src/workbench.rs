@@ -14,13 +14,14 @@ pub const PROGRAM: &str = "linkmend-workbench";
 const LIBEXEC: &str = "../libexec/linkmend";
 
 /// Its commands, and what each does.
-pub const COMMANDS: [(&str, &str); 7] = [
+pub const COMMANDS: [(&str, &str); 8] = [
     ("demo", "Show what Linkmend does: kernel TCP over a corrupting link, unprotected and protected"),
     ("lab", "Keep a lab of network namespaces running, for your own experiments"),
     ("sim", "Simulate a protected link at any speed, with the protocol code that `run` uses"),
     ("fleet", "Decide which of many links to disable, protect and repair"),
     ("rdma", "Compute how often corruption makes RDMA wait for a timeout, and what prevents it"),
     ("reproduce", "Reproduce the published evaluations in the simulator, and compare the results"),
+    ("merge", "Combine the shards of experiments that several machines have run"),
     ("generate", "Write manual pages or shell completions for both programs"),
 ];
 

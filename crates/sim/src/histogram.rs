@@ -21,6 +21,8 @@ pub struct Histogram {
     max: u64,
 }
 
+linkmend_experiment::stored!(Histogram; counts, count, sum, min, max);
+
 impl Histogram {
     /// An empty one.
     pub fn new() -> Histogram {

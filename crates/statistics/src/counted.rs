@@ -56,6 +56,16 @@ impl Counted {
         self.largest = self.largest.max(other.largest);
     }
 
+    /// Everything it knows, for files: the number of clusters, the sums of their sizes and of the squares, and the largest size.
+    pub fn sums(&self) -> [f64; 4] {
+        [self.clusters, self.sum, self.squares, self.largest]
+    }
+
+    /// What has these [`sums`](Counted::sums).
+    pub fn from_sums([clusters, sum, squares, largest]: [f64; 4]) -> Counted {
+        Counted { clusters, sum, squares, largest }
+    }
+
     /// The sum of all sizes.
     pub fn sum(&self) -> f64 {
         self.sum

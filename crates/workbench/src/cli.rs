@@ -19,6 +19,8 @@ pub enum Command {
     Rdma(rdma::RdmaArgs),
     /// Reproduce the published evaluations in the simulator, and compare the results
     Reproduce(reproduce::ReproduceArgs),
+    /// Combine the shards of experiments that several machines have run
+    Merge(reproduce::merge::MergeArgs),
     /// Write manual pages or shell completions for both programs
     Generate(generate::GenerateArgs),
 }
@@ -85,6 +87,7 @@ impl Command {
             Command::Fleet(arguments) => fleet::execute(&arguments),
             Command::Rdma(arguments) => rdma::execute(&arguments),
             Command::Reproduce(arguments) => reproduce::execute(&arguments),
+            Command::Merge(arguments) => reproduce::merge::execute(&arguments),
             Command::Generate(arguments) => generate::execute(&arguments, command()),
         }
     }

@@ -48,6 +48,7 @@ fn help_is_the_golden_one() {
         "rdma plan",
         "rdma check",
         "reproduce",
+        "merge",
         "fleet",
         "fleet deploy",
         "fleet plan",

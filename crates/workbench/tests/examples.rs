@@ -51,6 +51,8 @@ const RULES: &[(&str, Treatment)] = &[
     ("reproduce fig8", Run(&[("--quick", ""), ("--out", "one")])),
     ("reproduce fig19", Run(&[("--quick", ""), ("--out", "two")])),
     ("sim run", Run(&[])),
+    ("merge shard-1", Run(&[])),
+    ("merge shards/*", Parse),
     ("sim replay", Run(&[])),
     ("sim packetdrill", Run(&[])),
     ("sim links --load 40% --phases", Run(&[])),

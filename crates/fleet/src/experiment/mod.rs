@@ -13,6 +13,7 @@ mod outcome;
 mod pair;
 mod parameters;
 pub mod plots;
+mod stored;
 pub mod tables;
 mod task;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::simulate::Settings;
 use crate::strategy::Strategy;
 use crate::trace::TraceParameters;
 use crate::upgrades::{Upgrades, spared_in};
-use linkmend_experiment::{Measurement, Runs};
+use linkmend_experiment::{Measurement, Runs, stored};
 use linkmend_topology::{Topology, ZoneId};
 
 /// How the pods to upgrade are chosen, halfway through a trace.
@@ -50,6 +50,8 @@ pub struct UpgradeRun {
     /// none to all.
     curves: Vec<(PodChoice, bool, Vec<f64>)>,
 }
+
+stored!(UpgradeRun; seed, all, pods_before_top, curves);
 
 impl UpgradeRun {
     /// The share of what protection of every link would spare, by number of upgraded pods.

@@ -3,7 +3,7 @@
 use crate::histogram::Histogram;
 use crate::host::FlowRecord;
 use crate::run::flows::{Demand, FlowsConfig, FlowsReport, Ideals};
-use linkmend_experiment::{Measurement, Pooled, Runs};
+use linkmend_experiment::{Measurement, Pooled, Runs, stored};
 use linkmend_statistics::{jackknife_interval, percentile_ranks};
 use std::ops::RangeInclusive;
 
@@ -20,6 +20,8 @@ pub struct FlowRun {
     /// Under a load, size and slowdown of each flow: how many times as long it took as in an idle network.
     slowdowns: Vec<(u64, f64)>,
 }
+
+stored!(FlowRun; report, times_ps, resent, segments, slowdowns);
 
 /// The runs of a point, in the order of their seeds.
 pub type FlowOutcome = Runs<FlowRun>;

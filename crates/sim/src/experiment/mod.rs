@@ -9,6 +9,7 @@
 //!   that their ratios are of pairs.
 //! - [`Experiment::parse`] reads and checks a file; [`built_in`] has those of the papers.
 //! - [`compare`] puts published and expected values beside measured ones. Judging them is left to the caller.
+//! - Outcomes can be [`Stored`](linkmend_experiment::Stored) as bytes, for runs on other machines.
 //! - [`plots`] and [`tables`] are made of an experiment and the outcomes of its points.
 
 mod best;
@@ -30,6 +31,7 @@ mod metric;
 mod outcome;
 pub mod plots;
 mod pool;
+mod stored;
 pub mod tables;
 #[cfg(test)]
 mod tests;

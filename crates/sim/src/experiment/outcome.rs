@@ -65,7 +65,16 @@ impl Optics {
 impl Outcome {
     /// Of one run of line-rate traffic.
     pub(super) fn line_rate(report: StressReport, optics: Option<Optics>) -> Outcome {
-        Outcome::LineRate { report: Box::new(report.clone()), runs: Runs::one(report), optics }
+        Outcome::of_line_rate(Runs::one(report), optics)
+    }
+
+    /// Of any number of runs of line-rate traffic. The report of one alone stays as it is.
+    pub(super) fn of_line_rate(runs: Runs<StressReport>, optics: Option<Optics>) -> Outcome {
+        let first = runs.iter().next().cloned();
+        match first {
+            Some(report) if runs.count() == 1 => Outcome::LineRate { report: Box::new(report), runs, optics },
+            _ => Outcome::all_line_rate(runs, optics),
+        }
     }
 
     /// The report of line-rate traffic.

@@ -34,10 +34,15 @@ pub fn is_of(kept: &Kept, id: &str, text: &str) -> bool {
 
 /// What results depend on besides the experiment: this program, and the options that are not in the experiment's file.
 pub fn circumstances(options: &Options) -> Result<u64> {
+    let trials = options.trials.map(|trials| trials.0);
+    Ok(digest(&(program()?, options.seed, options.quick, trials)))
+}
+
+/// A digest of this program. Two builds of the same version may measure different values.
+pub fn program() -> Result<u64> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
     let program = std::fs::read(&program).with_context(|| format!("cannot read {}", program.display()))?;
-    let trials = options.trials.map(|trials| trials.0);
-    Ok(digest(&(program, options.seed, options.quick, trials)))
+    Ok(digest(&program))
 }
 
 /// All that is kept in a folder under these circumstances, by name. What cannot be read counts as not kept.
@@ -69,7 +74,8 @@ pub fn lock(out: &Path) -> Result<File> {
     }
 }
 
-fn digest(value: &(impl Hash + ?Sized)) -> u64 {
+/// A digest of anything. It is the same on every machine that runs the same program.
+pub fn digest(value: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()

@@ -3,7 +3,8 @@
 //! - [`run`] runs them and writes each as it finishes;
 //! - [`planned`] is an experiment before it runs, [`finished`] afterwards;
 //! - [`runs`] and [`fleet`] present the results of one kind each, and [`present`] does what they share;
-//! - [`files`] and [`page`] present the results, and [`folder`] finds them again ([`kept`]).
+//! - [`files`] and [`page`] present the results, and [`folder`] finds them again ([`kept`]);
+//! - [`shards`] do the same on several machines, each of which writes [`outcomes`].
 
 mod files;
 mod finished;
@@ -11,17 +12,21 @@ mod fleet;
 mod folder;
 mod kept;
 mod list;
+mod outcomes;
 mod page;
 mod planned;
 mod present;
 mod run;
 mod runs;
+mod shards;
 
 use clap::Args;
 use linkmend::commands::arguments::threads;
 use linkmend::failure::{Context, Result, UsageError};
+use linkmend_experiment::Shard;
 use linkmend_quantity::Count;
 use planned::Planned;
+pub use shards::merge;
 use std::path::PathBuf;
 
 /// Arguments of `linkmend reproduce`.
@@ -31,16 +36,20 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(mut_arg("out", |out| out.default_value("linkmend-reproduce")), after_help = "\
 Examples:
-  linkmend reproduce --list                   # the experiments, and how long each takes
-  linkmend reproduce fig8                     # one figure; --list says how long it takes
-  linkmend reproduce all --out results        # everything
-  linkmend reproduce fig19 fig20 --json       # two experiments, as JSON
-  linkmend reproduce all --quick              # a quick run of everything; verdicts mean little
-  linkmend reproduce rdma-fig12 --trials 10k  # with as many flows as in the paper
+  linkmend reproduce --list                    # the experiments, and how long each takes
+  linkmend reproduce fig8                      # one figure; --list says how long it takes
+  linkmend reproduce all --out results         # everything
+  linkmend reproduce fig19 fig20 --json        # two experiments, as JSON
+  linkmend reproduce all --quick               # a quick run of everything; verdicts mean little
+  linkmend reproduce rdma-fig12 --trials 10k   # with as many flows as in the paper
+  linkmend reproduce all --shard 1/8 --out s1  # one eighth of everything
 
 DIR/report.html is the report, DIR/summary.json contains the comparisons, and DIR/ID contains the plots (SVG, \
 CSV), all points (CSV) and all results (JSON) of each experiment. Files are written as experiments finish. A \
 later command with the same DIR, program, seed and length adds its experiments to the report, and does not repeat those that it already contains. After Ctrl-C, the same command therefore continues. To repeat an experiment, remove DIR/ID.
+With --shard, several machines share the work: each runs one shard and writes into a DIR of its own what it has measured, \
+and `linkmend merge` combines them into one report. A shard has no verdicts; after an interruption, the same command continues \
+with the next run.
 Verdicts: a value is `reproduced` if it is within its tolerance. Otherwise, it `differs as predicted` if the cause that the \
 explanation names predicts an interval that contains the value; if not, it is `not reproduced`, whatever the explanation says. \
 If a value has a 95 % interval, the verdict applies to the whole interval. If the interval is too wide to decide, the verdict is `too few to tell`, which is common with --quick. Each row of an experiment file records its verdict.
@@ -63,8 +72,9 @@ pub struct ReproduceArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend sim run mine.toml             # one run or many, as tables
-  linkmend sim run mine.toml --out mine  # with a report, plots and data
+  linkmend sim run mine.toml                       # one run or many, as tables
+  linkmend sim run mine.toml --out mine            # with a report, plots and data
+  linkmend sim run mine.toml --shard 1/2 --out s1  # half of the runs, for merge
 
 A file sets the parameters of runs; their names are those of the options of `linkmend sim stress`, `linkmend sim links` and `linkmend sim flows`. \
 Every list is swept, and every combination is run. With a `transport`, hosts send flows; without one, a generator sends at line rate \
@@ -123,6 +133,9 @@ pub struct Options {
     /// Seed from which the seeds of all runs are derived
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Do only the I-th of N parts of the runs, from 1/N to N/N, for `linkmend merge`; all parts have about the same amount of work
+    #[arg(long, value_name = "I/N", requires = "out", conflicts_with = "json")]
+    shard: Option<Shard>,
 }
 
 impl Options {
@@ -156,13 +169,21 @@ pub fn execute(arguments: &ReproduceArgs) -> Result<()> {
     if arguments.list {
         return list::print(&chosen, &arguments.options);
     }
-    run::run(&chosen, &arguments.options, arguments.experiments.is_none())
+    run_or_share(&chosen, &arguments.options, arguments.experiments.is_none())
 }
 
 /// Runs the experiment of a file.
 pub fn run_file(arguments: &RunArgs) -> Result<()> {
     let planned = Planned::read(&arguments.file)?;
-    run::run(&arguments.options.resized(vec![planned])?, &arguments.options, false)
+    run_or_share(&arguments.options.resized(vec![planned])?, &arguments.options, false)
+}
+
+/// Runs experiments, or one shard of them.
+fn run_or_share(planned: &[Planned], options: &Options, built_in: bool) -> Result<()> {
+    match (options.shard, &options.out) {
+        (Some(shard), Some(out)) => shards::part::run(planned, options, shard, out, built_in),
+        _ => run::run(planned, options, built_in),
+    }
 }
 
 /// Chooses experiments by name, in the order in which they are known; all of them for `all` or no name.

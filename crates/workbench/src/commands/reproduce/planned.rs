@@ -5,6 +5,8 @@ use linkmend_experiment::{self as experiment, Kind};
 use linkmend_fleet::experiment::FleetExperiment;
 use linkmend_quantity::Count;
 use linkmend_sim::experiment::{Experiment, with_trials};
+use std::fmt::{self, Write};
+use std::hash::{DefaultHasher, Hasher};
 use std::path::Path;
 
 /// What a file can say that it is.
@@ -50,11 +52,23 @@ impl Planned {
     /// # Errors
     /// If the file cannot be read, or is not a valid experiment.
     pub fn read(path: &Path) -> Result<Planned> {
-        match experiment::kind_of(path)?.as_deref() {
-            None => Ok(Planned::Runs(Experiment::read(path)?)),
-            Some("fleet") => Ok(Planned::Fleet(FleetExperiment::read(path)?)),
+        Planned::parse(&path.display().to_string(), &experiment::text_of(path)?, folder_of(path))
+    }
+
+    /// Reads an experiment from the text of a file.
+    ///
+    /// # Errors
+    /// If it is not a valid experiment, or a file that it mentions cannot be read.
+    pub fn of_file(path: &str, text: &str) -> Result<Planned> {
+        Planned::parse(path, text, folder_of(Path::new(path)))
+    }
+
+    fn parse(path: &str, text: &str, folder: &Path) -> Result<Planned> {
+        match experiment::kind_of(text).as_deref() {
+            None => Ok(Planned::Runs(Experiment::parse(path, text, folder)?)),
+            Some("fleet") => Ok(Planned::Fleet(FleetExperiment::parse(path, text, folder)?)),
             Some(other) => {
-                let message = format!("{}: there is no kind of experiment called `{other}`", path.display());
+                let message = format!("{path}: there is no kind of experiment called `{other}`");
                 Err(UsageError::hinted(message, KINDS.to_owned()).into())
             }
         }
@@ -100,6 +114,25 @@ impl Planned {
         }
     }
 
+    /// The name of the file.
+    pub fn path(&self) -> &str {
+        match self {
+            Planned::Runs(experiment) => &experiment.path,
+            Planned::Fleet(experiment) => &experiment.path,
+        }
+    }
+
+    /// A digest of its points, with what the files contain that the experiment's file mentions.
+    pub fn digest(&self) -> u64 {
+        let mut hashed = Hashed::default();
+        // Everything can be written into a digest.
+        let _ = match self {
+            Planned::Runs(experiment) => write!(hashed, "{:?}", experiment.points),
+            Planned::Fleet(experiment) => write!(hashed, "{:?}", experiment.points),
+        };
+        hashed.0.finish()
+    }
+
     /// The same experiment, reduced so that it takes about a second.
     pub fn quick(self) -> Planned {
         match self {
@@ -121,6 +154,22 @@ impl Planned {
         };
         let resized = with_trials(experiment, trials).map_err(|error| refused(error.to_string()))?;
         Ok(Planned::Runs(resized))
+    }
+}
+
+/// The folder from which a file's paths start.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new(""))
+}
+
+/// A digest of a text that is never held in whole.
+#[derive(Default)]
+struct Hashed(DefaultHasher);
+
+impl Write for Hashed {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write(text.as_bytes());
+        Ok(())
     }
 }
 

@@ -3,10 +3,10 @@
 use super::Options;
 use super::finished::{Finished, Presentation};
 use linkmend::failure::{Error, Result};
-use linkmend_experiment::{Experiment, Failure, Kind, Row};
+use linkmend_experiment::{Experiment, Failure, Kind, Row, Stored};
 
 /// A kind of experiments whose results can be shown.
-pub trait Present: Kind {
+pub trait Present: Kind<Outcome: Stored> {
     /// Makes plots and tables from the outcomes of all points.
     fn present(
         experiment: &Experiment<Self>,

@@ -2,6 +2,7 @@
 
 use super::finished::{Finished, Tally};
 use super::kept::Kept;
+use super::outcomes::Outcomes;
 use super::planned::Planned;
 use super::present::{Present, finish};
 use super::{Options, files, folder};
@@ -11,7 +12,7 @@ use indicatif::ProgressBar;
 use linkmend::failure::{Hinted, Interrupted, Result};
 use linkmend::interrupt;
 use linkmend::output;
-use linkmend_experiment::{Event, Experiment, run_all};
+use linkmend_experiment::{Event, Experiment, Recorded, Unit, run_all};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -23,13 +24,18 @@ const STEPS_PER_SECOND: f64 = 100.0;
 
 /// Runs experiments, and prints the results in their order. With `keeps`, results that are already in the folder are used.
 pub fn run(planned: &[Planned], options: &Options, keeps: bool) -> Result<()> {
+    with_outcomes(planned, options, keeps, &Outcomes::default())
+}
+
+/// The same, without the runs whose outcomes are known.
+pub fn with_outcomes(planned: &[Planned], options: &Options, keeps: bool, known: &Outcomes) -> Result<()> {
     let _lock = options.out.as_deref().map(folder::lock).transpose()?;
     let mut collected = Collected::new(planned, options, keeps)?;
     // This fails now rather than after the first experiment if files cannot be written.
     collected.write_report()?;
     let stop = interrupt::flag()?;
-    run_kind(planned, Planned::runs, &mut collected, &stop)?;
-    run_kind(planned, Planned::fleet, &mut collected, &stop)?;
+    run_kind(planned, Planned::runs, known, &mut collected, &stop)?;
+    run_kind(planned, Planned::fleet, known, &mut collected, &stop)?;
     collected.bar.finish_and_clear();
     let shown: Vec<&Finished> = collected.finished.iter().flatten().collect();
     let kept: Vec<&Kept> = collected.kept.iter().flatten().collect();
@@ -41,6 +47,7 @@ pub fn run(planned: &[Planned], options: &Options, keeps: bool) -> Result<()> {
 fn run_kind<K: Present>(
     planned: &[Planned],
     of_kind: fn(&Planned) -> Option<&Experiment<K>>,
+    known: &Outcomes,
     collected: &mut Collected<'_>,
     stop: &AtomicBool,
 ) -> Result<()> {
@@ -70,7 +77,13 @@ fn run_kind<K: Present>(
         }
     };
     let mut trouble = Ok(());
-    run_all(&experiments, collected.options.seed, collected.options.threads(), stop, |event| {
+    let recorded = places.iter().zip(&experiments).map(|(place, experiment)| {
+        let recorded =
+            |point: usize, run: u64| known.outcome::<K::Outcome>(Unit { experiment: *place, point, run });
+        Recorded { experiment, recorded }
+    });
+    let recorded: Vec<_> = recorded.collect();
+    run_all(&recorded, collected.options.seed, collected.options.threads(), stop, |event| {
         if trouble.is_ok() {
             trouble = take(event, collected);
         }
