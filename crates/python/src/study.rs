@@ -4,7 +4,7 @@
 use crate::frame::Frame;
 use crate::refused;
 use linkmend_report::Report;
-use linkmend_workbench::studies::{ENTRIES, Entry, Found, Refused, Watch};
+use linkmend_workbench::studies::{ENTRIES, Entry, Found, Outcome, Refused, Watch};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,8 +36,8 @@ impl Watch for Shared {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn stop(&self) -> &AtomicBool {
-        &self.stop
+    fn stop(&self) -> Outcome<&AtomicBool> {
+        Ok(&self.stop)
     }
 }
 

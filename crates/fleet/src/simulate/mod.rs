@@ -121,6 +121,30 @@ pub fn simulate(
     settings: &Settings,
     observe: &mut impl FnMut(&Step, &Network),
 ) -> Summary {
+    let mut watch = |step: &Step, network: &Network<'_>| {
+        observe(step, network);
+        true
+    };
+    run_while(topology, trace, settings, &mut watch).0
+}
+
+/// The same, as long as `observe` says so; `None` if it said no.
+pub fn simulate_while(
+    topology: &Topology,
+    trace: &Trace,
+    settings: &Settings,
+    observe: &mut impl FnMut(&Step, &Network) -> bool,
+) -> Option<Summary> {
+    let (summary, is_complete) = run_while(topology, trace, settings, observe);
+    is_complete.then_some(summary)
+}
+
+fn run_while(
+    topology: &Topology,
+    trace: &Trace,
+    settings: &Settings,
+    observe: &mut impl FnMut(&Step, &Network) -> bool,
+) -> (Summary, bool) {
     let mut run = Run::new(topology, trace, settings);
     let mut before = run.network.metrics();
     let mut accumulator = Accumulator::default();
@@ -138,11 +162,13 @@ pub fn simulate(
         run.begin_repairs(time_s);
         let after = run.network.metrics();
         accumulator.record(time_s, &after);
-        observe(&Step { time_s, link, before, after }, &run.network);
+        if !observe(&Step { time_s, link, before, after }, &run.network) {
+            return (run.summary, false);
+        }
         before = after;
     }
     accumulator.finish(&mut run.summary);
-    run.summary
+    (run.summary, true)
 }
 
 struct Run<'a> {

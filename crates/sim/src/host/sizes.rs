@@ -1,8 +1,11 @@
 //! How long flows are: published distributions, or one size.
 
+mod file;
+
 use crate::link::config::ParameterError;
 use crate::random::Random;
 use linkmend_quantity::ByteSize;
+use std::path::Path;
 use std::str::FromStr;
 
 /// Bytes of payload in a packet of the data-mining workload, which is published in packets.
@@ -241,13 +244,17 @@ impl FromStr for FlowSizes {
         if let Some(sizes) = bounded {
             return Ok(sizes);
         }
+        if file::is_named_by(text) {
+            return file::read(Path::new(text))
+                .map_err(|requirement| ParameterError::new("size", text, requirement));
+        }
         let size = text.parse::<ByteSize>().ok();
         size.and_then(|size| FlowSizes::one(size.0)).ok_or_else(|| {
             let names = FlowSizes::names().collect::<Vec<_>>().join(", ");
             ParameterError::new(
                 "size",
                 text,
-                format!("must be a size above 0, such as 24387B, or one of {names}, or one of these with a limit on the flow size, such as web-search:100kB"),
+                format!("must be a size above 0, such as 24387B, or one of {names}, or one of these with a limit on the flow size, such as web-search:100kB, or a file of sizes (.csv or .txt)"),
             )
         })
     }

@@ -26,7 +26,8 @@ parameters! {
         host_recovery: HostRecovery = "host-recovery", "host recovery", Word, "NAME", HOSTS;
         /// Size of each flow, or a published workload: web-search, facebook-hadoop, alibaba-storage, google-all-rpc,
         /// google-search-rpc, facebook-key-value, data-mining, mice-and-elephants; a suffix limits the flow size:
-        /// web-search:100kB [default: 24387B]
+        /// web-search:100kB; or a file with a cumulative distribution: in each line, a size in bytes and the share of flows
+        /// that are not longer (.csv or .txt) [default: 24387B]
         size: FlowSizes = "size", "flow size", Size, "SIZE|WORKLOAD", FLOWS;
         /// Which hosts send to which: a random pair for each flow (full-mesh), the first host to the last (point-to-point),
         /// the first half to the second with the load of one link (across), or there and back (ping-pong) [default:

@@ -8,7 +8,7 @@ use linkmend_report::{Cell, Content, Plot, Section, Table, wrap};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A command that computes.
 pub trait Study {
@@ -30,8 +30,11 @@ pub trait Watch: Sync {
     fn reach(&self, steps: u64);
     /// One more step is done.
     fn advance(&self);
-    /// Becomes true when the study should end.
-    fn stop(&self) -> &AtomicBool;
+    /// Becomes true when the study should end. Until somebody asks for it, an interruption ends the program at once.
+    ///
+    /// # Errors
+    /// If the kernel refuses to catch the signals.
+    fn stop(&self) -> Result<&AtomicBool>;
 }
 
 /// What a study has found.
@@ -183,7 +186,7 @@ fn plain(cell: &Cell) -> Value {
 /// # Errors
 /// Those of the study.
 pub fn execute(study: &impl Study) -> Result<()> {
-    let watch = OnTerminal { stop: interrupt::flag()?, bar: Mutex::new(ProgressBar::hidden()) };
+    let watch = OnTerminal { stop: OnceLock::new(), bar: Mutex::new(ProgressBar::hidden()) };
     let found = study.find(&watch);
     watch.with_bar(ProgressBar::finish_and_clear);
     found?.print(study.prints_json())
@@ -191,7 +194,7 @@ pub fn execute(study: &impl Study) -> Result<()> {
 
 /// Somebody at a terminal, who sees a progress bar and presses Ctrl-C.
 struct OnTerminal {
-    stop: Arc<AtomicBool>,
+    stop: OnceLock<Arc<AtomicBool>>,
     bar: Mutex<ProgressBar>,
 }
 
@@ -214,7 +217,11 @@ impl Watch for OnTerminal {
         self.with_bar(|bar| bar.inc(1));
     }
 
-    fn stop(&self) -> &AtomicBool {
-        &self.stop
+    fn stop(&self) -> Result<&AtomicBool> {
+        if let Some(stop) = self.stop.get() {
+            return Ok(stop);
+        }
+        let stop = interrupt::flag()?;
+        Ok(self.stop.get_or_init(|| stop))
     }
 }

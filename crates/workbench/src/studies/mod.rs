@@ -7,6 +7,7 @@ pub use argument::Argument;
 pub use refused::Refused;
 
 pub use crate::commands::study::{Found, Study, Watch};
+pub use linkmend::failure::Result as Outcome;
 
 use crate::commands::{fleet, rdma, sim};
 use clap::{ArgMatches, Args, Command};

@@ -114,7 +114,7 @@ impl DeployArgs {
         let threads = threads(self.threads.map(usize::from));
         watch.begin(self.seeds, "{bar:30} {pos} of {len} traces  [{left}]");
         let draw = |seed| self.draw.trace_of(&topology, seed);
-        let watched = (threads, watch.stop(), &|| watch.advance());
+        let watched = (threads, watch.stop()?, &|| watch.advance());
         let runs = spared_by_seed(&topology, settings, first..last, draw, &[ALWAYS], watched);
         let runs = runs.ok_or_else(|| Interrupted {
             message: "interrupted before there was a result".to_owned(),

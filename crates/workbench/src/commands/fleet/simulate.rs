@@ -7,12 +7,12 @@ use super::repair::RepairArgs;
 use super::source::{DRAWING, DrawArgs, network_and_trace};
 use crate::commands::study::{Found, Study, Watch};
 use clap::{Args, ValueEnum};
-use linkmend::failure::{Context, Result};
+use linkmend::failure::{Context, Interrupted, Result};
 use linkmend::written_file::{Unfinished, cannot_write};
 use linkmend_fleet::Constraint;
 use linkmend_fleet::optimizer::Objective;
 use linkmend_fleet::protection::{ProtectionLimits, ProtectionTable};
-use linkmend_fleet::simulate::{Optimizer, SeriesWriter, Settings, Summary, simulate};
+use linkmend_fleet::simulate::{Optimizer, SeriesWriter, Settings, Summary, simulate_while};
 use linkmend_fleet::strategy::Strategy;
 use linkmend_quantity::LossRate;
 use linkmend_report::{Cell, Column, Table, Unit};
@@ -20,6 +20,7 @@ use linkmend_topology::Topology;
 use serde_json::{Value, json};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// Width of the table when standard output is no terminal.
@@ -160,8 +161,9 @@ impl Study for SimulateArgs {
             trace.events().last().map_or(0, |event| event.time_s),
             "{bar:30} {percent:>3} %  [{left}]",
         );
+        let stop = watch.stop()?;
         let mut steps = 0_u64;
-        let summary = simulate(&topology, &trace, &settings, &mut |step, _| {
+        let summary = simulate_while(&topology, &trace, &settings, &mut |step, _| {
             if let Some((series, _)) = &mut series
                 && trouble.is_ok()
             {
@@ -171,7 +173,11 @@ impl Study for SimulateArgs {
             if steps.is_multiple_of(1 << 16) {
                 watch.reach(step.time_s);
             }
+            !stop.load(Ordering::Relaxed)
         });
+        let hint = "fewer --days take less time";
+        let summary =
+            summary.ok_or_else(|| Interrupted::error("interrupted before the trace had ended", hint))?;
         let written = trouble.and_then(|()| match series {
             Some((writer, unfinished)) => writer.finish().and_then(|()| unfinished.finish()),
             None => Ok(()),

@@ -27,7 +27,7 @@ pub(super) struct PathArgs {
     #[arg(long, value_name = "RATE")]
     bit_error_rate: Option<LossRate>,
     /// Size of each flow, or a published workload: web-search, facebook-hadoop, alibaba-storage, google-all-rpc,
-    /// google-search-rpc, facebook-key-value, data-mining
+    /// google-search-rpc, facebook-key-value, data-mining; or a file with a cumulative distribution
     #[arg(long, value_name = "SIZE|WORKLOAD", default_value = "web-search")]
     size: FlowSizes,
     /// Payload of full-size packets, in bytes

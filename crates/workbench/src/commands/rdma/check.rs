@@ -47,7 +47,7 @@ impl Study for CheckArgs {
         let mut rows = Vec::new();
         for case in &cases {
             let done = &|| watch.advance();
-            let checks = case.run(self.trials.0, self.seed, threads(self.threads), watch.stop(), done);
+            let checks = case.run(self.trials.0, self.seed, threads(self.threads), watch.stop()?, done);
             let checks = checks.map_err(|error| UsageError::new(error.to_string()))?;
             let interrupted = || {
                 Interrupted::error("interrupted before all cases were run", "use fewer --trials to save time")

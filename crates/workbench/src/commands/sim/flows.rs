@@ -182,7 +182,7 @@ fn run(parameters: &RunParameters, arguments: &FlowsArgs, watch: &dyn Watch) -> 
     let config = parameters.flows(Path::new("")).map_err(usage)?;
     let capturing = arguments.capture.begin(&config)?;
     watch.begin(config.parts() as u64, "{bar:30} {percent:>3} %  [{left}]");
-    let (stop, done) = (watch.stop(), &|| watch.advance());
+    let (stop, done) = (watch.stop()?, &|| watch.advance());
     let threads = arguments.threads.count(config.parts());
     let report = match capturing {
         None => flows::run(&config, threads, stop, done).map_err(usage),

@@ -84,13 +84,14 @@ impl Study for LinksArgs {
         let parameters = self.parameters.parameters();
         let config = parameters.links(Path::new("")).map_err(usage)?;
         watch.begin(config.frames_of_a_source(), FRAMES);
+        let stop = watch.stop()?;
         let report = links::run(&config, &mut |frames| {
             watch.reach(frames);
-            !watch.stop().load(Ordering::Relaxed)
+            !stop.load(Ordering::Relaxed)
         });
         let report = report.map_err(usage)?;
         let found = Found::new(&report, TABLE_WIDTH, tables("", &report))?;
-        Ok(found.closing(closing(&report)).failing(failure(&report, watch.stop().load(Ordering::Relaxed))))
+        Ok(found.closing(closing(&report)).failing(failure(&report, stop.load(Ordering::Relaxed))))
     }
 
     fn prints_json(&self) -> bool {

@@ -89,11 +89,11 @@ impl Study for StressArgs {
             vec![table(&config, &report)],
         )?;
         let found = levels.into_iter().fold(found, |found, levels| found.series("levels", levels));
-        let interrupted =
-            (report.frames_sent < config.frames && watch.stop().load(Ordering::Relaxed)).then(|| {
-                let message = format!("interrupted after {} of {} frames", report.frames_sent, config.frames);
-                Interrupted::error(message, "fewer --frames take less time")
-            });
+        let is_stopped = watch.stop()?.load(Ordering::Relaxed);
+        let interrupted = (report.frames_sent < config.frames && is_stopped).then(|| {
+            let message = format!("interrupted after {} of {} frames", report.frames_sent, config.frames);
+            Interrupted::error(message, "fewer --frames take less time")
+        });
         Ok(found.failing(interrupted))
     }
 
@@ -124,9 +124,10 @@ fn run(
 ) -> Result<Observed> {
     watch.begin(config.frames, FRAMES);
     let began = Instant::now();
+    let stop = watch.stop()?;
     let mut progress = |frames| {
         watch.reach(frames);
-        !watch.stop().load(Ordering::Relaxed)
+        !stop.load(Ordering::Relaxed)
     };
     let step = series.map(|series| series.step);
     let outcome = match capturing {

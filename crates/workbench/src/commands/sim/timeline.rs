@@ -133,7 +133,7 @@ impl Study for TimelineArgs {
         let series = file(&self.series)?;
         let page = file(&self.report)?;
         watch.begin(2 * config.samples(), "{bar:30} {percent:>3} %  [{left}]");
-        let report = timeline::run(&config, self.threads.count(2), watch.stop(), &|| watch.advance());
+        let report = timeline::run(&config, self.threads.count(2), watch.stop()?, &|| watch.advance());
         let hint = "a shorter --duration takes less time";
         let interrupted = || Interrupted::error("interrupted before the run had ended", hint);
         let report = report.map_err(usage)?.ok_or_else(interrupted)?;
