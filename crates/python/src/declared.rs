@@ -36,6 +36,7 @@ pub fn parameters(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         all.set_item("label", parameter.label)?;
         all.set_item("quantity", quantity(parameter.quantity))?;
         all.set_item("help", joined(parameter.help))?;
+        all.set_item("value", parameter.value_name)?;
         all.set_item("section", parameter.section)?;
         all.set_item("is_flag", parameter.is_flag)?;
         all.set_item("words", parameter.words())?;

@@ -14,7 +14,7 @@ networks of many links; `rdma` has a model of timeouts. `Run` is one run, and `s
 
 from __future__ import annotations
 
-from . import fleet, rdma
+from . import data, fleet, rdma
 from ._declared import metrics, parameters
 from ._frame import Frame
 from ._native import ParameterError, StudyError, __version__
@@ -36,6 +36,7 @@ __all__ = [
     "SweepValueError",
     "__version__",
     "collective",
+    "data",
     "fleet",
     "flows",
     "links",

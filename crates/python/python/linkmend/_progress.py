@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Union
+from typing import TypeAlias
 
 Step = Callable[[int, int], object]
-Progress = Union[bool, Step, None]
+Progress: TypeAlias = bool | Step | None
 """`True` for a bar of tqdm if it is there, or a function that gets the steps done and all steps."""
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from . import _native
 from ._declared import by_name
 from ._text import Value, written
-
-if TYPE_CHECKING:
-    import pandas
 
 
 class Measured(NamedTuple):

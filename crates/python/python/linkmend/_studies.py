@@ -74,7 +74,9 @@ def study(name: str, summary: str) -> Callable[..., Result]:
         return call(name, {**given, **keywords}, progress)
 
     function.__name__ = function.__qualname__ = name.split()[-1]
-    function.__doc__ = f"{summary}\n\nThe same as `linkmend {name}`. `help(linkmend.parameters)` and the stubs list the keywords."
+    function.__doc__ = (
+        f"{summary}\n\nThe same as `linkmend {name}`. `help(linkmend.parameters)` and the stubs list the keywords."
+    )
     return _Documented(function, name, summary)
 
 
@@ -104,7 +106,9 @@ class _Documented:
             )
             for argument in sorted(declarations()[self._name], key=lambda argument: not argument["is_positional"])
         ]
-        return inspect.Signature([*keywords, inspect.Parameter("progress", kind, default=None)], return_annotation=Result)
+        return inspect.Signature(
+            [*keywords, inspect.Parameter("progress", kind, default=None)], return_annotation=Result
+        )
 
     def __repr__(self) -> str:
         return f"<function linkmend {self._name}>"
@@ -119,7 +123,13 @@ def document(name: str, summary: str) -> str:
         if argument["default"] is not None:
             lines.append(f"    [default: {argument['default']}]")
     lines += ["progress : bool or callable, optional", "    Show progress, or call this with the steps done and all."]
-    lines += ["", "Raises", "------", "ParameterError", "    If a value cannot be used; it has the parameter, the value and the requirement."]
+    lines += [
+        "",
+        "Raises",
+        "------",
+        "ParameterError",
+        "    If a value cannot be used; it has the parameter, the value and the requirement.",
+    ]
     lines += ["StudyError", "    If the study failed.", "KeyboardInterrupt", "    After Ctrl-C."]
     return "\n".join(lines)
 
@@ -138,9 +148,7 @@ def kind_in_words(argument: Declaration) -> str:
 def in_python(text: str) -> str:
     """Options in a text as keywords."""
     words = text.split("--")
-    return words[0] + "".join(
-        option[: (end := _end(option))].replace("-", "_") + option[end:] for option in words[1:]
-    )
+    return words[0] + "".join(option[: (end := _end(option))].replace("-", "_") + option[end:] for option in words[1:])
 
 
 def _end(option: str) -> int:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, Protocol, SupportsFloat, SupportsIndex, Union, runtime_checkable
 
 if TYPE_CHECKING:
-    from ._data import Data
+    from .data import Data
 
 Value = Union[str, bool, int, float, "os.PathLike[str]", "Data", Iterable[object], None]
 """What a parameter takes: text with a unit, a number in the unit that its documentation names, a flag, a path, or data."""
+
+
+@runtime_checkable
+class Stored(Protocol):
+    """Data that stands for a file, such as those of `linkmend.data`."""
+
+    def linkmend_file(self) -> str:
+        """The file."""
+
 
 UNITS = {"rate": "bit/s", "size": "B", "time": "s", "distance": "m", "attenuation": "dB"}
 """Units of numbers, for each quantity that has one."""
@@ -21,14 +31,15 @@ def written(value: object, quantity: str | None) -> str:
     """The value as text. Numbers get the unit of their quantity."""
     if isinstance(value, str):
         return value
-    if hasattr(value, "linkmend_file"):
-        return str(value.linkmend_file())
+    if isinstance(value, Stored):
+        return value.linkmend_file()
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if hasattr(value, "__index__"):
-        return f"{value.__index__()}{UNITS.get(quantity or '', '')}"
-    if isinstance(value, float) or hasattr(value, "__float__"):
-        return number(float(value)) + UNITS.get(quantity or "", "")  # type: ignore[arg-type]
+    unit = UNITS.get(quantity or "", "")
+    if isinstance(value, SupportsIndex):
+        return f"{value.__index__()}{unit}"
+    if isinstance(value, SupportsFloat):
+        return number(float(value)) + unit
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, Iterable):
@@ -38,7 +49,7 @@ def written(value: object, quantity: str | None) -> str:
 
 def number(value: float) -> str:
     """All digits, without an exponent: units follow it."""
-    if value != value or value in (float("inf"), float("-inf")):
+    if not math.isfinite(value):
         return str(value)
     if value.is_integer():
         return str(int(value))
