@@ -50,7 +50,9 @@ def test_losses_come_from_numbers_or_from_a_mask() -> None:
 def test_flow_sizes_come_from_a_sample() -> None:
     sizes = linkmend.data.FlowSizes.of(numpy.array([1_000, 1_000, 5_000, 5_000]))
     run = linkmend.Run(transport="dctcp", size=sizes, trials=400)
-    by_hand = linkmend.Run(transport="dctcp", size=linkmend.data.FlowSizes([1e3, 1e3, 5e3, 5e3], [0, 0.5, 0.5, 1]), trials=400)
+    by_hand = linkmend.Run(
+        transport="dctcp", size=linkmend.data.FlowSizes([1e3, 1e3, 5e3, 5e3], [0, 0.5, 0.5, 1]), trials=400
+    )
     assert run.measure(1) == by_hand.measure(1)
     assert run.measure(1) != run.replace(size="1000B").measure(1)
     assert pickle.loads(pickle.dumps(run)) == run

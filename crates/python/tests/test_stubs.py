@@ -34,7 +34,9 @@ def test_the_stubs_are_those_of_the_declarations() -> None:
 def checked(text: str, folder: Path, *checker: str) -> tuple[int, str]:
     file = folder / "checked.py"
     file.write_text(text)
-    done = subprocess.run([sys.executable, "-m", *checker, str(file)], capture_output=True, text=True, cwd=folder, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", *checker, str(file)], capture_output=True, text=True, cwd=folder, check=False
+    )
     return done.returncode, done.stdout + done.stderr
 
 

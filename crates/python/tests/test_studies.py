@@ -48,7 +48,11 @@ def same(found: Any, expected: Any) -> None:
             "sim stress --speed 400G --distance 100m --scheme non-blocking --frames 50k --mean-burst 2.5",
         ),
         (linkmend.llr, {"speed": "400G", "frames": "20k"}, "sim stress --scheme llr --speed 400G --frames 20k"),
-        (linkmend.flows, {"trials": 300, "size": 24_387, "scheme": "ordered"}, "sim flows --trials 300 --size 24387B --scheme ordered"),
+        (
+            linkmend.flows,
+            {"trials": 300, "size": 24_387, "scheme": "ordered"},
+            "sim flows --trials 300 --size 24387B --scheme ordered",
+        ),
         (
             linkmend.flows,
             {"trials": 50, "pause": 0.001, "threads": 1},
@@ -122,9 +126,16 @@ def test_keywords_that_do_not_exist_are_named_with_those_that_do() -> None:
 
 
 ANYTHING = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8), st.sampled_from(["1e-3", "100G", "0", "-1"])
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=8),
+    st.sampled_from(["1e-3", "100G", "0", "-1"]),
 )
-NAMES = sorted(parameter["name"] for parameter in linkmend.parameters() if parameter["name"] not in ("topology", "program"))
+NAMES = sorted(
+    parameter["name"] for parameter in linkmend.parameters() if parameter["name"] not in ("topology", "program")
+)
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), ANYTHING, max_size=4))

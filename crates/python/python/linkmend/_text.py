@@ -41,7 +41,7 @@ def written(value: object, quantity: str | None) -> str:
     if isinstance(value, SupportsFloat):
         return number(float(value)) + unit
     if isinstance(value, os.PathLike):
-        return os.fspath(value)
+        return os.fsdecode(value)
     if isinstance(value, Iterable):
         return ",".join(written(part, quantity) for part in value)
     raise TypeError(f"{value!r} is neither text, nor a number, nor a path")
