@@ -78,6 +78,13 @@ def test_the_page_has_the_question_the_answer_and_the_plot(path: Path) -> None:
 
 
 @by_name
+def test_the_links_of_a_notebook_lead_somewhere(path: Path) -> None:
+    texts = [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown"]
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", "\n".join(texts)):
+        assert (path.parent / target).exists(), target
+
+
+@by_name
 def test_a_notebook_is_short_and_has_no_traces_of_its_execution(path: Path) -> None:
     book = nbformat.read(path, as_version=4)
     code = [cell for cell in book.cells if cell.cell_type == "code"]

@@ -66,7 +66,8 @@ class Frame:
 
     def _repr_html_(self) -> str:
         shown = 20
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.column_names)
+        titles = (f"{name} ({unit})" if (unit := self.units.get(name)) else name for name in self.column_names)
+        head = "".join(f"<th>{html.escape(title)}</th>" for title in titles)
         rows = [
             "".join(f"<td>{html.escape(cell(value))}</td>" for value in row.values())
             for row, _ in zip(self, range(shown), strict=False)

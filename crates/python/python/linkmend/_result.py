@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._frame import Frame
-from ._notebook import shown
+from ._notebook import shown, timeless
 
 if TYPE_CHECKING:
     import pandas
@@ -90,7 +90,7 @@ class Result:
         return list(self.values) if isinstance(self.values, dict) else []
 
     def __repr__(self) -> str:
-        return "\n".join(self._native.text).rstrip() or self._native.json
+        return timeless("\n".join(self._native.text)).rstrip() or self._native.json
 
     def _repr_html_(self) -> str:
-        return shown(self._native.html)
+        return shown(self._native.html, self.plots)
