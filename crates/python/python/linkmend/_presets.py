@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._functions import functions
 from ._result import Result
-from ._studies import study
 from ._text import Value
 
-stress = study("sim stress", "Send frames at line rate over one corrupting link, and measure what the paper measured.")
-flows = study("sim flows", "Run flows between hosts over a corrupting link, and measure their completion times.")
-links = study("sim links", "Send frames over several links, or over one in both directions or both classes.")
-timeline = study("sim timeline", "Run one endless flow over a link that begins to corrupt, and is protected later.")
+stress, flows, links, timeline = functions("_presets")
 
 
 def throughput(duration: Value = "1s", **keywords: Any) -> Result:
@@ -27,7 +24,7 @@ def collective(operation: Value = "all-reduce-ring", **keywords: Any) -> Result:
 class Llr:
     """Ultra Ethernet's Link Layer Retry: `llr(...)` is `stress(scheme="llr", ...)`; `llr.plan` derives its registers."""
 
-    plan = staticmethod(study("sim llr plan", "Derive the parameters of a port from its link, and show each step."))
+    plan = staticmethod(functions("llr")[0])
 
     def __call__(self, **keywords: Any) -> Result:
         """Send frames at line rate over one link with LLR."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _native
+from ._functions import FUNCTIONS
 from ._studies import declarations, document, quantity
 
 HEAD = '''"""{title}
@@ -31,38 +32,12 @@ Path: TypeAlias = str | os.PathLike[str] | File
 Number: TypeAlias = str | float
 '''
 
-PRESETS = {
-    "_presets": [
-        (
-            "stress",
-            "sim stress",
-            "Send frames at line rate over one corrupting link, and measure what the paper measured.",
-        ),
-        ("flows", "sim flows", "Run flows between hosts over a corrupting link, and measure their completion times."),
-        ("links", "sim links", "Send frames over several links, or over one in both directions or both classes."),
-        (
-            "timeline",
-            "sim timeline",
-            "Run one endless flow over a link that begins to corrupt, and is protected later.",
-        ),
-    ],
-    "fleet": [
-        ("simulate", "fleet simulate", "Simulate a network over a trace of corrupting links, and evaluate a strategy."),
-        (
-            "plan",
-            "fleet plan",
-            "Decide what to do about corrupting links now: which to disable, protect and repair first.",
-        ),
-        ("deploy", "fleet deploy", "Rank pods by the loss that upgrading them would prevent."),
-        ("show", "fleet show", "Show how a network file is interpreted."),
-    ],
-    "rdma": [
-        ("model", "rdma model", "Compute how often each kind of timeout occurs, as published and exactly."),
-        ("plan", "rdma plan", "Find the cheapest mechanisms that achieve a given rate of timeouts."),
-        ("check", "rdma check", "Compare the model with the simulated transport."),
-    ],
+TITLES = {
+    "_presets": "Functions that simulate links.",
+    "fleet": "Networks of many links over time: which of them to disable, protect and repair.",
+    "rdma": "A model of how often corruption makes RDMA wait for a timeout.",
 }
-"""The modules that have functions of studies: for each function its name, its study and what it does."""
+"""The modules that have functions of studies."""
 
 
 def kind(argument: dict[str, Any]) -> str:
@@ -110,13 +85,8 @@ def signature(name: str, study: str, summary: str, *, indent: str = "", first: s
 
 def module(name: str) -> str:
     """The stub of a module."""
-    titles = {
-        "_presets": "Functions that simulate links.",
-        "fleet": "Networks of many links over time: which of them to disable, protect and repair.",
-        "rdma": "A model of how often corruption makes RDMA wait for a timeout.",
-    }
-    parts = [HEAD.format(title=titles[name])]
-    parts += [signature(*function) for function in PRESETS[name]]
+    parts = [HEAD.format(title=TITLES[name])]
+    parts += [signature(function, *of) for function, of in FUNCTIONS[name].items()]
     if name == "_presets":
         parts += [
             (
@@ -129,12 +99,7 @@ def module(name: str) -> str:
             ),
             'class Llr:\n    """Ultra Ethernet\'s Link Layer Retry."""\n\n    def __call__(self, **keywords: Any) -> Result:\n'
             '        """Send frames at line rate over one link with LLR: `stress(scheme="llr", ...)`."""\n\n    @staticmethod\n'
-            + signature(
-                "plan",
-                "sim llr plan",
-                "Derive the parameters of a port from its link, and show each step.",
-                indent="    ",
-            ),
+            + signature("plan", *FUNCTIONS["llr"]["plan"], indent="    "),
             "llr: Llr",
         ]
     return "\n\n".join(parts) + "\n"
@@ -182,7 +147,7 @@ def run() -> str:
 
 def all_stubs() -> dict[str, str]:
     """All stubs, by the name of their file."""
-    return {**{f"{name}.pyi": module(name) for name in PRESETS}, "_run.pyi": run()}
+    return {**{f"{name}.pyi": module(name) for name in TITLES}, "_run.pyi": run()}
 
 
 def main() -> int:
