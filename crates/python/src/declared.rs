@@ -82,6 +82,7 @@ fn described(py: Python<'_>, argument: Argument) -> PyResult<Bound<'_, PyDict>> 
     let all = PyDict::new(py);
     all.set_item("name", argument.name)?;
     all.set_item("is_positional", argument.is_positional)?;
+    all.set_item("is_multiple", argument.is_multiple)?;
     all.set_item("is_flag", argument.is_flag)?;
     all.set_item("is_required", argument.is_required)?;
     all.set_item("help", argument.help)?;

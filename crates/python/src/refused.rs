@@ -2,7 +2,7 @@
 
 use linkmend_diagnose::Fault;
 use linkmend_sim::stress::ParameterError as Wrong;
-use linkmend_workbench::studies::Refused;
+use linkmend_workbench::studies::{Error, Refused};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -46,7 +46,7 @@ pub fn of_study(py: Python<'_>, refused: Refused) -> PyErr {
         Refused::Arguments(text) => return ParameterError::new_err(in_python(&text)),
         Refused::Failed(error) => error,
     };
-    let text = with_hint(&format!("{error:#}"), error.hint().as_deref());
+    let text = in_words(&error);
     match error.fault() {
         Fault::Interruption => PyKeyboardInterrupt::new_err(text),
         Fault::Usage => ParameterError::new_err(text),
@@ -54,9 +54,10 @@ pub fn of_study(py: Python<'_>, refused: Refused) -> PyErr {
     }
 }
 
-fn with_hint(text: &str, hint: Option<&str>) -> String {
-    let after = hint.map_or_else(String::new, |hint| format!(" ({hint})"));
-    in_python(&format!("{text}{after}"))
+/// What went wrong, and what to do about it.
+pub fn in_words(error: &Error) -> String {
+    let after = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
+    in_python(&format!("{error:#}{after}"))
 }
 
 /// Options as keywords: `--mean-burst` as `mean_burst`.

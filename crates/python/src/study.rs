@@ -3,6 +3,7 @@
 
 use crate::frame::Frame;
 use crate::refused;
+use linkmend_diagnose::Fault;
 use linkmend_report::Report;
 use linkmend_workbench::studies::{ENTRIES, Entry, Found, Outcome, Refused, Watch};
 use pyo3::exceptions::PyValueError;
@@ -114,7 +115,7 @@ pub struct Result {
     svgs: Vec<String>,
     warnings: Vec<String>,
     tables: Vec<Py<Frame>>,
-    series: Vec<(&'static str, Py<Frame>)>,
+    series: Vec<(String, Py<Frame>)>,
 }
 
 /// Width of tables as text.
@@ -122,11 +123,17 @@ const TEXT_WIDTH: usize = 100;
 
 impl Result {
     fn of(name: &str, mut found: Found, py: Python<'_>) -> PyResult<Result> {
-        if let Some(failure) = found.failure() {
-            return Err(refused::of_study(py, failure.into()));
+        // What was found counts, even if it is not what somebody hoped for.
+        match found.failure() {
+            Some(failure) if failure.fault() == Fault::Failure => {
+                found.warnings.push(refused::in_words(&failure))
+            }
+            Some(failure) => return Err(refused::of_study(py, failure.into())),
+            None => {}
         }
         let frames = found.tables.iter().map(|table| Py::new(py, Frame::of(table)?));
-        let series = found.series.iter().map(|(name, table)| Ok((*name, Py::new(py, Frame::of(table)?)?)));
+        let series =
+            found.series.iter().map(|(name, table)| Ok((name.clone(), Py::new(py, Frame::of(table)?)?)));
         let report = Report::new(format!("linkmend {name}")).section(found.section("Results"));
         Ok(Result {
             html: report.to_html(),
@@ -180,7 +187,7 @@ impl Result {
 
     /// Values over time, by name.
     #[getter]
-    fn series(&self, py: Python<'_>) -> Vec<(&'static str, Py<Frame>)> {
-        self.series.iter().map(|(name, table)| (*name, table.clone_ref(py))).collect()
+    fn series(&self, py: Python<'_>) -> Vec<(String, Py<Frame>)> {
+        self.series.iter().map(|(name, table)| (name.clone(), table.clone_ref(py))).collect()
     }
 }

@@ -89,6 +89,26 @@ def test_numbers_are_those_of_the_command_line(study: Any, keywords: dict[str, A
     same(study(**keywords).values, command(*line.split()))
 
 
+def test_an_experiment_is_reproduced_with_its_tables_plots_and_points() -> None:
+    found = linkmend.reproduce("fig8", quick=True)
+    same(found.values, command("reproduce", "fig8", "--quick"))
+    assert found.plots and len(found.series["fig8"]) > 1
+    assert "Published" in repr(found)
+    both = linkmend.reproduce("fig8", "table3", quick=True)
+    assert [experiment["id"] for experiment in both["experiments"]] == ["fig8", "table3"]
+    with pytest.raises(linkmend.ParameterError, match="no experiment `fig88`"):
+        linkmend.reproduce("fig88")
+
+
+def test_documentation_examples_hold() -> None:
+    import doctest
+
+    import linkmend._run
+
+    for module in (linkmend, linkmend.data, linkmend._run):
+        assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0
+
+
 def test_a_plan_takes_links_and_a_network_from_python() -> None:
     corrupting = linkmend.data.Corrupting({"switch0--switch2": 1e-3, 17: 1e-5})
     plan = linkmend.fleet.plan(topology="fat-tree:k=4", links=corrupting)

@@ -1,6 +1,6 @@
 //! The command line: the commands of this program beside those of `linkmend`.
 
-use crate::commands::{demo, evaluate, fleet, generate, lab, rdma, reproduce, sim};
+use crate::commands::{demo, evaluate, fleet, generate, lab, rdma, reproduce, sim, study};
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 use linkmend::workbench;
 
@@ -87,7 +87,7 @@ impl Command {
             Command::Fleet(arguments) => fleet::execute(&arguments),
             Command::Rdma(arguments) => rdma::execute(&arguments),
             Command::Reproduce(arguments) => reproduce::execute(&arguments),
-            Command::Merge(arguments) => reproduce::merge::execute(&arguments),
+            Command::Merge(arguments) => study::execute(&arguments),
             Command::Generate(arguments) => generate::execute(&arguments, command()),
         }
     }

@@ -18,7 +18,7 @@ from . import data, fleet, rdma
 from ._declared import metrics, parameters
 from ._frame import Frame
 from ._native import ParameterError, StudyError, __version__
-from ._presets import collective, flows, links, llr, stress, throughput, timeline
+from ._presets import collective, experiment, flows, links, llr, reproduce, stress, throughput, timeline
 from ._result import Result
 from ._run import Measured, Run
 from ._sweep import RayExecutor, SweepError, SweepResult, SweepValueError, read_sweep, sweep
@@ -37,6 +37,7 @@ __all__ = [
     "__version__",
     "collective",
     "data",
+    "experiment",
     "fleet",
     "flows",
     "links",
@@ -45,6 +46,7 @@ __all__ = [
     "parameters",
     "rdma",
     "read_sweep",
+    "reproduce",
     "stress",
     "sweep",
     "throughput",

@@ -15,6 +15,8 @@ FUNCTIONS = {
         ),
         "flows": ("sim flows", "Run flows between hosts over a corrupting link, and measure their completion times."),
         "links": ("sim links", "Send frames over several links, or over one in both directions or both classes."),
+        "experiment": ("sim run", "Run an experiment file: one run or a sweep, with plots and comparisons."),
+        "reproduce": ("reproduce", 'Reproduce published evaluations, and compare the results: `reproduce("fig11")`.'),
         "timeline": (
             "sim timeline",
             "Run one endless flow over a link that begins to corrupt, and is protected later.",

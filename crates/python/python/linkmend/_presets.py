@@ -8,7 +8,7 @@ from ._functions import functions
 from ._result import Result
 from ._text import Value
 
-stress, flows, links, timeline = functions("_presets")
+stress, flows, links, experiment, reproduce, timeline = functions("_presets")
 
 
 def throughput(duration: Value = "1s", **keywords: Any) -> Result:

@@ -852,6 +852,98 @@ def links(
         After Ctrl-C.
     """
 
+def experiment(
+    file: Path,
+    *,
+    quick: bool | None = None,
+    trials: Number | None = None,
+    out: str | float | Sequence[object] | None = None,
+    jobs: Number | None = None,
+    seed: Number | None = None,
+    progress: Progress = None,
+) -> Result:
+    """Run an experiment file: one run or a sweep, with plots and comparisons.
+
+    The same as `linkmend sim run`, with the same results.
+
+    Parameters
+    ----------
+    file : text or number
+        Experiment file
+    quick : bool, optional
+        Use so few frames that each experiment takes about a second; the verdicts are then not
+        meaningful, and do not affect the exit code
+        [default: false]
+    trials : text or number, optional
+        Flows per run, or rounds of an incast, instead of the number in the experiment: as many as in
+        the paper, or fewer
+    out : text or number, optional
+        Directory for the report, plots and data; it is created if necessary
+    jobs : text or number, optional
+        Number of threads; the results do not depend on it [default: one per core]
+    seed : text or number, optional
+        Seed from which the seeds of all runs are derived
+        [default: 1]
+    progress : bool or callable, optional
+        Show progress, or call this with the steps done and all.
+
+    Raises
+    ------
+    ParameterError
+        If a value cannot be used; it has the parameter, the value and the requirement.
+    StudyError
+        If the study failed.
+    KeyboardInterrupt
+        After Ctrl-C.
+    """
+
+def reproduce(
+    *what: str,
+    experiments: str | float | Sequence[object] | None = None,
+    quick: bool | None = None,
+    trials: Number | None = None,
+    out: str | float | Sequence[object] | None = None,
+    jobs: Number | None = None,
+    seed: Number | None = None,
+    progress: Progress = None,
+) -> Result:
+    """Reproduce published evaluations, and compare the results: `reproduce("fig11")`.
+
+    The same as `linkmend reproduce`, with the same results.
+
+    Parameters
+    ----------
+    what : text or number, optional
+        Experiments to run, or `all`
+    experiments : text or number, optional
+        Use the experiment files (*.toml) in this directory instead of the built-in ones
+    quick : bool, optional
+        Use so few frames that each experiment takes about a second; the verdicts are then not
+        meaningful, and do not affect the exit code
+        [default: false]
+    trials : text or number, optional
+        Flows per run, or rounds of an incast, instead of the number in the experiment: as many as in
+        the paper, or fewer
+    out : text or number, optional
+        Directory for the report, plots and data; it is created if necessary
+    jobs : text or number, optional
+        Number of threads; the results do not depend on it [default: one per core]
+    seed : text or number, optional
+        Seed from which the seeds of all runs are derived
+        [default: 1]
+    progress : bool or callable, optional
+        Show progress, or call this with the steps done and all.
+
+    Raises
+    ------
+    ParameterError
+        If a value cannot be used; it has the parameter, the value and the requirement.
+    StudyError
+        If the study failed.
+    KeyboardInterrupt
+        After Ctrl-C.
+    """
+
 def timeline(
     *,
     transport: Literal["dctcp", "cubic", "bbr", "reno", "rdma", "rdma-dcqcn"] | None = None,

@@ -71,6 +71,10 @@ def signature(name: str, study: str, summary: str, *, indent: str = "", first: s
     lines = [f"def {name}("] + ([f"    {first},"] if first else [])
     starred = False
     for argument in arguments:
+        if argument["is_positional"] and argument["is_multiple"]:
+            lines.append(f"    *{argument['name']}: str,")
+            starred = True
+            continue
         if not argument["is_positional"] and not starred:
             lines.append("    *,")
             starred = True

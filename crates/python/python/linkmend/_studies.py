@@ -35,7 +35,8 @@ def call(study: str, keywords: dict[str, Value], progress: Progress = None) -> R
         if argument is None:
             raise TypeError(f"there is no keyword {name!r}; {near(name, declared)}")
         if argument["is_positional"]:
-            positional.append(written(value, argument["quantity"]))
+            values = value if argument["is_multiple"] and isinstance(value, (list, tuple)) else [value]
+            positional += [written(part, argument["quantity"]) for part in values]
         elif argument["is_flag"]:
             if not isinstance(value, bool):
                 raise TypeError(f"{name} = {value!r}: must be True or False")
@@ -67,10 +68,14 @@ def study(name: str, summary: str) -> Callable[..., Result]:
     """The function of a study, documented by its declaration."""
 
     def function(*positional: Value, progress: Progress = None, **keywords: Value) -> Result:
-        places = [argument["name"] for argument in declarations()[name] if argument["is_positional"]]
+        places = [argument for argument in declarations()[name] if argument["is_positional"]]
+        given = dict(zip((place["name"] for place in places), positional, strict=False))
         if len(positional) > len(places):
-            raise TypeError(f"{function.__name__}() takes keywords only" if not places else f"too many: {places}")
-        given = dict(zip(places, positional, strict=False))
+            if not (places and places[-1]["is_multiple"]):
+                raise TypeError(
+                    f"{function.__name__}() takes {len(places)} positional arguments: give the others as keywords"
+                )
+            given[places[-1]["name"]] = list(positional[len(places) - 1 :])
         return call(name, {**given, **keywords}, progress)
 
     function.__name__ = function.__qualname__ = name.split()[-1]
@@ -101,8 +106,8 @@ class _Documented:
         keywords = [
             inspect.Parameter(
                 argument["name"].replace("-", "_"),
-                inspect.Parameter.POSITIONAL_OR_KEYWORD if argument["is_positional"] else kind,
-                default=inspect.Parameter.empty if argument["is_required"] else None,
+                _kind(argument),
+                default=inspect.Parameter.empty if argument["is_required"] or argument["is_multiple"] else None,
             )
             for argument in sorted(declarations()[self._name], key=lambda argument: not argument["is_positional"])
         ]
@@ -112,6 +117,12 @@ class _Documented:
 
     def __repr__(self) -> str:
         return f"<function linkmend {self._name}>"
+
+
+def _kind(argument: Declaration) -> Any:
+    if not argument["is_positional"]:
+        return inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter.VAR_POSITIONAL if argument["is_multiple"] else inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 def document(name: str, summary: str) -> str:

@@ -145,6 +145,26 @@ class Trace(Data):
         super().__init__("time_s,link,loss_rate\n" + "".join(f"{time},{link},{loss!r}\n" for time, link, loss in rows))
 
 
+class Experiment(Data):
+    """The text of an experiment file, for `linkmend.experiment`; docs/simulator.md describes such files.
+
+    >>> import linkmend
+    >>> file = linkmend.data.Experiment('''
+    ... id = "mine"
+    ... title = "Loss rates"
+    ... source = "our own"
+    ... [base]
+    ... frames = "10k"
+    ... [[sweep]]
+    ... loss = [1e-4, 1e-3]
+    ... ''')
+    >>> len(linkmend.experiment(file).series["mine"])
+    2
+    """
+
+    suffix = ".toml"
+
+
 class Corrupting(Data):
     """Links that corrupt frames now, for `linkmend.fleet.plan`: a loss rate for each link, by its number or name."""
 

@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// A command that computes.
 pub trait Study {
@@ -30,6 +31,10 @@ pub trait Watch: Sync {
     fn reach(&self, steps: u64);
     /// One more step is done.
     fn advance(&self);
+    /// Something worth a line of its own has happened.
+    fn note(&self, _line: &str) {}
+    /// What is being done now.
+    fn say(&self, _state: String) {}
     /// Becomes true when the study should end. Until somebody asks for it, an interruption ends the program at once.
     ///
     /// # Errors
@@ -56,7 +61,7 @@ pub struct Found {
     /// What people look at, besides the tables.
     pub plots: Vec<Plot>,
     /// Values over time, and others that are too many to read: a name, and a row for each.
-    pub series: Vec<(&'static str, Table)>,
+    pub series: Vec<(String, Table)>,
     /// Why the command fails after what was found has been shown.
     failure: Option<Error>,
 }
@@ -115,8 +120,8 @@ impl Found {
     }
 
     /// Adds a series.
-    pub fn series(mut self, name: &'static str, rows: Table) -> Found {
-        self.series.push((name, rows));
+    pub fn series(mut self, name: impl Into<String>, rows: Table) -> Found {
+        self.series.push((name.into(), rows));
         self
     }
 
@@ -192,6 +197,9 @@ pub fn execute(study: &impl Study) -> Result<()> {
     found?.print(study.prints_json())
 }
 
+/// How often a bar is drawn whose steps are rare.
+const TICK: Duration = Duration::from_millis(500);
+
 /// Somebody at a terminal, who sees a progress bar and presses Ctrl-C.
 struct OnTerminal {
     stop: OnceLock<Arc<AtomicBool>>,
@@ -215,6 +223,17 @@ impl Watch for OnTerminal {
 
     fn advance(&self) {
         self.with_bar(|bar| bar.inc(1));
+    }
+
+    fn note(&self, line: &str) {
+        self.with_bar(|bar| bar.println(line));
+    }
+
+    fn say(&self, state: String) {
+        self.with_bar(|bar| {
+            bar.enable_steady_tick(TICK);
+            bar.set_message(state);
+        });
     }
 
     fn stop(&self) -> Result<&AtomicBool> {

@@ -9,6 +9,8 @@ pub struct Argument {
     /// Its name on the command line, without hyphens before it.
     pub name: String,
     pub is_positional: bool,
+    /// Whether it takes several values.
+    pub is_multiple: bool,
     /// Whether it is on or off.
     pub is_flag: bool,
     pub is_required: bool,
@@ -36,6 +38,7 @@ impl Argument {
         let default = argument.get_default_values().first();
         Argument {
             is_positional: argument.is_positional(),
+            is_multiple: argument.get_num_args().is_some_and(|count| count.max_values() > 1),
             is_flag: matches!(argument.get_action(), ArgAction::SetTrue),
             is_required: argument.is_required_set(),
             help: help.map(ToString::to_string).unwrap_or_default(),

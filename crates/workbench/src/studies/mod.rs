@@ -7,9 +7,9 @@ pub use argument::Argument;
 pub use refused::Refused;
 
 pub use crate::commands::study::{Found, Study, Watch};
-pub use linkmend::failure::Result as Outcome;
+pub use linkmend::failure::{Error, Result as Outcome};
 
-use crate::commands::{fleet, rdma, sim};
+use crate::commands::{fleet, rdma, reproduce, sim};
 use clap::{ArgMatches, Args, Command};
 use linkmend::failure::{Result, UsageError};
 
@@ -30,11 +30,12 @@ impl Entry {
         Entry { path, arguments: S::augment_args, find }
     }
 
-    /// Its arguments, except those that say how the command prints.
+    /// Its arguments, except those that say how the command prints, or which part of the work it does.
     pub fn arguments(&self) -> Vec<Argument> {
         let mut command = self.command();
         command.build();
-        let is_of_terminal = |argument: &&clap::Arg| ["json", "help"].contains(&argument.get_id().as_str());
+        let is_of_terminal =
+            |argument: &&clap::Arg| ["json", "help", "shard"].contains(&argument.get_id().as_str());
         command.get_arguments().filter(|argument| !is_of_terminal(argument)).map(Argument::of).collect()
     }
 
@@ -58,6 +59,8 @@ pub static ENTRIES: &[Entry] = &[
     Entry::of::<sim::FlowsArgs>(&["sim", "flows"]),
     Entry::of::<sim::LinksArgs>(&["sim", "links"]),
     Entry::of::<sim::TimelineArgs>(&["sim", "timeline"]),
+    Entry::of::<reproduce::RunArgs>(&["sim", "run"]),
+    Entry::of::<reproduce::ChosenArgs>(&["reproduce"]),
     Entry::of::<sim::LlrPlanArgs>(&["sim", "llr", "plan"]),
     Entry::of::<fleet::SimulateArgs>(&["fleet", "simulate"]),
     Entry::of::<fleet::PlanArgs>(&["fleet", "plan"]),

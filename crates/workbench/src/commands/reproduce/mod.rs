@@ -20,6 +20,7 @@ mod run;
 mod runs;
 mod shards;
 
+use super::study::{self, Found, Study, Watch};
 use clap::Args;
 use linkmend::commands::arguments::threads;
 use linkmend::failure::{Context, Result, UsageError};
@@ -27,14 +28,17 @@ use linkmend_experiment::Shard;
 use linkmend_quantity::Count;
 use planned::Planned;
 pub use shards::merge;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Arguments of `linkmend reproduce`.
 ///
 /// Every experiment repeats a figure, a table or a section of the paper, or goes beyond it, in the simulator. Published
 /// values stand beside the measured ones, each with a tolerance and a verdict.
 #[derive(Debug, Args)]
-#[command(mut_arg("out", |out| out.default_value("linkmend-reproduce")), after_help = "\
+#[command(
+    mut_arg("out", |out| out.default_value("linkmend-reproduce")),
+    mut_arg("what", |what| what.required_unless_present("list")),
+    after_help = "\
 Examples:
   linkmend reproduce --list                    # the experiments, and how long each takes
   linkmend reproduce fig8                      # one figure; --list says how long it takes
@@ -55,12 +59,19 @@ explanation names predicts an interval that contains the value; if not, it is `n
 If a value has a 95 % interval, the verdict applies to the whole interval. If the interval is too wide to decide, the verdict is `too few to tell`, which is common with --quick. Each row of an experiment file records its verdict.
 Exit codes: 0 if all verdicts match the recorded ones, 1 if some do not, 2 for incorrect usage, 130 after Ctrl-C.")]
 pub struct ReproduceArgs {
-    /// Experiments to run, or `all`
-    #[arg(value_name = "ID|all", required_unless_present = "list")]
-    what: Vec<String>,
+    #[command(flatten)]
+    chosen: ChosenArgs,
     /// List the experiments and how long each takes, without running them
     #[arg(long)]
     list: bool,
+}
+
+/// Which experiments to run, and how.
+#[derive(Debug, Args)]
+pub struct ChosenArgs {
+    /// Experiments to run, or `all`
+    #[arg(value_name = "ID|all")]
+    what: Vec<String>,
     /// Use the experiment files (*.toml) in this directory instead of the built-in ones
     #[arg(long, value_name = "DIR")]
     experiments: Option<PathBuf>,
@@ -144,6 +155,11 @@ impl Options {
         self.out.as_ref().map(|out| out.join("report.html").display().to_string())
     }
 
+    /// The shard to be run, and where to.
+    fn part(&self) -> Option<(Shard, &Path)> {
+        Some((self.shard?, self.out.as_deref()?))
+    }
+
     fn threads(&self) -> usize {
         threads(self.jobs.map(usize::from))
     }
@@ -159,30 +175,59 @@ impl Options {
     }
 }
 
+impl ChosenArgs {
+    fn planned(&self) -> Result<Vec<Planned>> {
+        let known = match &self.experiments {
+            Some(folder) => Planned::read_folder(folder)?,
+            None => Planned::built_in().context("a built-in experiment is invalid")?,
+        };
+        self.options.resized(choose(known, &self.what)?)
+    }
+}
+
+impl Study for ChosenArgs {
+    fn find(&self, watch: &dyn Watch) -> Result<Found> {
+        run::run(&self.planned()?, &self.options, self.experiments.is_none(), watch)
+    }
+
+    fn prints_json(&self) -> bool {
+        self.options.json
+    }
+}
+
+impl Study for RunArgs {
+    fn find(&self, watch: &dyn Watch) -> Result<Found> {
+        let planned = self.options.resized(vec![Planned::read(&self.file)?])?;
+        run::run(&planned, &self.options, false, watch)
+    }
+
+    fn prints_json(&self) -> bool {
+        self.options.json
+    }
+}
+
 /// Executes the command.
 pub fn execute(arguments: &ReproduceArgs) -> Result<()> {
-    let known = match &arguments.experiments {
-        Some(folder) => Planned::read_folder(folder)?,
-        None => Planned::built_in().context("a built-in experiment is invalid")?,
-    };
-    let chosen = arguments.options.resized(choose(known, &arguments.what)?)?;
-    if arguments.list {
-        return list::print(&chosen, &arguments.options);
+    let ReproduceArgs { chosen, list } = arguments;
+    if *list {
+        return list::print(&chosen.planned()?, &chosen.options);
     }
-    run_or_share(&chosen, &arguments.options, arguments.experiments.is_none())
+    match chosen.options.part() {
+        Some((shard, out)) => {
+            shards::part::run(&chosen.planned()?, &chosen.options, shard, out, chosen.experiments.is_none())
+        }
+        None => study::execute(chosen),
+    }
 }
 
-/// Runs the experiment of a file.
+/// Runs the experiment of a file, or one shard of it.
 pub fn run_file(arguments: &RunArgs) -> Result<()> {
-    let planned = Planned::read(&arguments.file)?;
-    run_or_share(&arguments.options.resized(vec![planned])?, &arguments.options, false)
-}
-
-/// Runs experiments, or one shard of them.
-fn run_or_share(planned: &[Planned], options: &Options, built_in: bool) -> Result<()> {
-    match (options.shard, &options.out) {
-        (Some(shard), Some(out)) => shards::part::run(planned, options, shard, out, built_in),
-        _ => run::run(planned, options, built_in),
+    match arguments.options.part() {
+        Some((shard, out)) => {
+            let planned = arguments.options.resized(vec![Planned::read(&arguments.file)?])?;
+            shards::part::run(&planned, &arguments.options, shard, out, false)
+        }
+        None => study::execute(arguments),
     }
 }
 

@@ -6,15 +6,10 @@ use super::outcomes::Outcomes;
 use super::planned::Planned;
 use super::present::{Present, finish};
 use super::{Options, files, folder};
-use crate::commands::progress;
-use crate::commands::shown;
-use indicatif::ProgressBar;
-use linkmend::failure::{Hinted, Interrupted, Result};
-use linkmend::interrupt;
-use linkmend::output;
+use crate::commands::study::{Found, Watch};
+use linkmend::failure::{Error, Hinted, Interrupted, Result};
 use linkmend_experiment::{Event, Experiment, Recorded, Unit, run_all};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 /// Width of the tables when standard output is no terminal.
 const TABLE_WIDTH: usize = 150;
@@ -22,25 +17,29 @@ const TABLE_WIDTH: usize = 150;
 /// Steps of the progress bar for each second of one core.
 const STEPS_PER_SECOND: f64 = 100.0;
 
-/// Runs experiments, and prints the results in their order. With `keeps`, results that are already in the folder are used.
-pub fn run(planned: &[Planned], options: &Options, keeps: bool) -> Result<()> {
-    with_outcomes(planned, options, keeps, &Outcomes::default())
+/// Runs experiments, in their order. With `keeps`, results that are already in the folder are used.
+pub fn run(planned: &[Planned], options: &Options, keeps: bool, watch: &dyn Watch) -> Result<Found> {
+    with_outcomes(planned, options, keeps, &Outcomes::default(), watch)
 }
 
 /// The same, without the runs whose outcomes are known.
-pub fn with_outcomes(planned: &[Planned], options: &Options, keeps: bool, known: &Outcomes) -> Result<()> {
+pub fn with_outcomes(
+    planned: &[Planned],
+    options: &Options,
+    keeps: bool,
+    known: &Outcomes,
+    watch: &dyn Watch,
+) -> Result<Found> {
     let _lock = options.out.as_deref().map(folder::lock).transpose()?;
-    let mut collected = Collected::new(planned, options, keeps)?;
+    let mut collected = Collected::new(planned, options, keeps, watch)?;
     // This fails now rather than after the first experiment if files cannot be written.
     collected.write_report()?;
-    let stop = interrupt::flag()?;
-    run_kind(planned, Planned::runs, known, &mut collected, &stop)?;
-    run_kind(planned, Planned::fleet, known, &mut collected, &stop)?;
-    collected.bar.finish_and_clear();
-    let shown: Vec<&Finished> = collected.finished.iter().flatten().collect();
+    let stop = watch.stop()?;
+    run_kind(planned, Planned::runs, known, &mut collected, stop)?;
+    run_kind(planned, Planned::fleet, known, &mut collected, stop)?;
     let kept: Vec<&Kept> = collected.kept.iter().flatten().collect();
-    show(&shown, &kept, options)?;
-    conclude(&kept, planned.len(), options)
+    let failure = conclude(&kept, planned.len(), options);
+    Ok(found(collected.finished.into_iter().flatten().collect(), &kept, options)?.failing(failure))
 }
 
 /// Runs all experiments of a kind together, so that threads are never idle between two of them.
@@ -105,12 +104,17 @@ struct Collected<'a> {
     kept: Vec<Option<Kept>>,
     /// Others in the folder.
     others: Vec<Kept>,
-    bar: ProgressBar,
+    watch: &'a dyn Watch,
     done_s: f64,
 }
 
 impl<'a> Collected<'a> {
-    fn new(planned: &[Planned], options: &'a Options, keeps: bool) -> Result<Collected<'a>> {
+    fn new(
+        planned: &[Planned],
+        options: &'a Options,
+        keeps: bool,
+        watch: &'a dyn Watch,
+    ) -> Result<Collected<'a>> {
         let out = options.out.as_deref().filter(|_| keeps);
         let circumstances = out.map(|_| folder::circumstances(options)).transpose()?;
         let mut others = out
@@ -124,29 +128,27 @@ impl<'a> Collected<'a> {
         let kept: Vec<Option<Kept>> = planned.iter().map(&mut take).collect();
         let missing = planned.iter().zip(&kept).filter(|(_, kept)| kept.is_none());
         let seconds: f64 = missing.map(|(planned, _)| planned.overview().core_seconds).sum();
-        // Drawn on standard error, and only on a terminal.
         let steps = (seconds * STEPS_PER_SECOND).ceil() as u64;
-        let bar = progress::bar(steps, "{bar:30} {percent:>3} %  {msg}  [{left}]");
-        bar.enable_steady_tick(Duration::from_millis(500));
+        watch.begin(steps, "{bar:30} {percent:>3} %  {msg}  [{left}]");
         let there = kept.iter().flatten().count();
-        bar.set_message(format!("{there} of {} experiments", planned.len()));
+        watch.say(format!("{there} of {} experiments", planned.len()));
         let finished = planned.iter().map(|_| None).collect();
-        Ok(Collected { options, circumstances, finished, kept, others, bar, done_s: 0.0 })
+        Ok(Collected { options, circumstances, finished, kept, others, watch, done_s: 0.0 })
     }
 
     fn advance(&mut self, core_seconds: f64) {
         self.done_s += core_seconds;
-        self.bar.set_position((self.done_s * STEPS_PER_SECOND) as u64);
+        self.watch.reach((self.done_s * STEPS_PER_SECOND) as u64);
     }
 
     /// Writes the files of a finished experiment, and the report.
     fn put(&mut self, place: usize, finished: Finished) -> Result<()> {
         files::write_experiment(&finished, self.options)?;
         let kept = folder::keep(&finished, self.options.out.as_deref(), self.circumstances)?;
-        self.bar.println(format!("{}: {}", finished.id, in_words(finished.tally())));
+        self.watch.note(&format!("{}: {}", finished.id, in_words(finished.tally())));
         (self.finished[place], self.kept[place]) = (Some(finished), Some(kept));
         let count = self.kept.iter().flatten().count();
-        self.bar.set_message(format!("{count} of {} experiments", self.kept.len()));
+        self.watch.say(format!("{count} of {} experiments", self.kept.len()));
         self.write_report()
     }
 
@@ -174,48 +176,46 @@ fn in_words(tally: Tally) -> String {
     words
 }
 
-fn show(finished: &[&Finished], kept: &[&Kept], options: &Options) -> Result<()> {
-    if options.json {
-        return shown::json(&files::summary(kept, options));
-    }
+/// What is shown of the experiments that this command has run, and of others that were there before.
+fn found(finished: Vec<Finished>, kept: &[&Kept], options: &Options) -> Result<Found> {
+    let mut found = Found::new(&files::summary(kept, options), TABLE_WIDTH, Vec::new())?;
+    let ids: Vec<String> = finished.iter().map(|finished| finished.id.clone()).collect();
     for finished in finished {
-        if !finished.comparisons.is_empty() {
-            shown::tables(TABLE_WIDTH, &[finished.comparison_table()])?;
-        } else if !finished.presented.briefly.is_empty() {
-            shown::tables(TABLE_WIDTH, &finished.presented.briefly)?;
-        } else if let Some(out) = &options.out {
-            let Finished { title, id, point_count, .. } = finished;
-            let points = out.join(id).join("points.csv");
-            output::print(&format!("  {title}: {point_count} points, in {}\n", points.display()))?;
-        } else {
-            shown::tables(TABLE_WIDTH, std::slice::from_ref(&finished.presented.points))?;
+        let comparisons = (!finished.comparisons.is_empty()).then(|| finished.comparison_table());
+        let Finished { id, title, point_count, presented, .. } = finished;
+        let briefly = if comparisons.is_none() { presented.briefly } else { Vec::new() };
+        let has_tables = comparisons.is_some() || !briefly.is_empty();
+        found.tables.extend(comparisons.into_iter().chain(briefly));
+        if let Some(out) = options.out.as_ref().filter(|_| !has_tables) {
+            let points = out.join(&id).join("points.csv");
+            found = found.closing(format!("{title}: {point_count} points, in {}", points.display()));
+        } else if !has_tables {
+            found.tables.push(presented.points.clone());
         }
-        output::print("\n")?;
+        found = found.plots(presented.plots).series(id, presented.points);
     }
-    for kept in kept.iter().filter(|kept| !finished.iter().any(|finished| finished.id == kept.id)) {
-        output::print(&format!("{}, from before: {}\n", kept.id, in_words(kept.tally)))?;
+    for kept in kept.iter().filter(|kept| !ids.contains(&kept.id)) {
+        found = found.closing(format!("{}, from before: {}", kept.id, in_words(kept.tally)));
     }
     let tally = Tally::sum(kept.iter().map(|kept| kept.tally));
     let report = options.report().map_or_else(String::new, |report| format!(" Report: {report}"));
-    if tally.total() == 0 && report.is_empty() {
-        return Ok(());
-    }
-    Ok(output::print(&format!("{}.{report}", in_words(tally)))?)
+    let is_silent = tally.total() == 0 && report.is_empty();
+    Ok(if is_silent { found } else { found.closing(format!("{}.{report}", in_words(tally))) })
 }
 
-/// Fails unless all verdicts match the recorded ones.
-fn conclude(finished: &[&Kept], of: usize, options: &Options) -> Result<()> {
+/// Why the command fails, unless all verdicts match the recorded ones.
+fn conclude(finished: &[&Kept], of: usize, options: &Options) -> Option<Error> {
     if finished.len() < of {
         let message = format!("interrupted: {} of {of} experiments are finished", finished.len());
         let hint = match &options.out {
             Some(out) => format!("they are in {}; the same command continues from there", out.display()),
             None => "--quick takes less time".to_owned(),
         };
-        return Err(Interrupted::error(message, hint));
+        return Some(Interrupted::error(message, hint));
     }
     let changed = Tally::sum(finished.iter().map(|finished| finished.tally)).changed;
     if options.quick || changed == 0 {
-        return Ok(());
+        return None;
     }
     let report = options.report().unwrap_or_else(|| "the table".to_owned());
     let message = format!("{changed} verdicts differ from the recorded ones");
@@ -223,5 +223,5 @@ fn conclude(finished: &[&Kept], of: usize, options: &Options) -> Result<()> {
         "look for `recorded` in {report}; where the new verdict is right, put it into the row as `verdict`, and where it is \
          `too few to tell`, use more `frames`, `trials` or `runs`"
     );
-    Err(Hinted::error(message, hint))
+    Some(Hinted::error(message, hint))
 }

@@ -4,6 +4,7 @@ use super::super::outcomes::Outcomes;
 use super::super::{Options, run};
 use super::manifest::Manifest;
 use super::units_of;
+use crate::commands::study::{Found, Study, Watch};
 use clap::Args;
 use linkmend::failure::{Result, UsageError};
 use linkmend_experiment::Shard;
@@ -37,68 +38,80 @@ pub struct MergeArgs {
 }
 
 /// A shard, where it is, and what it is a part of.
-struct Found<'a> {
+struct Given<'a> {
     folder: &'a Path,
     shard: Shard,
     manifest: Manifest,
 }
 
-/// Executes the command.
-pub fn execute(arguments: &MergeArgs) -> Result<()> {
-    let mut found = arguments.shards.iter().map(|folder| find(folder)).collect::<Result<Vec<Found<'_>>>>()?;
-    found.sort_by_key(|found| found.shard.number());
-    belong_together(&found)?;
-    let Some(first) = found.first() else { return Ok(()) };
-    let study = &first.manifest.study;
-    let options = Options {
-        quick: study.quick,
-        trials: study.trials.map(Count),
-        out: Some(arguments.out.clone()),
-        json: arguments.json,
-        jobs: None,
-        seed: study.seed,
-        shard: None,
-    };
-    let planned = options.resized(study.planned()?)?;
-    let here = Manifest::new(&planned, &options, first.shard, study.built_in)?;
-    let differences = first.manifest.differences(&here);
-    if !differences.is_empty() {
-        let message =
-            format!("the shard in {} is not what this program runs: {differences}", first.folder.display());
-        let hint = "merge with the program that ran the shards, in the same directory, with the same files";
-        return Err(UsageError::hinted(message, hint.to_owned()).into());
-    }
-    let mut all = Outcomes::default();
-    let mut unfinished = Vec::new();
-    for Found { folder, shard, .. } in &found {
-        let outcomes = Outcomes::read(folder)?;
-        let units = units_of(&planned, *shard);
-        let missing = units.iter().filter(|unit| !outcomes.has(unit)).count();
-        if missing > 0 {
-            unfinished.push(format!("{shard} in {} ({missing} of {} runs)", folder.display(), units.len()));
+impl Study for MergeArgs {
+    fn find(&self, watch: &dyn Watch) -> Result<Found> {
+        let mut found = self.shards.iter().map(|folder| given(folder)).collect::<Result<Vec<Given<'_>>>>()?;
+        found.sort_by_key(|found| found.shard.number());
+        belong_together(&found)?;
+        let Some(first) = found.first() else { return Err(UsageError::new("there are no shards").into()) };
+        let study = &first.manifest.study;
+        let options = Options {
+            quick: study.quick,
+            trials: study.trials.map(Count),
+            out: Some(self.out.clone()),
+            json: self.json,
+            jobs: None,
+            seed: study.seed,
+            shard: None,
+        };
+        let planned = options.resized(study.planned()?)?;
+        let here = Manifest::new(&planned, &options, first.shard, study.built_in)?;
+        let differences = first.manifest.differences(&here);
+        if !differences.is_empty() {
+            let message = format!(
+                "the shard in {} is not what this program runs: {differences}",
+                first.folder.display()
+            );
+            let hint =
+                "merge with the program that ran the shards, in the same directory, with the same files";
+            return Err(UsageError::hinted(message, hint.to_owned()).into());
         }
-        all.extend(outcomes);
+        let mut all = Outcomes::default();
+        let mut unfinished = Vec::new();
+        for Given { folder, shard, .. } in &found {
+            let outcomes = Outcomes::read(folder)?;
+            let units = units_of(&planned, *shard);
+            let missing = units.iter().filter(|unit| !outcomes.has(unit)).count();
+            if missing > 0 {
+                unfinished.push(format!(
+                    "{shard} in {} ({missing} of {} runs)",
+                    folder.display(),
+                    units.len()
+                ));
+            }
+            all.extend(outcomes);
+        }
+        if !unfinished.is_empty() {
+            let message = format!("some shards lack runs: {}", unfinished.join(", "));
+            let hint = "run each of them again with the same command and the same --out: it continues";
+            return Err(UsageError::hinted(message, hint.to_owned()).into());
+        }
+        run::with_outcomes(&planned, &options, study.built_in, &all, watch)
     }
-    if !unfinished.is_empty() {
-        let message = format!("some shards lack runs: {}", unfinished.join(", "));
-        let hint = "run each of them again with the same command and the same --out: it continues";
-        return Err(UsageError::hinted(message, hint.to_owned()).into());
+
+    fn prints_json(&self) -> bool {
+        self.json
     }
-    run::with_outcomes(&planned, &options, study.built_in, &all)
 }
 
-fn find(folder: &Path) -> Result<Found<'_>> {
+fn given(folder: &Path) -> Result<Given<'_>> {
     let Some(manifest) = Manifest::read(folder)? else {
         let message = format!("there is no shard in {}", folder.display());
         let hint = "`linkmend reproduce` and `linkmend sim run` write one with --shard and --out";
         return Err(UsageError::hinted(message, hint.to_owned()).into());
     };
     let shard = manifest.shard().map_err(UsageError::new)?;
-    Ok(Found { folder, shard, manifest })
+    Ok(Given { folder, shard, manifest })
 }
 
 /// Refuses shards of different studies, one that is given twice, and a study that is not complete.
-fn belong_together(found: &[Found<'_>]) -> Result<()> {
+fn belong_together(found: &[Given<'_>]) -> Result<()> {
     for pair in found.windows(2) {
         let [one, other] = pair else { continue };
         let (here, there) = (one.folder.display(), other.folder.display());
