@@ -17,14 +17,30 @@ pub struct Metric<O> {
     pub read: fn(&O, f64) -> Option<Measurement>,
 }
 
+/// Ends of names, and the units that they stand for.
+const UNITS: [(&str, &str); 5] =
+    [("_bytes", "B"), ("_ns", "ns"), ("_us", "µs"), ("_gbps", "Gbit/s"), ("_pct", "%")];
+
 impl<O> Metric<O> {
     /// Its name without the unit, for columns whose heading gives the unit.
     pub fn name_without_unit(&self) -> String {
         let (name, part) = self.name.split_once('.').unwrap_or((self.name, ""));
-        let units = ["_bytes", "_ns", "_us", "_gbps", "_pct"];
-        let unit = units.iter().find_map(|unit| name.strip_suffix(unit));
-        let name = unit.unwrap_or(name);
+        let name = UNITS.iter().find_map(|(ending, _)| name.strip_suffix(ending)).unwrap_or(name);
         if part.is_empty() { name.to_owned() } else { format!("{name}.{part}") }
+    }
+
+    /// The unit that its name ends in, or that of its quantity.
+    pub fn unit_of_name(&self) -> &'static str {
+        let name = self.name.split_once('.').map_or(self.name, |(name, _)| name);
+        let unit = UNITS.iter().find(|(ending, _)| name.ends_with(ending));
+        unit.map_or(self.quantity.unit().base_symbol(), |(_, unit)| unit)
+    }
+
+    /// A measurement in the unit of the name.
+    pub fn in_unit_of_name(&self, measured: Measurement) -> Measurement {
+        let scaled = |value: f64| value / self.scale;
+        let interval = measured.interval.map(|(low, high)| (scaled(low), scaled(high)));
+        Measurement { value: scaled(measured.value), interval }
     }
 
     /// The distribution of which it is a part: `fct_us` of `fct_us.p99`.

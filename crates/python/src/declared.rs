@@ -59,7 +59,7 @@ pub fn metrics(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         all.set_item("name", metric.name)?;
         all.set_item("label", metric.label)?;
         all.set_item("quantity", quantity(metric.quantity))?;
-        all.set_item("unit", metric.quantity.unit().base_symbol())?;
+        all.set_item("unit", metric.unit_of_name())?;
         Ok(all)
     });
     PyList::new(py, described.collect::<PyResult<Vec<_>>>()?)

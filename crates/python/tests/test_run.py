@@ -26,7 +26,14 @@ def test_a_measurement_is_that_of_the_study() -> None:
     measured = run.measure(seed=3)
     found = linkmend.stress(loss=1e-3, frames="50k", scheme="ordered", seed=3)
     assert measured["frames_lost"].value == found.frames_lost
-    assert measured["effective_speed_gbps"].value == found.effective_speed_gbps * 1e9
+    assert measured["effective_speed_gbps"].value == pytest.approx(found.effective_speed_gbps, rel=1e-15)
+    units = {metric["name"]: metric["unit"] for metric in linkmend.metrics()}
+    assert [units[name] for name in ("effective_speed_gbps", "fct_us.p50", "tx_buffer_bytes.max", "paused_pct")] == [
+        "Gbit/s",
+        "µs",
+        "B",
+        "%",
+    ]
     low, high = measured["actual_loss_rate"].low, measured["actual_loss_rate"].high
     assert low is not None and high is not None and low < found.actual_loss_rate < high
 

@@ -16,8 +16,13 @@ def throughput(duration: Value = "1s", **keywords: Any) -> Result:
     return flows(duration=duration, **keywords)
 
 
-def collective(operation: Value = "all-reduce-ring", **keywords: Any) -> Result:
-    """Run a collective operation of a training job on all hosts: `flows(collective=operation)`."""
+def collective(operation: Value = None, **keywords: Any) -> Result:
+    """Run a collective operation of a training job on all hosts: `flows(collective=operation)`.
+
+    Unless there is a `program`, the operation is `all-reduce-ring`.
+    """
+    if operation is None and keywords.get("program") is None:
+        operation = "all-reduce-ring"
     return flows(collective=operation, **keywords)
 
 
@@ -28,6 +33,8 @@ class Llr:
 
     def __call__(self, **keywords: Any) -> Result:
         """Send frames at line rate over one link with LLR."""
+        if keywords.pop("scheme", "llr") != "llr":
+            raise TypeError("llr() has the scheme `llr`: use stress(scheme=...) for another one")
         return stress(scheme="llr", **keywords)
 
 

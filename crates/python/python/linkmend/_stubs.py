@@ -98,8 +98,8 @@ def module(name: str) -> str:
                 'time, and measure its throughput: `flows` without `load` and `trials`."""'
             ),
             (
-                'def collective(operation: str = "all-reduce-ring", **keywords: Any) -> Result:\n    """Run a collective '
-                'operation of a training job on all hosts: `flows(collective=operation)`."""'
+                'def collective(operation: str | None = None, **keywords: Any) -> Result:\n    """Run a collective '
+                'operation of a training job on all hosts, all-reduce-ring unless there is a `program`."""'
             ),
             'class Llr:\n    """Ultra Ethernet\'s Link Layer Retry."""\n\n    def __call__(self, **keywords: Any) -> Result:\n'
             '        """Send frames at line rate over one link with LLR: `stress(scheme="llr", ...)`."""\n\n    @staticmethod\n'

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
 import textwrap
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import _native
@@ -50,10 +51,10 @@ def call(study: str, keywords: dict[str, Value], progress: Progress = None) -> R
     return Result(result)
 
 
-def near(name: str, known: dict[str, Declaration]) -> str:
-    """Keywords like this one, or all of them."""
-    alike = [other for other in known if name in other or other in name]
-    return f"did you mean {' or '.join(alike)}?" if alike else f"there are {', '.join(known)}"
+def near(name: str, known: Iterable[str]) -> str:
+    """Keywords like this one, or where to find all of them."""
+    alike = difflib.get_close_matches(name, known, n=3) or [other for other in known if name in other]
+    return f"did you mean {' or '.join(alike)}?" if alike else "help() of the function lists all keywords"
 
 
 def quantity(argument: Declaration) -> str | None:

@@ -12,9 +12,11 @@ use std::path::Path;
 pub struct Measured(pub Outcome);
 
 impl Measured {
-    /// What the run has measured, in the order in which tables show it.
+    /// What the run has measured, in the order in which tables show it, in the units of the names.
     pub fn values(&self) -> impl Iterator<Item = (&'static Metric, Measurement)> {
-        metrics_of(&self.0).iter().filter_map(|metric| Some((metric, metric.value(&self.0)?)))
+        metrics_of(&self.0)
+            .iter()
+            .filter_map(|metric| Some((metric, metric.in_unit_of_name(metric.value(&self.0)?))))
     }
 }
 
