@@ -1,6 +1,6 @@
 # `make demo` shows what Linkmend does, `make test` runs the checks that every change must pass, and `make help` lists the rest.
 
-.PHONY: build demo test bench fuzz miri mutants advisories acceptance kernels clean help
+.PHONY: build demo test bench wheels fuzz miri mutants advisories acceptance kernels clean help
 
 # Build the two programs, linkmend and linkmend-workbench (simulator, fleet, demo), in target/release.
 build:
@@ -26,6 +26,10 @@ acceptance: build
 # Compare the simulated TCP with Linux kernels in virtual machines, and write the table of docs/kernel.md: about 10 minutes, with QEMU.
 kernels:
 	@scripts/kernels
+
+# Build the Python package for other machines: wheels for glibc and musl, and the source distribution, in target/wheels.
+wheels:
+	@scripts/wheels
 
 # Fuzz parsers and state machines (cargo-fuzz, nightly toolchain), FUZZ_SECONDS=60 each.
 fuzz:

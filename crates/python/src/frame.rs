@@ -3,7 +3,7 @@
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use linkmend_report::{Content, Table};
+use linkmend_report::{Cell, Content, Table};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -19,12 +19,12 @@ impl Frame {
     /// The rows of a table, with the unit of each column among its metadata.
     pub fn of(table: &Table) -> PyResult<Frame> {
         let columns = table.columns().map(|(name, unit, cells)| {
-            let cells: Vec<&Content> = cells.map(linkmend_report::Cell::content).collect();
-            let is_text = cells.iter().any(|cell| matches!(cell, Content::Text(_)));
+            let cells: Vec<&Cell> = cells.collect();
+            let is_text = cells.iter().any(|cell| matches!(cell.content(), Content::Text(_)));
             let array: ArrayRef = if is_text {
-                Arc::new(cells.iter().map(|cell| text(cell)).collect::<StringArray>())
+                Arc::new(cells.iter().map(|cell| text(cell.content())).collect::<StringArray>())
             } else {
-                Arc::new(cells.iter().map(|cell| number(cell)).collect::<Float64Array>())
+                Arc::new(cells.iter().map(|cell| cell.as_number()).collect::<Float64Array>())
             };
             column(name, unit.base_symbol(), array)
         });
@@ -45,13 +45,6 @@ fn text(cell: &Content) -> Option<String> {
         Content::Text(text) => Some(text.clone()),
         Content::Number { value, .. } => Some(value.to_string()),
         Content::Missing => None,
-    }
-}
-
-fn number(cell: &Content) -> Option<f64> {
-    match cell {
-        Content::Number { value, .. } => Some(*value),
-        _ => None,
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::frame::Frame;
 use crate::refused;
 use linkmend_diagnose::Fault;
-use linkmend_report::Report;
+use linkmend_report::{Plot, Report, Table};
 use linkmend_workbench::studies::{ENTRIES, Entry, Found, Outcome, Refused, Watch};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -109,13 +109,8 @@ fn broken() -> PyErr {
 /// What a study has found.
 #[pyclass(frozen, module = "linkmend")]
 pub struct Result {
-    json: String,
-    html: String,
-    text: Vec<String>,
-    svgs: Vec<String>,
-    warnings: Vec<String>,
-    tables: Vec<Py<Frame>>,
-    series: Vec<(String, Py<Frame>)>,
+    title: String,
+    found: Found,
 }
 
 /// Width of tables as text.
@@ -126,24 +121,12 @@ impl Result {
         // What was found counts, even if it is not what somebody hoped for.
         match found.failure() {
             Some(failure) if failure.fault() == Fault::Failure => {
-                found.warnings.push(refused::in_words(&failure))
+                found.warnings.push(refused::in_words(&failure));
             }
             Some(failure) => return Err(refused::of_study(py, failure.into())),
             None => {}
         }
-        let frames = found.tables.iter().map(|table| Py::new(py, Frame::of(table)?));
-        let series =
-            found.series.iter().map(|(name, table)| Ok((name.clone(), Py::new(py, Frame::of(table)?)?)));
-        let report = Report::new(format!("linkmend {name}")).section(found.section("Results"));
-        Ok(Result {
-            html: report.to_html(),
-            text: found.tables.iter().map(|table| table.to_text(TEXT_WIDTH, false)).collect(),
-            svgs: found.plots.iter().map(linkmend_report::Plot::to_svg).collect(),
-            tables: frames.collect::<PyResult<_>>()?,
-            series: series.collect::<PyResult<_>>()?,
-            json: found.json,
-            warnings: found.warnings,
-        })
+        Ok(Result { title: format!("linkmend {name}"), found })
     }
 }
 
@@ -152,42 +135,48 @@ impl Result {
     /// All of it as JSON, as the command prints it with --json.
     #[getter]
     fn json(&self) -> &str {
-        &self.json
+        &self.found.json
     }
 
     /// Its tables and plots as a page.
     #[getter]
-    fn html(&self) -> &str {
-        &self.html
+    fn page(&self) -> String {
+        Report::new(self.title.as_str()).section(self.found.section("Results")).to_html()
     }
 
     /// Its tables as text.
     #[getter]
-    fn text(&self) -> Vec<String> {
-        self.text.clone()
+    fn texts(&self) -> Vec<String> {
+        self.found.tables.iter().map(|table| table.to_text(TEXT_WIDTH, false)).collect()
+    }
+
+    /// Its tables as HTML, for a page that has a style for them.
+    #[getter]
+    fn htmls(&self) -> Vec<String> {
+        self.found.tables.iter().map(Table::to_html).collect()
     }
 
     /// Its plots as SVG.
     #[getter]
     fn svgs(&self) -> Vec<String> {
-        self.svgs.clone()
+        self.found.plots.iter().map(Plot::to_svg).collect()
     }
 
     /// Sentences that one should know.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.warnings.clone()
+        self.found.warnings.clone()
     }
 
     /// Its tables as data.
     #[getter]
-    fn tables(&self, py: Python<'_>) -> Vec<Py<Frame>> {
-        self.tables.iter().map(|table| table.clone_ref(py)).collect()
+    fn tables(&self) -> PyResult<Vec<Frame>> {
+        self.found.tables.iter().map(Frame::of).collect()
     }
 
-    /// Values over time, by name.
+    /// Values over time, and the points of experiments, by name.
     #[getter]
-    fn series(&self, py: Python<'_>) -> Vec<(String, Py<Frame>)> {
-        self.series.iter().map(|(name, table)| (name.clone(), table.clone_ref(py))).collect()
+    fn series(&self) -> PyResult<Vec<(String, Frame)>> {
+        self.found.series.iter().map(|(name, table)| Ok((name.clone(), Frame::of(table)?))).collect()
     }
 }

@@ -177,6 +177,7 @@ def test_the_levels_over_time_are_a_series_that_arrow_takes() -> None:
     polars = pytest.importorskip("polars")
     assert polars.DataFrame(found.frame()).height == levels.num_rows
     assert found.to_pandas().shape == levels.shape
+    assert "Rx buffer" in found.plots[0]
 
 
 def test_a_notebook_gets_tables_and_plots() -> None:

@@ -1,17 +1,11 @@
-"""Pages of reports as notebooks show them."""
+"""Results as notebooks show them."""
 
 from __future__ import annotations
 
 import re
 
-MAIN = re.compile(r"<main[^>]*>(.*)</main>", re.DOTALL)
-PLOT = re.compile(r'<svg class="lm-plot".*?</svg>(?=</div>)', re.DOTALL)
-"""A plot, up to the end of its figure, because it may contain others."""
-LEFT_OUT = re.compile(
-    r'<h2[^>]*>Results</h2>|<p class="lm-download">.*?</p>|<tr><td[^>]*>took</td>.*?</tr>',
-    re.DOTALL,
-)
-"""The heading, copies of the data, and how long it took, which would change a stored notebook each time."""
+TOOK = re.compile(r"<tr><td[^>]*>took</td>.*?</tr>", re.DOTALL)
+"""How long it took, which would change a stored notebook each time."""
 
 STYLE = """
 .lm-result figure{margin:0 0 1em}
@@ -24,16 +18,12 @@ STYLE = """
 """
 
 
-def shown(page: str, plots: list[str]) -> str:
-    """The tables of the page with a style of their own, and its plots as files, which have theirs.
+def shown(tables: list[str], plots: list[str]) -> str:
+    """Tables with a style of their own, and plots as files, which have theirs.
 
     Notebooks insert HTML as `innerHTML`, which ignores declarative shadow roots, so the style names its class instead.
     """
-    main = MAIN.search(page)
-    if main is None:
-        return page
-    complete = iter(plots)
-    body = PLOT.sub(lambda found: next(complete, found[0]), LEFT_OUT.sub("", main[1]))
+    body = "".join([*(TOOK.sub("", table) for table in tables), *plots])
     return f'<div class="lm-result"><style>{STYLE}</style>{body}</div>'
 
 

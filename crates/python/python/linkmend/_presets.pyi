@@ -1273,8 +1273,8 @@ def timeline(
 def throughput(duration: Number = "1s", **keywords: Any) -> Result:
     """Run one endless flow for this time, and measure its throughput: `flows` without `load` and `trials`."""
 
-def collective(operation: str = "all-reduce-ring", **keywords: Any) -> Result:
-    """Run a collective operation of a training job on all hosts: `flows(collective=operation)`."""
+def collective(operation: str | None = None, **keywords: Any) -> Result:
+    """Run a collective operation of a training job on all hosts, all-reduce-ring unless there is a `program`."""
 
 class Llr:
     """Ultra Ethernet's Link Layer Retry."""

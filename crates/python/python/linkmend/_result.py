@@ -55,7 +55,7 @@ class Result:
 
     def to_html(self) -> str:
         """A self-contained page with its tables and plots."""
-        return self._native.html
+        return self._native.page
 
     def frame(self) -> Frame:
         """Its most detailed table: a series if there is one, otherwise the first table."""
@@ -90,7 +90,7 @@ class Result:
         return list(self.values) if isinstance(self.values, dict) else []
 
     def __repr__(self) -> str:
-        return timeless("\n".join(self._native.text)).rstrip() or self._native.json
+        return timeless("\n".join(self._native.texts)).rstrip() or self._native.json
 
     def _repr_html_(self) -> str:
-        return shown(self._native.html, self.plots)
+        return shown(self._native.htmls, self.plots)

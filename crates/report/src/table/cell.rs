@@ -76,6 +76,14 @@ impl Cell {
         self.tone(Tone::Neutral)
     }
 
+    /// The number of the cell, if it has one.
+    pub fn as_number(&self) -> Option<f64> {
+        match self.content {
+            Content::Number { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+
     /// The content of the cell.
     pub fn content(&self) -> &Content {
         &self.content

@@ -5,10 +5,11 @@ use clap::Args;
 use linkmend::failure::{Result, UsageError};
 use linkmend::written_file::{self, cannot_write};
 use linkmend_quantity::Span;
-use linkmend_report::{Cell, Column, Table, Unit};
+use linkmend_report::{Axis, Cell, Column, Panel, Series, Table, Timeline, Unit};
 use linkmend_sim::links::LinksConfig;
 use linkmend_sim::stress::BufferSeries;
 use linkmend_sim::time::Time;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
@@ -34,7 +35,7 @@ pub struct SeriesArgs {
 }
 
 /// A series in the making.
-pub struct Series {
+pub struct Levels {
     /// The file that will receive it.
     file: Option<(PathBuf, File)>,
     /// Length of a step.
@@ -53,7 +54,7 @@ impl SeriesArgs {
     /// # Errors
     /// [`UsageError`] if the step cannot be used, or nobody receives the series;
     /// [`WriteError`](linkmend::written_file::WriteError).
-    pub fn begin(&self, config: &mut LinksConfig, prints_json: bool) -> Result<Option<Series>> {
+    pub fn begin(&self, config: &mut LinksConfig, prints_json: bool) -> Result<Option<Levels>> {
         if !self.is_asked_for() {
             return Ok(None);
         }
@@ -70,11 +71,11 @@ impl SeriesArgs {
             .as_ref()
             .map(|path| Ok::<_, linkmend::failure::Error>((path.clone(), written_file::create(path)?)));
         simulate_every_event(config, "skipped time is not recorded");
-        Ok(Some(Series { file: file.transpose()?, step: Time::from_nanos(span.0.as_nanos() as u64) }))
+        Ok(Some(Levels { file: file.transpose()?, step: Time::from_nanos(span.0.as_nanos() as u64) }))
     }
 }
 
-impl Series {
+impl Levels {
     /// Writes the series, or returns it if there is no file.
     ///
     /// # Errors
@@ -84,6 +85,27 @@ impl Series {
         write(file, series).map_err(cannot_write(&path))?;
         Ok(None)
     }
+}
+
+/// The mean level of both buffers over time, with the range within each step.
+pub fn plot(levels: &Table) -> Timeline {
+    let columns: BTreeMap<&str, Vec<f64>> = levels
+        .columns()
+        .map(|(name, _, cells)| (name, cells.filter_map(Cell::as_number).collect()))
+        .collect();
+    let of = |name: String| columns.get(name.as_str()).map_or(&[][..], Vec::as_slice);
+    let series = |buffer: &str, which: &str| {
+        let levels = of(format!("{buffer}_buffer_{which}"));
+        of("at".to_owned()).iter().copied().zip(levels.iter().copied()).collect::<Vec<_>>()
+    };
+    [("tx", "Tx buffer"), ("rx", "Rx buffer")].into_iter().fold(
+        Timeline::new("Levels of both buffers").time(Axis::new("time", Unit::Second)),
+        |plot, (buffer, name)| {
+            let panel = Panel::new(Axis::new(name, Unit::Byte).with_zero());
+            let panel = panel.series(Series::step("most", series(buffer, "max")));
+            plot.panel(panel.series(Series::step("mean", series(buffer, "mean"))))
+        },
+    )
 }
 
 /// A row for each step.

@@ -2,7 +2,7 @@
 
 use super::capture::{self, CaptureArgs, Capturing};
 use super::parameters::{LineRate, ParameterArgs, usage};
-use super::series::{Series, SeriesArgs};
+use super::series::{self, Levels, SeriesArgs};
 use crate::commands::study::{Columns, Found, Study, Watch};
 use clap::Args;
 use linkmend::failure::{Interrupted, Result};
@@ -88,7 +88,9 @@ impl Study for StressArgs {
             TABLE_WIDTH,
             vec![table(&config, &report)],
         )?;
-        let found = levels.into_iter().fold(found, |found, levels| found.series("levels", levels));
+        let found = levels
+            .into_iter()
+            .fold(found, |found, levels| found.plots([series::plot(&levels)]).series("levels", levels));
         let is_stopped = watch.stop()?.load(Ordering::Relaxed);
         let interrupted = (report.frames_sent < config.frames && is_stopped).then(|| {
             let message = format!("interrupted after {} of {} frames", report.frames_sent, config.frames);
@@ -119,7 +121,7 @@ type Observed = (StressReport, Option<(PathBuf, FileCapture)>, Option<BufferSeri
 fn run(
     config: &LinksConfig,
     capturing: Option<Capturing<FileCapture>>,
-    series: Option<&Series>,
+    series: Option<&Levels>,
     watch: &dyn Watch,
 ) -> Result<Observed> {
     watch.begin(config.frames, FRAMES);
