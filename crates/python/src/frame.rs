@@ -1,7 +1,9 @@
 //! Tables as Arrow streams (the Arrow PyCapsule interface), which pandas, Polars, DuckDB and pyarrow take without a copy.
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, StringArray};
+use arrow_array::{
+    ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, RecordBatchOptions, StringArray,
+};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use linkmend_report::{Cell, Content, Table};
 use pyo3::exceptions::PyRuntimeError;
@@ -26,13 +28,37 @@ impl Frame {
             } else {
                 Arc::new(cells.iter().map(|cell| cell.as_number()).collect::<Float64Array>())
             };
-            column(name, unit.base_symbol(), array)
+            (name, unit.base_symbol(), array)
         });
+        let columns =
+            named(columns.collect()).into_iter().map(|(name, unit, array)| column(&name, unit, array));
         let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = columns.unzip();
         let title = [("title", table.title())];
         let schema = Schema::new_with_metadata(fields, title);
-        RecordBatch::try_new(Arc::new(schema), arrays).map(|batch| Frame { batch }).map_err(failed)
+        let rows = RecordBatchOptions::new().with_row_count(Some(table.len()));
+        let batch = RecordBatch::try_new_with_options(Arc::new(schema), arrays, &rows);
+        batch.map(|batch| Frame { batch }).map_err(failed)
     }
+}
+
+/// A column before it is a field: its heading, its unit and its values.
+type Headed<'a, N> = (N, &'a str, ArrayRef);
+
+/// Gives each column a name of its own. Tables that people read have none over the first column, and none over a single value.
+fn named<'a>(columns: Vec<Headed<'a, &str>>) -> Vec<Headed<'a, String>> {
+    let mut names: Vec<String> = Vec::new();
+    let columns = columns.into_iter().enumerate().map(|(place, (heading, unit, array))| {
+        let heading = match (heading, place) {
+            ("", 0) => "name",
+            ("", _) => "value",
+            (heading, _) => heading,
+        };
+        let alike = names.iter().filter(|name| *name == heading).count();
+        names.push(heading.to_owned());
+        let name = if alike == 0 { heading.to_owned() } else { format!("{heading} {}", alike + 1) };
+        (name, unit, array)
+    });
+    columns.collect()
 }
 
 fn column(name: &str, unit: &str, array: ArrayRef) -> (Field, ArrayRef) {

@@ -14,7 +14,7 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 /// How often the calling thread looks for signals, and how long the shortest studies wait for it at most.
-const LOOK: Duration = Duration::from_millis(50);
+pub const LOOK: Duration = Duration::from_millis(50);
 
 /// The progress of a study, as its thread reports it and another one reads it.
 #[derive(Default)]
@@ -55,6 +55,10 @@ pub fn call(
     let entry = entry.ok_or_else(|| PyValueError::new_err(format!("there is no study `{name}`")))?;
     let shared = Shared::default();
     let found = watched(py, entry, &arguments, &shared, progress.as_ref())?;
+    if let Some(progress) = progress.filter(|_| found.is_ok()) {
+        let steps = shared.steps.load(Ordering::Relaxed);
+        progress.call1((steps, steps))?;
+    }
     Result::of(name, found.map_err(|error| refused::of_study(py, error))?, py)
 }
 

@@ -23,6 +23,10 @@ from ._result import Result
 from ._run import Measured, Run
 from ._sweep import RayExecutor, SweepError, SweepResult, SweepValueError, read_sweep, sweep
 
+# An error that names no parameter says so.
+for _name in ("parameter", "value", "requirement", "hint"):
+    setattr(ParameterError, _name, None)
+
 __all__ = [
     "Frame",
     "Measured",

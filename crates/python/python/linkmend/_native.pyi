@@ -8,9 +8,9 @@ __version__: str
 class ParameterError(ValueError):
     """A parameter has a value that cannot be used."""
 
-    parameter: str
-    value: str
-    requirement: str
+    parameter: str | None
+    value: str | None
+    requirement: str | None
     hint: str | None
 
 class StudyError(RuntimeError):

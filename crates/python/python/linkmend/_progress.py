@@ -14,10 +14,12 @@ Progress: TypeAlias = bool | Step | None
 @contextmanager
 def watched(progress: Progress, title: str) -> Iterator[Step | None]:
     """What is to be called with the steps done and all steps."""
-    if not progress:
+    if progress is None or progress is False:
         yield None
     elif callable(progress):
         yield progress
+    elif progress is not True:
+        raise TypeError(f"progress = {progress!r}: must be True, False or a function of the steps done and all steps")
     else:
         try:
             from tqdm.auto import tqdm

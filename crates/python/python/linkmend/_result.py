@@ -79,7 +79,9 @@ class Result:
         return iter(self.values)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or not isinstance(self.values, dict) or name not in self.values:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if not isinstance(self.values, dict) or name not in self.values:
             raise AttributeError(f"the result has no {name!r}; it has {', '.join(self._names())}")
         return self.values[name]
 

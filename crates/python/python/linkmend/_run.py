@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from . import _native
 from ._declared import by_name
-from ._text import Value, written
+from ._studies import near
+from ._text import Value, texted
 
 
 class Measured(NamedTuple):
@@ -34,7 +36,13 @@ class Run:
 
     def __init__(self, **parameters: Value) -> None:
         self._data = {name: value for name, value in parameters.items() if hasattr(value, "linkmend_file")}
-        texts = [(key(name), written(value, quantity(name))) for name, value in parameters.items() if value is not None]
+        for name in parameters:
+            if key(name) not in by_name():
+                raise TypeError(
+                    f"there is no parameter {name!r}; {near(name, [other.replace('-', '_') for other in by_name()])}"
+                )
+        given = [(name, value) for name, value in parameters.items() if value is not None]
+        texts = [(key(name), texted(name, value, quantity(name))) for name, value in given]
         self._parameters = tuple(_native.canonical(texts))
         _native.check(list(self._parameters))
 
@@ -55,7 +63,7 @@ class Run:
 
     def to_toml(self) -> str:
         """The `[base]` of an experiment file for `linkmend sim run`."""
-        lines = [f'{name} = "{value}"' for name, value in self._parameters]
+        lines = [f"{name} = {json.dumps(value)}" for name, value in self._parameters]
         return "\n".join(["[base]", *lines, ""])
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 from . import _native
 from ._progress import Progress, watched
 from ._result import Result
-from ._text import UNITS, Value, written
+from ._text import UNITS, Value, plain, texted
 
 Declaration = dict[str, Any]
 
@@ -37,13 +37,14 @@ def call(study: str, keywords: dict[str, Value], progress: Progress = None) -> R
             raise TypeError(f"there is no keyword {name!r}; {near(name, declared)}")
         if argument["is_positional"]:
             values = value if argument["is_multiple"] and isinstance(value, (list, tuple)) else [value]
-            positional += [written(part, argument["quantity"]) for part in values]
+            positional += [texted(name, part, argument["quantity"]) for part in values]
         elif argument["is_flag"]:
-            if not isinstance(value, bool):
+            switch = plain(value)
+            if not isinstance(switch, bool):
                 raise TypeError(f"{name} = {value!r}: must be True or False")
-            arguments += [f"--{argument['name']}"] if value else []
+            arguments += [f"--{argument['name']}"] if switch else []
         else:
-            arguments.append(f"--{argument['name']}={written(value, quantity(argument))}")
+            arguments.append(f"--{argument['name']}={texted(name, value, quantity(argument))}")
     with watched(progress, study) as show:
         result = _native.call(study, [*arguments, "--", *positional], show)
     for warning in result.warnings:
@@ -53,7 +54,7 @@ def call(study: str, keywords: dict[str, Value], progress: Progress = None) -> R
 
 def near(name: str, known: Iterable[str]) -> str:
     """Keywords like this one, or where to find all of them."""
-    alike = difflib.get_close_matches(name, known, n=3) or [other for other in known if name in other]
+    alike = difflib.get_close_matches(name, known, n=3) or [other for other in known if name and name in other]
     return f"did you mean {' or '.join(alike)}?" if alike else "help() of the function lists all keywords"
 
 
@@ -153,6 +154,10 @@ def kind_in_words(argument: Declaration) -> str:
         return "bool" + optional
     if argument["words"]:
         return "{" + ", ".join(repr(word) for word in argument["words"]) + "}" + optional
+    if "FILE" in argument["value"]:
+        return "path, or data of linkmend.data" + optional
+    if argument["value"] == "N" and argument["quantity"] != "loss-rate":
+        return "whole number" + optional
     unit = UNITS.get(quantity(argument) or "")
     return (f"text with a unit, or a number in {unit}" if unit else "text or number") + optional
 

@@ -29,22 +29,41 @@ UNITS = {"rate": "bit/s", "size": "B", "time": "s", "distance": "m", "attenuatio
 
 def written(value: object, quantity: str | None) -> str:
     """The value as text. Numbers get the unit of their quantity."""
+    value = plain(value)
     if isinstance(value, str):
+        if not value:
+            raise ValueError("the text is empty; leave the keyword out, or give None")
         return value
     if isinstance(value, Stored):
         return value.linkmend_file()
     if isinstance(value, bool):
         return "yes" if value else "no"
     unit = UNITS.get(quantity or "", "")
-    if isinstance(value, SupportsIndex):
+    if isinstance(value, SupportsIndex) and not hasattr(value, "shape"):
         return f"{value.__index__()}{unit}"
-    if isinstance(value, SupportsFloat):
+    if isinstance(value, SupportsFloat) and not hasattr(value, "shape"):
         return number(float(value)) + unit
     if isinstance(value, os.PathLike):
         return os.fsdecode(value)
-    if isinstance(value, Iterable):
+    if isinstance(value, Iterable) and not isinstance(value, (bytes, dict)) and getattr(value, "ndim", 1) == 1:
         return ",".join(written(part, quantity) for part in value)
-    raise TypeError(f"{value!r} is neither text, nor a number, nor a path")
+    raise TypeError(f"{value!r} is neither text, nor a number, nor a path, nor data of linkmend.data")
+
+
+def texted(name: str, value: object, quantity: str | None) -> str:
+    """The value of this keyword as text; errors name it."""
+    try:
+        return written(value, quantity)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name}: {error}") from None
+
+
+def plain(value: object) -> object:
+    """The value as an object of Python, if it is one of NumPy's numbers or truth values."""
+    item = getattr(value, "item", None)
+    if item is None or getattr(value, "shape", None) != ():
+        return value
+    return item()
 
 
 def number(value: float) -> str:

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from ._text import plain
 
 if TYPE_CHECKING:
     import networkx
@@ -35,8 +38,13 @@ class Data:
         content = self._text.encode()
         folder = Path(os.environ.get("LINKMEND_DATA") or _cache())
         path = folder / f"{type(self).__name__.lower()}-{hashlib.sha256(content).hexdigest()[:32]}{self.suffix}"
-        if not path.exists():
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not path.exists() or path.read_bytes() != content:
+            try:
+                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            except OSError as error:
+                raise OSError(
+                    f"the folder of data, {folder}, cannot be made ({error}); LINKMEND_DATA names another"
+                ) from None
             with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
                 file.write(content)
             os.replace(file.name, path)
@@ -79,6 +87,9 @@ class FlowSizes(Data):
 
     def __init__(self, sizes: Numbers, shares: Numbers) -> None:
         points = list(zip(_plain(sizes), _plain(shares), strict=True))
+        if points and math.isclose(points[-1][1], 1, rel_tol=1e-9):
+            # Sums of shares are rounded.
+            points[-1] = (points[-1][0], 1.0)
         super().__init__("".join(f"{float(size)!r},{float(share)!r}\n" for size, share in points))
 
     @classmethod
@@ -103,16 +114,20 @@ class Topology(Data):
     """A network: a networkx graph whose nodes are switches and hosts.
 
     Switches have the attribute `layer` (0 for the ToRs), hosts `host=True`; edges may have `speed` ("100G") and `length`
-    ("30m"). `default_speed` applies to edges without a speed.
+    ("30m"). Edges without a speed have the `default_speed`, or else that of the run.
     """
 
     suffix = ".json"
 
-    def __init__(self, graph: networkx.Graph[Any], default_speed: str = "100G") -> None:
+    def __init__(self, graph: networkx.Graph[Any], default_speed: str | None = None) -> None:
+        if graph.is_directed():
+            raise ValueError("the graph is directed: links carry both directions; use graph.to_undirected()")
         is_host = {node: bool(of.get("host")) for node, of in graph.nodes(data=True)}
         switches: list[dict[str, Any]] = []
         for node, of in graph.nodes(data=True):
             if is_host[node]:
+                if graph.degree(node) == 0:
+                    raise ValueError(f"host {node!r} has no link")
                 continue
             if "layer" not in of:
                 raise ValueError(f"node {node!r} has neither `layer` nor `host`: which of the two is it?")
@@ -128,7 +143,9 @@ class Topology(Data):
                 hosts.append({"name": str(host), "to": str(switch), **more})
             else:
                 links.append({"from": str(one), "to": str(other), **more})
-        network = {"default_speed": default_speed, "switches": switches, "links": links, "hosts": hosts}
+        network = {"switches": switches, "links": links, "hosts": hosts}
+        if default_speed is not None:
+            network["default_speed"] = default_speed  # type: ignore[assignment]
         super().__init__(json.dumps(network, indent=1))
 
 
@@ -178,11 +195,11 @@ class Corrupting(Data):
 def _plain(values: Numbers) -> Sequence[Any]:
     """The values as objects of Python: NumPy's have a method that converts them at once."""
     convert: Callable[[], Any] | None = getattr(values, "tolist", None)
-    return list(convert() if convert else values)
+    return [plain(value) for value in (convert() if convert else values)]
 
 
 def _whole(value: Any, what: str) -> int:
-    if isinstance(value, bool) or int(value) != value or value < 0:
+    if isinstance(value, bool) or not math.isfinite(value) or int(value) != value or value < 0:
         raise ValueError(f"{value!r} is not {what}: it must be a whole number, 0 or more")
     return int(value)
 

@@ -9,12 +9,13 @@ from typing import Any
 
 from linkmend import _native
 
+from .._run import Run
 from .columns import Columns
 from .errors import SweepError, SweepValueError
 from .executors import open_backend
 from .folder import Folder
 from .plan import Plan
-from .points import Grid, RunLike, read_points
+from .points import Grid, read_points
 from .progress import Progress, reporting
 from .ray_executor import RayExecutor
 from .result import Files, InMemory, SweepResult, read_sweep
@@ -27,7 +28,7 @@ __all__ = ["RayExecutor", "SweepError", "SweepResult", "SweepValueError", "read_
 
 
 def sweep(
-    run: RunLike,
+    run: Run,
     grid: Grid,
     seeds: SeedsArgument = 1,
     *,
@@ -83,7 +84,7 @@ def sweep(
 
 
 def _plan(
-    run: RunLike,
+    run: Run,
     grid: Grid,
     seeds: SeedsArgument,
     until: Mapping[str, float] | None,

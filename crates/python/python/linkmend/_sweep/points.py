@@ -8,25 +8,17 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
+from .._run import Run
 from .errors import SweepValueError
 
 Text: TypeAlias = "str | None"
 """A parameter's value as canonical text; None if it is not set."""
 
-Grid: TypeAlias = "Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]"
+Grid: TypeAlias = "Mapping[str, Any] | Sequence[Mapping[str, Any]]"
 
 _ERRORS_SHOWN = 5
-
-
-class RunLike(Protocol):
-    """What a sweep needs of `linkmend.Run`."""
-
-    @property
-    def parameters(self) -> Mapping[str, str]: ...
-
-    def replace(self, **changes: Any) -> RunLike: ...
 
 
 @dataclass(frozen=True)
@@ -74,7 +66,7 @@ class Points:
         return f"point {point} ({values})" if values else f"point {point}"
 
 
-def read_points(run: RunLike, grid: Grid) -> Points:
+def read_points(run: Run, grid: Grid) -> Points:
     """Checks every point of a grid; raises `SweepValueError`, which names the invalid ones."""
     if isinstance(grid, Mapping):
         return _cross(run, {name: _values(name, values) for name, values in grid.items()})
@@ -100,7 +92,7 @@ def _plain(value: Any) -> Any:
     return item() if callable(item) and getattr(value, "ndim", None) == 0 else value
 
 
-def _cross(run: RunLike, axes: dict[str, tuple[Any, ...]]) -> Points:
+def _cross(run: Run, axes: dict[str, tuple[Any, ...]]) -> Points:
     names = tuple(axes)
     texts: list[list[Text]] = [[None] * len(values) for values in axes.values()]
     checks = _Checks(run, math.prod(len(values) for values in axes.values()))
@@ -114,7 +106,7 @@ def _cross(run: RunLike, axes: dict[str, tuple[Any, ...]]) -> Points:
     return Points(names, tuple(tuple(axis) for axis in texts), ())
 
 
-def _listed(run: RunLike, grid: Sequence[Mapping[str, Any]]) -> Points:
+def _listed(run: Run, grid: Sequence[Mapping[str, Any]]) -> Points:
     if not grid:
         raise SweepValueError("the grid is empty: it needs at least one point")
     for point, values in enumerate(grid):
@@ -134,7 +126,7 @@ def _listed(run: RunLike, grid: Sequence[Mapping[str, Any]]) -> Points:
 class _Checks:
     """Validates points, and collects the first errors."""
 
-    def __init__(self, run: RunLike, points: int) -> None:
+    def __init__(self, run: Run, points: int) -> None:
         self._run = run
         self._points = points
         self._invalid = 0

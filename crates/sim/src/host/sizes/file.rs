@@ -44,7 +44,7 @@ fn points(text: &str) -> Result<Vec<Point>, String> {
             }
             return Err(format!("line {number}: `{line}` must be two numbers"));
         };
-        if !(0.0..=SIZE_MAX).contains(&bytes) || !(share >= 0.0 && share.is_finite()) {
+        if !((0.0..=SIZE_MAX).contains(&bytes) && share >= 0.0 && share.is_finite()) {
             return Err(format!(
                 "line {number}: the size must be 0 to {SIZE_MAX:e} and the share at least 0"
             ));

@@ -78,7 +78,7 @@ impl LinkConfig {
         let hysteresis = 2 * u64::from(self.frame_bytes);
         let in_flight = round_trip.div_ceil(self.rate.time_of(wire_bytes).0) as u32;
         let bytes = u64::from(in_flight) * u64::from(self.frame_bytes);
-        let resume_bytes = (bytes + bytes / 4).min(DIRECT_BUFFER_BYTES - hysteresis);
+        let resume_bytes = (bytes + bytes / 4).min(DIRECT_BUFFER_BYTES.saturating_sub(hysteresis));
         let protection = self.protection.map(|protection| Protection {
             recovery_timeout_ns: protection.recovery_timeout_ns + 10 * u64::from(self.distance_m),
             backpressure: Some(Backpressure { pause_bytes: resume_bytes + hysteresis, resume_bytes }),
