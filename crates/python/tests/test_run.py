@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import signal
 import subprocess
 import sys
+import threading
+import time
 
 import linkmend
 import numpy
@@ -38,17 +42,30 @@ def test_a_measurement_is_that_of_the_study() -> None:
     assert low is not None and high is not None and low < found.actual_loss_rate < high
 
 
-@pytest.mark.parametrize("wrong", [{"loss": 3}, {"size": "3kB"}, {"nonsense": 1}, {"speed": "3G"}])
+@pytest.mark.parametrize("wrong", [{"loss": 3}, {"size": "3kB"}, {"speed": "3G"}])
 def test_a_run_that_cannot_be_is_refused_when_it_is_made(wrong: dict[str, object]) -> None:
     with pytest.raises(linkmend.ParameterError):
         linkmend.Run(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_parameter_that_does_not_exist_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="no parameter 'los'; did you mean .*loss"):
+        linkmend.Run(los=1e-3)  # type: ignore[call-arg]
+
+
+def test_a_measurement_is_interrupted_in_the_middle() -> None:
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        linkmend.Run(frames="1G", full=True).measure()
+    assert time.monotonic() - begun < 10
 
 
 def test_losses_come_from_numbers_or_from_a_mask() -> None:
     mask = numpy.zeros(1_000, dtype=bool)
     mask[[3, 7, 500]] = True
     numbers = linkmend.data.Losses(numpy.array([500, 3, 7]))
-    assert numbers == linkmend.data.Losses(mask)
+    assert numbers == linkmend.data.Losses(mask) == linkmend.data.Losses(list(mask))
     assert linkmend.stress(losses=numbers, frames=1_000, scheme="none").frames_undelivered == 3
     with pytest.raises(ValueError, match="not the number of a frame"):
         linkmend.data.Losses([0.5])

@@ -135,6 +135,8 @@ def test_errors_name_parameter_value_and_requirement(keywords: dict[str, Any], p
 def test_keywords_that_do_not_exist_are_named_with_those_that_do() -> None:
     with pytest.raises(TypeError, match=r"no keyword 'los'; did you mean .*loss"):
         linkmend.stress(los=1e-3)  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="losses: the text is empty"):
+        linkmend.stress(losses="")
     with pytest.raises(TypeError, match="must be True or False"):
         linkmend.stress(full="no")  # type: ignore[arg-type]
 
@@ -172,6 +174,21 @@ def test_the_levels_over_time_are_a_series_that_arrow_takes() -> None:
     assert polars.DataFrame(found.frame()).height == levels.num_rows
     assert found.to_pandas().shape == levels.shape
     assert "Rx buffer" in found.plots[0]
+
+
+def test_the_columns_of_a_table_have_names_of_their_own() -> None:
+    rows = linkmend.stress(frames="10k").to_pandas()
+    assert list(rows.columns) == ["name", "value"]
+    assert "effective speed" in set(rows["name"])
+    # A table without columns has no rows, but is a table.
+    nothing = linkmend.fleet.plan(topology="fat-tree:k=4", links=linkmend.data.Corrupting({}))
+    assert all(len(table) >= 0 for table in nothing.tables)
+
+
+def test_the_last_step_of_progress_is_the_last_one() -> None:
+    seen: list[tuple[int, int]] = []
+    linkmend.stress(frames="100k", progress=lambda done, steps: seen.append((done, steps)))
+    assert seen[-1] == (100_000, 100_000)
 
 
 def test_a_notebook_gets_tables_and_plots() -> None:

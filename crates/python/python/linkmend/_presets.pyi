@@ -85,7 +85,7 @@ def stress(
         (LinkGuardianNB), by forward error correction (Wharf), by Ultra Ethernet's Link Layer Retry
         (llr), or by an idealised retry of only the lost frames (selective), as a bound for comparison
         [default: ordered at line rate, none with hosts]
-    llr : text or number, optional
+    llr : path, or data of linkmend.data, optional
         LLR registers: loop (HPE's rule), plan (as computed by `sim llr plan`), or a published profile
         such as meta-400g, followed by registers to override, such as plan,replay_count_max=3 [default:
         loop]
@@ -93,7 +93,7 @@ def stress(
         Parameters of the link ends: tofino, as published; planned, as published but with timeout,
         thresholds and window for this speed and length, and buffers in memory; or daemon, as `linkmend
         run` derives them [default: tofino]
-    copies : text or number, optional
+    copies : whole number, optional
         Always retransmit this many copies of a lost frame (1 to 16), instead of as many as target needs
     target : text or number, optional
         Effective loss rate to stay below, which determines the number of copies (Equation 2) [default:
@@ -110,10 +110,10 @@ def stress(
     no_backpressure : bool, optional
         Never pause the sender (Figure 9b)
         [default: false]
-    dummy_copies : text or number, optional
+    dummy_copies : whole number, optional
         Dummy frames sent each time the queue runs empty, so that a lost tail is detected; 0 for none
         [default: 1]
-    rounds : text or number, optional
+    rounds : whole number, optional
         Maximum number of retransmission rounds for a lost frame; the paper's protocol has 1 [default:
         1]
     window : text or number, optional
@@ -138,7 +138,7 @@ def stress(
         Corrupt frames as this transceiver does on an attenuated fibre (Figure 1)
     attenuation : text with a unit, or a number in dB, optional
         Attenuation of that fibre beyond what the standard allows, like 3.5dB
-    losses : text or number, optional
+    losses : path, or data of linkmend.data, optional
         Corrupt exactly the frames whose numbers this file lists in ascending order, one per line.
         Numbers start at 0 and count all frames sent in that direction; on a protected link this
         includes the handshake, copies and dummies
@@ -178,18 +178,18 @@ def stress(
     pipe_capacity : text or number, optional
         Packets per second that a forwarding pipe of a switch can process, of which recirculation takes
         a share [default: 1220M]
-    seed : text or number, optional
+    seed : whole number, optional
         Seed for all random choices; the same seed gives the same results on every machine [default: 1]
     full : bool, optional
         Simulate every event, even in the steady state between losses; slower, with the same results
         [default: false]
-    capture : text or number, optional
+    capture : path, or data of linkmend.data, optional
         Write the frames that both ends of the link send, receive and pass on to this file (pcapng, for
         Wireshark and tshark); implies full, as a skipped frame cannot be captured
     capture_frames : text or number, optional
         Frames after which the capture ends; the run continues without it
         [default: 1M]
-    series : text or number, optional
+    series : path, or data of linkmend.data, optional
         Write the levels of both buffers over time to this file (CSV: minimum, mean and maximum of each
         step); implies full, because skipped time is not recorded
     series_step : text with a unit, or a number in s, optional
@@ -326,31 +326,31 @@ def flows(
     load : text or number, optional
         Start flows at random times instead of one after the other, at a rate that uses this share of
         the senders' links, above 0 and below 1
-    incast : text or number, optional
+    incast : whole number, optional
         The first N hosts send to the last one simultaneously, in rounds
     duration : text with a unit, or a number in s, optional
         With load: how long new flows are started, instead of a number of flows. Without load: run one
         endless flow for this time
-    trials : text or number, optional
+    trials : whole number, optional
         Number of flows, which run one after the other from the first host to the last, unless load is
         given; for an incast or a ping-pong, the number of rounds [default: 5k]
     pause : text with a unit, or a number in s, optional
         Minimum pause between one flow and the next; the maximum is twice as long [default: 2ms]
     collective : {'all-reduce-ring', 'all-reduce-tree', 'all-reduce-recursive-doubling', 'all-reduce-halving-doubling', 'reduce-scatter', 'all-gather', 'all-to-all'}, optional
         In each step, run a collective operation of size bytes on the hosts, as ranks of a training job
-    program : text or number, optional
+    program : path, or data of linkmend.data, optional
         In each step, run the program in a file: an htsim connection matrix (.cm), GOAL, or an AICB
         workload
-    steps : text or number, optional
+    steps : whole number, optional
         Number of steps; a step begins when all ranks have finished the previous one [default: 1]
     compute : text with a unit, or a number in s, optional
         How long all ranks compute at the beginning of each step [default: 0s]
-    ranks : text or number, optional
+    ranks : whole number, optional
         Number of ranks, each on a host of its own [default: all hosts, or as many as the file says]
-    groups : text or number, optional
+    groups : whole number, optional
         Divide the ranks into this many groups of consecutive ranks, each of which performs the
         operation separately [default: 1]
-    channels : text or number, optional
+    channels : whole number, optional
         Divide the data into this many parts that are processed independently, like NCCL's channels
         [default: 1]
     rank_order : {'linear', 'across', 'random'}, optional
@@ -367,7 +367,7 @@ def flows(
         (LinkGuardianNB), by forward error correction (Wharf), by Ultra Ethernet's Link Layer Retry
         (llr), or by an idealised retry of only the lost frames (selective), as a bound for comparison
         [default: none]
-    llr : text or number, optional
+    llr : path, or data of linkmend.data, optional
         LLR registers: loop (HPE's rule), plan (as computed by `sim llr plan`), or a published profile
         such as meta-400g, followed by registers to override, such as plan,replay_count_max=3 [default:
         loop]
@@ -375,7 +375,7 @@ def flows(
         Parameters of the link ends: tofino, as published; planned, as published but with timeout,
         thresholds and window for this speed and length, and buffers in memory; or daemon, as `linkmend
         run` derives them [default: tofino]
-    copies : text or number, optional
+    copies : whole number, optional
         Always retransmit this many copies of a lost frame (1 to 16), instead of as many as target needs
     target : text or number, optional
         Effective loss rate to stay below, which determines the number of copies (Equation 2) [default:
@@ -392,10 +392,10 @@ def flows(
     no_backpressure : bool, optional
         Never pause the sender (Figure 9b)
         [default: false]
-    dummy_copies : text or number, optional
+    dummy_copies : whole number, optional
         Dummy frames sent each time the queue runs empty, so that a lost tail is detected; 0 for none
         [default: 1]
-    rounds : text or number, optional
+    rounds : whole number, optional
         Maximum number of retransmission rounds for a lost frame; the paper's protocol has 1 [default:
         1]
     window : text or number, optional
@@ -420,7 +420,7 @@ def flows(
         Corrupt frames as this transceiver does on an attenuated fibre (Figure 1)
     attenuation : text with a unit, or a number in dB, optional
         Attenuation of that fibre beyond what the standard allows, like 3.5dB
-    losses : text or number, optional
+    losses : path, or data of linkmend.data, optional
         Corrupt exactly the frames whose numbers this file lists in ascending order, one per line.
         Numbers start at 0 and count all frames sent in that direction; on a protected link this
         includes the handshake, copies and dummies
@@ -431,9 +431,9 @@ def flows(
     both_directions : bool, optional
         Corrupt both directions of these links, and protect both
         [default: false]
-    corrupting_links : text or number, optional
+    corrupting_links : whole number, optional
         Number of corrupting links, chosen from the middle of the links between switches [default: 1]
-    drained_links : text or number, optional
+    drained_links : whole number, optional
         Take this many links out of service before the run, chosen like corrupting_links; frames take
         the other links [default: 0]
     spread_links : bool, optional
@@ -459,7 +459,7 @@ def flows(
         Model TCP hosts as in LinkGuardian's testbed: a single frame is received sooner than several
         together, and some clock ticks are late
         [default: false]
-    queue_pairs : text or number, optional
+    queue_pairs : whole number, optional
         RDMA connections between each pair of hosts, shared by their flows [default: one per flow]
     rdma_mechanisms : text or number, optional
         How hosts and switches prevent timeouts (JCST 2022): none, nak, twice, dummy, repeat, all, all-
@@ -475,15 +475,15 @@ def flows(
         Exponent t of the transport timer, 4.096 us x 2^t, 0 to 31 [default: 8, a millisecond]
     rdma_mtu : text or number, optional
         Payload of full packets: 256, 512, 1024, 2048 or 4096 bytes [default: 1024]
-    rdma_window : text or number, optional
+    rdma_window : whole number, optional
         Maximum number of outstanding packets [default: 8388607, the limit of 24-bit sequence numbers]
     failure_every : text with a unit, or a number in s, optional
         Interval at which links between switches fail, both directions together [default: no failures]
-    failing_links : text or number, optional
+    failing_links : whole number, optional
         Number of failing links, chosen from the middle of the links between switches [default: 1]
     first_failure : text with a unit, or a number in s, optional
         When links fail for the first time [default: after failure_every]
-    failures : text or number, optional
+    failures : whole number, optional
         Maximum number of failures of each failing link [default: until the run ends]
     down_for : text with a unit, or a number in s, optional
         How long a failed link stays down if it has a backup (reroute local) or a second link [default:
@@ -522,7 +522,7 @@ def flows(
         during this time [default: 10ms, as in `linkmend run`]
     return_after : text with a unit, or a number in s, optional
         How long the primary link must be up before it is used again [default: as in `linkmend run`]
-    parallel_queues : text or number, optional
+    parallel_queues : whole number, optional
         Parallel queues in front of the middle link, served round-robin (a load-balanced switch)
     placement : {'uniform', 'hashed'}, optional
         How frames are distributed over the parallel queues: uniform (at random, which reorders) or
@@ -559,11 +559,11 @@ def flows(
     pipe_capacity : text or number, optional
         Packets per second that a forwarding pipe of a switch can process, of which recirculation takes
         a share [default: 1220M]
-    seed : text or number, optional
+    seed : whole number, optional
         Seed for all random choices; the same seed gives the same results on every machine [default: 1]
-    threads : text or number, optional
+    threads : whole number, optional
         Threads that run trials in parallel; a single run uses one [default: one for each processor]
-    capture : text or number, optional
+    capture : path, or data of linkmend.data, optional
         Write the frames that a port sends and receives to this file (pcapng), which Wireshark and
         tshark decode as TCP or RoCE. If there are more than 10,000 trials, only the first 10,000 are
         captured
@@ -670,9 +670,9 @@ def links(
     hops : text or number, optional
         Links in a row: how many, or each with its rate, its loss rate if it differs from loss, and
         `off` if it is unprotected, like 100G,1e-3/100G,0,off/25G [default: 1]
-    parallel_links : text or number, optional
+    parallel_links : whole number, optional
         Number of parallel links between two switches, 1 to 8, which share recirculation ports
-    recirculation_ports : text or number, optional
+    recirculation_ports : whole number, optional
         Number of recirculation ports of each switch, to which parallel_links are assigned in turn
         [default: 1]
     reverse_load : text or number, optional
@@ -720,7 +720,7 @@ def links(
         (LinkGuardianNB), by forward error correction (Wharf), by Ultra Ethernet's Link Layer Retry
         (llr), or by an idealised retry of only the lost frames (selective), as a bound for comparison
         [default: ordered at line rate, none with hosts]
-    llr : text or number, optional
+    llr : path, or data of linkmend.data, optional
         LLR registers: loop (HPE's rule), plan (as computed by `sim llr plan`), or a published profile
         such as meta-400g, followed by registers to override, such as plan,replay_count_max=3 [default:
         loop]
@@ -728,7 +728,7 @@ def links(
         Parameters of the link ends: tofino, as published; planned, as published but with timeout,
         thresholds and window for this speed and length, and buffers in memory; or daemon, as `linkmend
         run` derives them [default: tofino]
-    copies : text or number, optional
+    copies : whole number, optional
         Always retransmit this many copies of a lost frame (1 to 16), instead of as many as target needs
     target : text or number, optional
         Effective loss rate to stay below, which determines the number of copies (Equation 2) [default:
@@ -745,10 +745,10 @@ def links(
     no_backpressure : bool, optional
         Never pause the sender (Figure 9b)
         [default: false]
-    dummy_copies : text or number, optional
+    dummy_copies : whole number, optional
         Dummy frames sent each time the queue runs empty, so that a lost tail is detected; 0 for none
         [default: 1]
-    rounds : text or number, optional
+    rounds : whole number, optional
         Maximum number of retransmission rounds for a lost frame; the paper's protocol has 1 [default:
         1]
     window : text or number, optional
@@ -773,7 +773,7 @@ def links(
         Corrupt frames as this transceiver does on an attenuated fibre (Figure 1)
     attenuation : text with a unit, or a number in dB, optional
         Attenuation of that fibre beyond what the standard allows, like 3.5dB
-    losses : text or number, optional
+    losses : path, or data of linkmend.data, optional
         Corrupt exactly the frames whose numbers this file lists in ascending order, one per line.
         Numbers start at 0 and count all frames sent in that direction; on a protected link this
         includes the handshake, copies and dummies
@@ -795,7 +795,7 @@ def links(
         Give each corrupting link a second one between the same link ends, which use both as `linkmend
         run` does. Only these two links then fail, as set by failure_every, down_for and detection
         [default: false]
-    cuts : text or number, optional
+    cuts : whole number, optional
         With generators: number of failures, 1 to 100000, which determines how many frames they send
         [default: 50]
     cut : {'primary', 'either', 'both'}, optional
@@ -837,7 +837,7 @@ def links(
     pipe_capacity : text or number, optional
         Packets per second that a forwarding pipe of a switch can process, of which recirculation takes
         a share [default: 1220M]
-    seed : text or number, optional
+    seed : whole number, optional
         Seed for all random choices; the same seed gives the same results on every machine [default: 1]
     progress : bool or callable, optional
         Show progress, or call this with the steps done and all.
@@ -868,7 +868,7 @@ def experiment(
 
     Parameters
     ----------
-    file : text or number
+    file : path, or data of linkmend.data
         Experiment file
     quick : bool, optional
         Use so few frames that each experiment takes about a second; the verdicts are then not
@@ -879,9 +879,9 @@ def experiment(
         the paper, or fewer
     out : text or number, optional
         Directory for the report, plots and data; it is created if necessary
-    jobs : text or number, optional
+    jobs : whole number, optional
         Number of threads; the results do not depend on it [default: one per core]
-    seed : text or number, optional
+    seed : whole number, optional
         Seed from which the seeds of all runs are derived
         [default: 1]
     progress : bool or callable, optional
@@ -926,9 +926,9 @@ def reproduce(
         the paper, or fewer
     out : text or number, optional
         Directory for the report, plots and data; it is created if necessary
-    jobs : text or number, optional
+    jobs : whole number, optional
         Number of threads; the results do not depend on it [default: one per core]
-    seed : text or number, optional
+    seed : whole number, optional
         Seed from which the seeds of all runs are derived
         [default: 1]
     progress : bool or callable, optional
@@ -1048,7 +1048,7 @@ def timeline(
         picoseconds [default: 25G]
     scheme : {'none', 'ordered', 'non-blocking', 'wharf', 'llr', 'selective'}, optional
         Protection to enable at the corrupting link: ordered or non-blocking [default: ordered]
-    llr : text or number, optional
+    llr : path, or data of linkmend.data, optional
         LLR registers: loop (HPE's rule), plan (as computed by `sim llr plan`), or a published profile
         such as meta-400g, followed by registers to override, such as plan,replay_count_max=3 [default:
         loop]
@@ -1056,7 +1056,7 @@ def timeline(
         Parameters of the link ends: tofino, as published; planned, as published but with timeout,
         thresholds and window for this speed and length, and buffers in memory; or daemon, as `linkmend
         run` derives them [default: tofino]
-    copies : text or number, optional
+    copies : whole number, optional
         Always retransmit this many copies of a lost frame (1 to 16), instead of as many as target needs
     target : text or number, optional
         Effective loss rate to stay below, which determines the number of copies (Equation 2) [default:
@@ -1073,10 +1073,10 @@ def timeline(
     no_backpressure : bool, optional
         Never pause the sender (Figure 9b)
         [default: false]
-    dummy_copies : text or number, optional
+    dummy_copies : whole number, optional
         Dummy frames sent each time the queue runs empty, so that a lost tail is detected; 0 for none
         [default: 1]
-    rounds : text or number, optional
+    rounds : whole number, optional
         Maximum number of retransmission rounds for a lost frame; the paper's protocol has 1 [default:
         1]
     window : text or number, optional
@@ -1101,7 +1101,7 @@ def timeline(
         Corrupt frames as this transceiver does on an attenuated fibre (Figure 1)
     attenuation : text with a unit, or a number in dB, optional
         Attenuation of that fibre beyond what the standard allows, like 3.5dB
-    losses : text or number, optional
+    losses : path, or data of linkmend.data, optional
         Corrupt exactly the frames whose numbers this file lists in ascending order, one per line.
         Numbers start at 0 and count all frames sent in that direction; on a protected link this
         includes the handshake, copies and dummies
@@ -1112,9 +1112,9 @@ def timeline(
     both_directions : bool, optional
         Corrupt both directions of these links, and protect both
         [default: false]
-    corrupting_links : text or number, optional
+    corrupting_links : whole number, optional
         Number of corrupting links, chosen from the middle of the links between switches [default: 1]
-    drained_links : text or number, optional
+    drained_links : whole number, optional
         Take this many links out of service before the run, chosen like corrupting_links; frames take
         the other links [default: 0]
     spread_links : bool, optional
@@ -1140,7 +1140,7 @@ def timeline(
         Model TCP hosts as in LinkGuardian's testbed: a single frame is received sooner than several
         together, and some clock ticks are late
         [default: false]
-    queue_pairs : text or number, optional
+    queue_pairs : whole number, optional
         RDMA connections between each pair of hosts, shared by their flows [default: one per flow]
     rdma_mechanisms : text or number, optional
         How hosts and switches prevent timeouts (JCST 2022): none, nak, twice, dummy, repeat, all, all-
@@ -1156,15 +1156,15 @@ def timeline(
         Exponent t of the transport timer, 4.096 us x 2^t, 0 to 31 [default: 8, a millisecond]
     rdma_mtu : text or number, optional
         Payload of full packets: 256, 512, 1024, 2048 or 4096 bytes [default: 1024]
-    rdma_window : text or number, optional
+    rdma_window : whole number, optional
         Maximum number of outstanding packets [default: 8388607, the limit of 24-bit sequence numbers]
     failure_every : text with a unit, or a number in s, optional
         Interval at which links between switches fail, both directions together [default: no failures]
-    failing_links : text or number, optional
+    failing_links : whole number, optional
         Number of failing links, chosen from the middle of the links between switches [default: 1]
     first_failure : text with a unit, or a number in s, optional
         When links fail for the first time [default: after failure_every]
-    failures : text or number, optional
+    failures : whole number, optional
         Maximum number of failures of each failing link [default: until the run ends]
     down_for : text with a unit, or a number in s, optional
         How long a failed link stays down if it has a backup (reroute local) or a second link [default:
@@ -1203,7 +1203,7 @@ def timeline(
         during this time [default: 10ms, as in `linkmend run`]
     return_after : text with a unit, or a number in s, optional
         How long the primary link must be up before it is used again [default: as in `linkmend run`]
-    parallel_queues : text or number, optional
+    parallel_queues : whole number, optional
         Parallel queues in front of the middle link, served round-robin (a load-balanced switch)
     placement : {'uniform', 'hashed'}, optional
         How frames are distributed over the parallel queues: uniform (at random, which reorders) or
@@ -1240,9 +1240,9 @@ def timeline(
     pipe_capacity : text or number, optional
         Packets per second that a forwarding pipe of a switch can process, of which recirculation takes
         a share [default: 1220M]
-    seed : text or number, optional
+    seed : whole number, optional
         Seed for all random choices; the same seed gives the same results on every machine [default: 1]
-    threads : text or number, optional
+    threads : whole number, optional
         Threads that run trials in parallel; a single run uses one [default: one for each processor]
     corruption_at : text with a unit, or a number in s, optional
         When the link begins to corrupt frames
@@ -1253,9 +1253,9 @@ def timeline(
     sample : text with a unit, or a number in s, optional
         Time between two samples
         [default: 10ms]
-    series : text or number, optional
+    series : path, or data of linkmend.data, optional
         Write the samples to this file (CSV)
-    report : text or number, optional
+    report : path, or data of linkmend.data, optional
         Write plots of the samples to this file (HTML)
     progress : bool or callable, optional
         Show progress, or call this with the steps done and all.

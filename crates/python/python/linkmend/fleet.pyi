@@ -57,7 +57,7 @@ def simulate(
 
     Parameters
     ----------
-    topology : text or number, optional
+    topology : path, or data of linkmend.data, optional
         Network: a kind with parameters, or a file  facebook-fabric[:pods=261,tors=48,fabric-
         switches=4,spines=48,speed=100G] fat-tree[:k=48,speed=100G] leaf-
         spine[:leaves=64,spines=16,speed=100G] or a file or directory in one of the formats that `fleet
@@ -65,10 +65,10 @@ def simulate(
         network of 100,224 links.
     default_speed : text with a unit, or a number in bit/s, optional
         Speed of links without a speed in the file [default: 100G]
-    layers : text or number, optional
+    layers : path, or data of linkmend.data, optional
         Layer of each switch (0: the ToRs), overriding the file: patterns, like `leaf*=0,spine*=1`, or a
         file of rules [default: from the network file; for LLDP dumps, from layers.yaml beside them]
-    trace : text or number, optional
+    trace : path, or data of linkmend.data, optional
         Read the trace from a file instead of generating it: CSV, or JSON of the authors' simulator
     days : text or number, optional
         Length of the trace in days
@@ -85,10 +85,10 @@ def simulate(
     shared : text or number, optional
         Share of failures that affect several links of a switch simultaneously (measured: 10 to 26 %)
         [default: 0%]
-    shared_links : text or number, optional
+    shared_links : whole number, optional
         Number of links affected by such a failure
         [default: 4]
-    seed : text or number, optional
+    seed : whole number, optional
         Seed for all random choices
         [default: 1]
     strategy : {'do-nothing', 'disable-if-possible', 'corropt', 'protect', 'protect+corropt'}, optional
@@ -103,7 +103,7 @@ def simulate(
     repair : text or number, optional
         Repair times, each with its share of repairs
         [default: 2d:0.8,4d:0.2]
-    crew : text or number, optional
+    crew : whole number, optional
         Maximum number of concurrent repairs [default: no limit, every repair begins immediately]
     repair_order : {'first-come', 'worst-first', 'most-worth'}, optional
         Which disabled link is repaired next: the one that was disabled first, the one with the highest
@@ -114,7 +114,7 @@ def simulate(
         When a protected link that may be disabled is taken down: immediately, or when a crew is free to
         repair it
         [default: at-once]
-    protection : text or number, optional
+    protection : path, or data of linkmend.data, optional
         Loss rates and capacities that remain with protection: `authors` (published, 100G), measurements
         from Linkmend's simulator with LinkGuardian (`25G`, `100G`, `400G`) or with LLR (`llr-100G`,
         `llr-400G`, `llr-800G`), or a JSON file with rows of loss_rate, effective_loss_rate and capacity
@@ -123,7 +123,7 @@ def simulate(
     mode : {'ordered', 'non-blocking'}, optional
         Protection mode; the authors measured only ordered mode
         [default: ordered]
-    upgraded : text or number, optional
+    upgraded : path, or data of linkmend.data, optional
         Pods and switches that can protect links, and `top` for the top layer; @FILE lists one per line
         [default: all]  A link is protected by both its ends, so a link between a pod and the top layer
         requires the pod (or its switch) and `top`.
@@ -131,10 +131,10 @@ def simulate(
         Share of the pods, chosen at random, whose switches can protect links; the top layer can only do
         so at 100%
         [default: 100%]
-    max_protected_per_pipe : text or number, optional
+    max_protected_per_pipe : whole number, optional
         Maximum number of protected links per forwarding pipe, the part of a switch chip that serves a
         group of ports [default: no limit]
-    max_protected_per_switch : text or number, optional
+    max_protected_per_switch : whole number, optional
         Maximum number of protected links per switch [default: no limit]
     objective : {'penalty', 'effective'}, optional
         Objective to minimise: CorrOpt's penalty, or the loss and the capacity cost that remain with
@@ -149,7 +149,7 @@ def simulate(
     clean_loss_rate : text or number, optional
         Loss rate assumed for a link that does not corrupt frames
         [default: 1e-18]
-    series : text or number, optional
+    series : path, or data of linkmend.data, optional
         Write all metrics before and after every event to this file (CSV); until it is complete, its
         name ends in .part
     progress : bool or callable, optional
@@ -193,7 +193,7 @@ def plan(
 
     Parameters
     ----------
-    topology : text or number, optional
+    topology : path, or data of linkmend.data, optional
         Network: a kind with parameters, or a file  facebook-fabric[:pods=261,tors=48,fabric-
         switches=4,spines=48,speed=100G] fat-tree[:k=48,speed=100G] leaf-
         spine[:leaves=64,spines=16,speed=100G] or a file or directory in one of the formats that `fleet
@@ -201,10 +201,10 @@ def plan(
         network of 100,224 links.
     default_speed : text with a unit, or a number in bit/s, optional
         Speed of links without a speed in the file [default: 100G]
-    layers : text or number, optional
+    layers : path, or data of linkmend.data, optional
         Layer of each switch (0: the ToRs), overriding the file: patterns, like `leaf*=0,spine*=1`, or a
         file of rules [default: from the network file; for LLDP dumps, from layers.yaml beside them]
-    links : text or number, optional
+    links : path, or data of linkmend.data, optional
         Links that corrupt frames or are disabled (CSV: link,loss_rate; optionally state, and receiver,
         the switch whose port counts the loss)
     corruptd : text or number, optional
@@ -226,7 +226,7 @@ def plan(
     capacity_weight : text or number, optional
         Loss rate that is as bad as losing a whole link's capacity; for objective effective
         [default: 1e-3]
-    protection : text or number, optional
+    protection : path, or data of linkmend.data, optional
         Loss rates and capacities that remain with protection: `authors` (published, 100G), measurements
         from Linkmend's simulator (`25G`, `100G`, `400G`), or a JSON file with rows of loss_rate,
         effective_loss_rate and capacity and, for non-blocking mode, non_blocking_rows; without the
@@ -236,16 +236,16 @@ def plan(
         Minimum share of a link's capacity that must remain in ordered mode; below it, non-blocking mode
         is used
         [default: 85%]
-    upgraded : text or number, optional
+    upgraded : path, or data of linkmend.data, optional
         Pods and switches that can protect links, and `top` for the top layer; @FILE lists one per line
         [default: all]  A link is protected by both its ends, so a link between a pod and the top layer
         requires the pod (or its switch) and `top`.
-    max_protected_per_pipe : text or number, optional
+    max_protected_per_pipe : whole number, optional
         Maximum number of protected links per forwarding pipe, the part of a switch chip that serves a
         group of ports [default: no limit]
-    max_protected_per_switch : text or number, optional
+    max_protected_per_switch : whole number, optional
         Maximum number of protected links per switch [default: no limit]
-    crew : text or number, optional
+    crew : whole number, optional
         Number of concurrent repairs
         [default: 1]
     store_and_forward : bool, optional
@@ -254,7 +254,7 @@ def plan(
         [default: false]
     explain : text or number, optional
         Explain the plan's decision about this link, instead of printing the tables
-    html : text or number, optional
+    html : path, or data of linkmend.data, optional
         Write the plan to this file as an HTML page that draws the network pod by pod
     progress : bool or callable, optional
         Show progress, or call this with the steps done and all.
@@ -299,7 +299,7 @@ def deploy(
 
     Parameters
     ----------
-    topology : text or number, optional
+    topology : path, or data of linkmend.data, optional
         Network: a kind with parameters, or a file  facebook-fabric[:pods=261,tors=48,fabric-
         switches=4,spines=48,speed=100G] fat-tree[:k=48,speed=100G] leaf-
         spine[:leaves=64,spines=16,speed=100G] or a file or directory in one of the formats that `fleet
@@ -307,10 +307,10 @@ def deploy(
         network of 100,224 links.
     default_speed : text with a unit, or a number in bit/s, optional
         Speed of links without a speed in the file [default: 100G]
-    layers : text or number, optional
+    layers : path, or data of linkmend.data, optional
         Layer of each switch (0: the ToRs), overriding the file: patterns, like `leaf*=0,spine*=1`, or a
         file of rules [default: from the network file; for LLDP dumps, from layers.yaml beside them]
-    trace : text or number, optional
+    trace : path, or data of linkmend.data, optional
         Read the trace from a file instead of generating it: CSV, or JSON of the authors' simulator
     days : text or number, optional
         Length of the trace in days
@@ -327,13 +327,13 @@ def deploy(
     shared : text or number, optional
         Share of failures that affect several links of a switch simultaneously (measured: 10 to 26 %)
         [default: 0%]
-    shared_links : text or number, optional
+    shared_links : whole number, optional
         Number of links affected by such a failure
         [default: 4]
-    seed : text or number, optional
+    seed : whole number, optional
         Seed for all random choices
         [default: 1]
-    seeds : text or number, optional
+    seeds : whole number, optional
         Number of traces to generate, with consecutive seeds
         [default: 10]
     constraint : text or number, optional
@@ -342,7 +342,7 @@ def deploy(
     repair : text or number, optional
         Repair times, each with its share of repairs
         [default: 2d:0.8,4d:0.2]
-    protection : text or number, optional
+    protection : path, or data of linkmend.data, optional
         Loss rates that remain with protection: a name or a JSON file, as in `fleet simulate`
         [default: authors]
     with_top : bool, optional
@@ -350,12 +350,12 @@ def deploy(
         [default: false]
     budget : text or number, optional
         Share of the pods to upgrade, rounded up; for write
-    write : text or number, optional
+    write : path, or data of linkmend.data, optional
         Write the names of the best pods to this file, for upgraded @FILE of the other commands
-    rows : text or number, optional
+    rows : whole number, optional
         Number of rows in the table of pods
         [default: 15]
-    threads : text or number, optional
+    threads : whole number, optional
         Threads [default: all cores]
     progress : bool or callable, optional
         Show progress, or call this with the steps done and all.
@@ -384,14 +384,14 @@ def show(
 
     Parameters
     ----------
-    file : text or number
+    file : path, or data of linkmend.data
         Network: a file or folder in any format listed below
     default_speed : text with a unit, or a number in bit/s, optional
         Speed of links without a speed in the file [default: 100G]
-    layers : text or number, optional
+    layers : path, or data of linkmend.data, optional
         Layer of each switch (0: the ToRs), overriding the file: patterns, like `leaf*=0,spine*=1`, or a
         file of rules [default: from the network file; for LLDP dumps, from layers.yaml beside them]
-    html : text or number, optional
+    html : path, or data of linkmend.data, optional
         Write an HTML page with a drawing of the network to this file
     progress : bool or callable, optional
         Show progress, or call this with the steps done and all.

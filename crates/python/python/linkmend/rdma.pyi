@@ -43,7 +43,7 @@ def model(
 
     Parameters
     ----------
-    links : text or number, optional
+    links : whole number, optional
         Links that a packet crosses, 1 to 64
         [default: 4]
     corrupting : text or number, optional
@@ -75,13 +75,13 @@ def model(
         Mechanisms of the paper's figures: none, nak, twice, dummy, repeat, all, all-optimized or
         testbed
         [default: none]
-    nak_replicas : text or number, optional
+    nak_replicas : whole number, optional
         Copies of each NAK
-    packet_replicas : text or number, optional
+    packet_replicas : whole number, optional
         Copies of each packet that a NAK requests
-    dummies : text or number, optional
+    dummies : whole number, optional
         Empty messages after each flow
-    tail_replicas : text or number, optional
+    tail_replicas : whole number, optional
         Copies of each flow's last packet
     progress : bool or callable, optional
         Show progress, or call this with the steps done and all.
@@ -116,7 +116,7 @@ def plan(
 
     Parameters
     ----------
-    links : text or number, optional
+    links : whole number, optional
         Links that a packet crosses, 1 to 64
         [default: 4]
     corrupting : text or number, optional
@@ -172,13 +172,13 @@ def check(
 
     Parameters
     ----------
-    trials : text or number, optional
+    trials : whole number, optional
         Flows per case
         [default: 100k]
     seed : text or number, optional
         Seed for all random choices
         [default: 1]
-    threads : text or number, optional
+    threads : whole number, optional
         Threads to use [default: one for each processor]
     progress : bool or callable, optional
         Show progress, or call this with the steps done and all.
