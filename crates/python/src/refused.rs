@@ -1,6 +1,7 @@
 //! Errors as exceptions, which name the parameter, its value and what is required of it.
 
 use linkmend_diagnose::Fault;
+use linkmend_sim::parameters::PARAMETERS;
 use linkmend_sim::stress::ParameterError as Wrong;
 use linkmend_workbench::studies::{Error, Refused};
 use pyo3::create_exception;
@@ -60,8 +61,15 @@ pub fn in_words(error: &Error) -> String {
     in_python(&format!("{error:#}{after}"))
 }
 
-/// Options as keywords: `--mean-burst` as `mean_burst`.
+/// Options and parameters as keywords: `--mean-burst` and `mean-burst` in backticks as `mean_burst`.
 fn in_python(text: &str) -> String {
+    let keys = PARAMETERS.iter().map(|parameter| parameter.key).filter(|key| key.contains('-'));
+    keys.fold(options_in_python(text), |text, key| {
+        text.replace(&format!("`{key}`"), &format!("`{}`", key.replace('-', "_")))
+    })
+}
+
+fn options_in_python(text: &str) -> String {
     let mut parts = text.split("--");
     let mut written = parts.next().unwrap_or_default().to_owned();
     for part in parts {

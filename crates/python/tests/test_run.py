@@ -48,6 +48,13 @@ def test_a_run_that_cannot_be_is_refused_when_it_is_made(wrong: dict[str, object
         linkmend.Run(**wrong)  # type: ignore[arg-type]
 
 
+def test_errors_name_keywords_as_python_writes_them() -> None:
+    with pytest.raises(linkmend.ParameterError, match="^size: must be given"):
+        linkmend.Run(transport="dctcp")
+    with pytest.raises(linkmend.ParameterError, match="`mean_burst`|`bit_errors`"):
+        linkmend.Run(mean_burst=2, bit_errors=True)
+
+
 def test_a_parameter_that_does_not_exist_is_a_type_error() -> None:
     with pytest.raises(TypeError, match="no parameter 'los'; did you mean .*loss"):
         linkmend.Run(los=1e-3)  # type: ignore[call-arg]
