@@ -27,7 +27,7 @@ acceptance: build
 kernels:
 	@scripts/kernels
 
-# Build the Python package for other machines: wheels for glibc and musl, and the source distribution, in target/wheels.
+# Build the Python package for other machines: a wheel and the source distribution, in target/wheels.
 wheels:
 	@scripts/wheels
 
