@@ -23,7 +23,8 @@ pub fn parameter(py: Python<'_>, name: &str, value: &str, requirement: &str, hin
     let requirement = in_python(requirement);
     let hint = hint.map(in_python);
     let after = hint.as_ref().map_or_else(String::new, |hint| format!(" ({hint})"));
-    let error = ParameterError::new_err(format!("{name} = {value}: {requirement}{after}"));
+    let given = if value.is_empty() { String::new() } else { format!(" = {value}") };
+    let error = ParameterError::new_err(format!("{name}{given}: {requirement}{after}"));
     let exception = error.value(py);
     let set = exception
         .setattr("parameter", name)

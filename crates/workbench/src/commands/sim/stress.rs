@@ -80,8 +80,14 @@ impl Study for StressArgs {
         let capturing = self.capture.begin(&mut config)?;
         let series = self.series.begin(&mut config, self.json)?;
         let (report, captured, levels) = run(&config, capturing, series.as_ref(), watch)?;
-        captured.map_or(Ok(()), |(path, capture)| capture::finish(&path, capture.into_file()))?;
-        let levels = series.zip(levels).map(|(series, levels)| series.finish(&levels)).transpose()?.flatten();
+        // What was measured is shown, even if a file could not be written.
+        let captured = captured.map_or(Ok(()), |(path, capture)| capture::finish(&path, capture.into_file()));
+        let levels = series.zip(levels).map_or(Ok(None), |(series, levels)| series.finish(&levels));
+        let unwritten = captured.err();
+        let (levels, unwritten) = match levels {
+            Ok(levels) => (levels, unwritten),
+            Err(error) => (None, unwritten.or(Some(error))),
+        };
         let levels_json = levels.as_ref().map(Columns);
         let found = Found::new(
             &Shown { report: &report, levels: levels_json },
@@ -96,7 +102,7 @@ impl Study for StressArgs {
             let message = format!("interrupted after {} of {} frames", report.frames_sent, config.frames);
             Interrupted::error(message, "fewer --frames take less time")
         });
-        Ok(found.failing(interrupted))
+        Ok(found.failing(unwritten.or(interrupted)))
     }
 
     fn prints_json(&self) -> bool {
