@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from typing import Any
 
@@ -23,7 +24,10 @@ def command(*arguments: str) -> Any:
     """What the program prints with --json."""
     if PROGRAM is None:
         pytest.skip("######## SKIPPED: the command line, which LINKMEND=PATH names ########")
-    out = subprocess.run([PROGRAM, *arguments, "--json"], capture_output=True, text=True, check=True).stdout
+    # `reproduce` writes its report into the current folder.
+    with tempfile.TemporaryDirectory() as folder:
+        line = [PROGRAM, *arguments, "--json"]
+        out = subprocess.run(line, capture_output=True, text=True, check=True, cwd=folder).stdout
     return json.loads(out)
 
 
