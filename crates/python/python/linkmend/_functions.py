@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from ._studies import study
+from ._studies import StudyFunction
 
 FUNCTIONS = {
     "_presets": {
@@ -40,6 +37,6 @@ FUNCTIONS = {
 }
 
 
-def functions(module: str) -> list[Callable[..., Any]]:
+def functions(module: str) -> list[StudyFunction]:
     """Those of a module, in their order."""
-    return [study(*of) for of in FUNCTIONS[module].values()]
+    return [StudyFunction(*of) for of in FUNCTIONS[module].values()]

@@ -3,20 +3,12 @@
 Made by `python -m linkmend._stubs` from the declarations of parameters.
 """
 
-import os
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal
 
 from ._progress import Progress
 from ._result import Result
-
-class File(Protocol):
-    """Data that stands for a file, such as those of `linkmend.data`."""
-
-    def linkmend_file(self) -> str: ...
-
-Path: TypeAlias = str | os.PathLike[str] | File
-Number: TypeAlias = str | float
+from ._text import Number, Path
 
 
 def stress(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from . import _native
 from ._declared import by_name
 from ._studies import near
-from ._text import Value, texted
+from ._text import Stored, Value, texted
 
 
 class Measured(NamedTuple):
@@ -35,7 +35,7 @@ class Run:
     __slots__ = ("_data", "_parameters")
 
     def __init__(self, **parameters: Value) -> None:
-        self._data = {name: value for name, value in parameters.items() if hasattr(value, "linkmend_file")}
+        self._data = {name: value for name, value in parameters.items() if isinstance(value, Stored)}
         for name in parameters:
             if key(name) not in by_name():
                 raise TypeError(

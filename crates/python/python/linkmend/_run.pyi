@@ -3,16 +3,9 @@
 Made by `python -m linkmend._stubs` from the declarations of parameters.
 """
 
-import os
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple
 
-class File(Protocol):
-    """Data that stands for a file, such as those of `linkmend.data`."""
-
-    def linkmend_file(self) -> str: ...
-
-Path: TypeAlias = str | os.PathLike[str] | File
-Number: TypeAlias = str | float
+from ._text import Number, Path
 
 class Measured(NamedTuple):
     """A value, and the ends of its 95 % interval if it has one."""

@@ -16,20 +16,12 @@ HEAD = '''"""{title}
 Made by `python -m linkmend._stubs` from the declarations of parameters.
 """
 
-import os
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal
 
 from ._progress import Progress
 from ._result import Result
-
-class File(Protocol):
-    """Data that stands for a file, such as those of `linkmend.data`."""
-
-    def linkmend_file(self) -> str: ...
-
-Path: TypeAlias = str | os.PathLike[str] | File
-Number: TypeAlias = str | float
+from ._text import Number, Path
 '''
 
 TITLES = {
@@ -116,13 +108,8 @@ def run() -> str:
             '"""A run: parameters of a link, hosts and traffic, which can be varied and measured.\n\n'
             'Made by `python -m linkmend._stubs` from the declarations of parameters.\n"""\n'
         ),
-        "import os",
-        "from typing import Any, Literal, NamedTuple, Protocol, TypeAlias\n",
-        "class File(Protocol):",
-        '    """Data that stands for a file, such as those of `linkmend.data`."""\n',
-        "    def linkmend_file(self) -> str: ...\n",
-        "Path: TypeAlias = str | os.PathLike[str] | File",
-        "Number: TypeAlias = str | float\n",
+        "from typing import Any, Literal, NamedTuple\n",
+        "from ._text import Number, Path\n",
         "class Measured(NamedTuple):",
         '    """A value, and the ends of its 95 % interval if it has one."""\n',
         "    value: float\n    low: float | None\n    high: float | None\n",

@@ -7,7 +7,7 @@ import functools
 import inspect
 import textwrap
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from . import _native
@@ -66,37 +66,24 @@ def quantity(argument: Declaration) -> str | None:
     return declared or {"SIZE": "size", "TIME": "time", "LENGTH": "distance"}.get(argument["value"])
 
 
-def study(name: str, summary: str) -> Callable[..., Result]:
-    """The function of a study, documented by its declaration."""
+class StudyFunction:
+    """The function of a study. Its signature and documentation are made when somebody asks, so that importing is fast."""
 
-    def function(*positional: Value, progress: Progress = None, **keywords: Value) -> Result:
-        places = [argument for argument in declarations()[name] if argument["is_positional"]]
+    def __init__(self, name: str, summary: str) -> None:
+        self._name, self._summary = name, summary
+        self.__name__ = self.__qualname__ = name.split()[-1]
+        self.__module__ = "linkmend"
+
+    def __call__(self, *positional: Value, progress: Progress = None, **keywords: Value) -> Result:
+        places = [argument for argument in declarations()[self._name] if argument["is_positional"]]
         given = dict(zip((place["name"] for place in places), positional, strict=False))
         if len(positional) > len(places):
             if not (places and places[-1]["is_multiple"]):
                 raise TypeError(
-                    f"{function.__name__}() takes {len(places)} positional arguments: give the others as keywords"
+                    f"{self.__name__}() takes {len(places)} positional arguments: give the others as keywords"
                 )
             given[places[-1]["name"]] = list(positional[len(places) - 1 :])
-        return call(name, {**given, **keywords}, progress)
-
-    function.__name__ = function.__qualname__ = name.split()[-1]
-    function.__doc__ = (
-        f"{summary}\n\nThe same as `linkmend {name}`. `help(linkmend.parameters)` and the stubs list the keywords."
-    )
-    return _Documented(function, name, summary)
-
-
-class _Documented:
-    """A function whose signature and documentation are made when somebody asks, so that importing is fast."""
-
-    def __init__(self, function: Callable[..., Result], name: str, summary: str) -> None:
-        self._function, self._name, self._summary = function, name, summary
-        self.__name__ = self.__qualname__ = function.__name__
-        self.__module__ = "linkmend"
-
-    def __call__(self, *positional: Value, **keywords: Any) -> Result:
-        return self._function(*positional, **keywords)
+        return call(self._name, {**given, **keywords}, progress)
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]

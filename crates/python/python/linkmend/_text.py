@@ -23,6 +23,10 @@ class Stored(Protocol):
         """The file."""
 
 
+Path = Union[str, "os.PathLike[str]", Stored]
+Number = str | float
+"""What keywords take that name files, and those that have a quantity; stubs use them."""
+
 UNITS = {"rate": "bit/s", "size": "B", "time": "s", "distance": "m", "attenuation": "dB"}
 """Units of numbers, for each quantity that has one."""
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// The largest file that is read.
 const FILE_MAX_BYTES: u64 = 64 << 20;
-/// The longest flow, as `--size` limits it as well: below this, numbers of bytes are exact.
+/// The longest flow: up to this, numbers of bytes are exact as floating-point numbers.
 const SIZE_MAX: f64 = 9e15;
 
 /// Whether a text names a file rather than a workload or a size.
