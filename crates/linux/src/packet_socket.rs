@@ -158,7 +158,7 @@ impl SendBatch {
                 socket.as_raw_fd(),
                 self.messages.as_mut_ptr(),
                 self.messages.len() as u32,
-                libc::MSG_DONTWAIT,
+                libc::MSG_DONTWAIT as _,
             )
         };
         Ok(Errno::result(sent)? as usize)

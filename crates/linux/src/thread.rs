@@ -18,11 +18,7 @@ pub fn set_nice(nice: i32) -> io::Result<()> {
 /// # Errors
 /// Without CAP_SYS_NICE and a limit that allows it.
 pub fn set_real_time(priority: i32) -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: priority };
-    // SAFETY: `parameters` outlives the call; 0 names the calling thread.
-    let result =
-        unsafe { libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &parameters) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    set_scheduler(libc::SCHED_RR, priority)
 }
 
 /// Makes the calling thread a real-time one that no other thread of its priority interrupts (SCHED_FIFO, sched(7)).
@@ -30,9 +26,14 @@ pub fn set_real_time(priority: i32) -> io::Result<()> {
 /// # Errors
 /// See [`set_real_time`].
 pub fn set_first_in_first_out(priority: i32) -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: priority };
+    set_scheduler(libc::SCHED_FIFO, priority)
+}
+
+fn set_scheduler(policy: libc::c_int, priority: i32) -> io::Result<()> {
+    // SAFETY: the structure holds only numbers. musl's has more of them than glibc's, which the kernel does not read.
+    let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
+    parameters.sched_priority = priority;
     // SAFETY: `parameters` outlives the call; 0 names the calling thread.
-    let result =
-        unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &parameters) };
+    let result = unsafe { libc::sched_setscheduler(0, policy | libc::SCHED_RESET_ON_FORK, &parameters) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
