@@ -1,4 +1,4 @@
-//! Requests to rtnetlink: the facts about an interface, and its XDP program.
+//! Requests to rtnetlink: the facts about an interface, its XDP program, and its promiscuous mode.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -56,6 +56,8 @@ pub struct InterfaceFacts {
     pub mac: [u8; 6],
     /// Whether it is up.
     pub up: bool,
+    /// Whether somebody has made it promiscuous, packet sockets aside.
+    pub promiscuous: bool,
     /// Whether it has a carrier, and so the other end of the cable is there.
     pub carrier: bool,
     /// Whether its frames are Ethernet frames.
@@ -104,6 +106,7 @@ fn look_up(message: LinkMessage) -> io::Result<Option<InterfaceFacts>> {
         mtu: 0,
         mac: [0; 6],
         up: link.header.flags.contains(LinkFlags::Up),
+        promiscuous: link.header.flags.contains(LinkFlags::Promisc),
         carrier: link.header.flags.contains(LinkFlags::LowerUp),
         ethernet: u16::from(link.header.link_layer_type) == libc::ARPHRD_ETHER,
         program: None,
@@ -152,5 +155,19 @@ pub fn set_xdp_program(
     message.header.index = interface_index;
     let fd = program.map_or(-1, |program| program.as_raw_fd());
     message.attributes.push(LinkAttribute::Xdp(vec![LinkXdp::Fd(fd), LinkXdp::Flags(mode.flag())]));
+    request(RouteNetlinkMessage::SetLink(message), 0).map(drop)
+}
+
+/// Sets whether the interface receives frames with any destination address, also after this process has ended.
+///
+/// # Errors
+/// Without CAP_NET_ADMIN, or without such an interface.
+pub fn set_promiscuous(interface_index: u32, promiscuous: bool) -> io::Result<()> {
+    let mut message = LinkMessage::default();
+    message.header.index = interface_index;
+    message.header.change_mask = LinkFlags::Promisc;
+    if promiscuous {
+        message.header.flags = LinkFlags::Promisc;
+    }
     request(RouteNetlinkMessage::SetLink(message), 0).map(drop)
 }

@@ -23,14 +23,17 @@ pub struct Interface {
     _ipv6_silencer: Ipv6Silencer,
     /// Features that were switched off.
     switched_off: Vec<&'static str>,
+    /// Whether it was made promiscuous.
+    opened_wide: bool,
     /// Whether a bypass program is to stay on the interface.
     bypassed: AtomicBool,
 }
 
 impl Interface {
     /// Looks the interface up, takes its lock, and switches off what would merge received frames or remove their VLAN
-    /// tags (GRO, LRO, VLAN stripping). Dropping the interface switches that on again, unless a bypass program is left
-    /// behind, which needs it off (`Interface::set_bypassed`).
+    /// tags (GRO, LRO, VLAN stripping). A card that passes only frames to its own address is made to pass all, because
+    /// those of hosts have theirs. Dropping the interface undoes that, unless a bypass program is left behind, which
+    /// needs it (`Interface::set_bypassed`).
     ///
     /// # Errors
     /// [`PortError::UnknownInterface`], [`PortError::InUse`], [`PortError::NotEthernet`], [`PortError::MtuTooLarge`].
@@ -60,16 +63,19 @@ impl Interface {
                  are lost, and a frame behind a tag may be mistaken for one of Linkmend's; hint: `ethtool -K {name} rxvlan off`, or another port"
             );
         }
+        let driver = ethtool::driver(name).unwrap_or_else(|| "unknown".to_owned());
+        let opened_wide = driver != UNFILTERED && !facts.promiscuous && open_wide(name, facts.index);
         Ok(Interface {
             name: interface(),
             index: facts.index,
             mtu: facts.mtu,
             mac: facts.mac,
-            driver: ethtool::driver(name).unwrap_or_else(|| "unknown".to_owned()),
+            driver,
             receive_queues: ethtool::receive_queues(name).unwrap_or(1),
             _lock: lock,
             _ipv6_silencer: Ipv6Silencer::new(name),
             switched_off,
+            opened_wide,
             bypassed: AtomicBool::new(false),
         })
     }
@@ -94,6 +100,7 @@ impl Interface {
             _lock: InterfaceLock::of_nothing(name)?,
             _ipv6_silencer: Ipv6Silencer { path: String::new(), is_ours: false },
             switched_off: Vec::new(),
+            opened_wide: false,
             bypassed: AtomicBool::new(true),
         })
     }
@@ -108,8 +115,28 @@ impl Drop for Interface {
     fn drop(&mut self) {
         if !self.bypassed.load(Ordering::Relaxed) {
             features::switch_on(&self.name, &self.switched_off);
+            if self.opened_wide {
+                // It may be gone.
+                let _ = route::set_promiscuous(self.index, false);
+            }
         }
     }
+}
+
+/// A driver whose interfaces receive every frame, whatever its destination address.
+const UNFILTERED: &str = "veth";
+
+/// Makes an interface promiscuous for longer than a socket would, because the bypass outlives the sockets.
+fn open_wide(name: &str, index: u32) -> bool {
+    route::set_promiscuous(index, true)
+        .inspect_err(|error| {
+            tracing::warn!(
+                interface = name, %error,
+                "the interface cannot be made promiscuous, so it may drop other hosts' frames; hint: \
+                 `ip link set dev {name} promisc on`"
+            );
+        })
+        .is_ok()
 }
 
 /// Keeps the kernel's own IPv6 from sending on the interface (router solicitations, duplicate address detection),
