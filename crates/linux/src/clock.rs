@@ -1,6 +1,7 @@
 //! The kernel's clocks, in nanoseconds.
 
 use nix::time::{ClockId, clock_gettime};
+use std::time::Duration;
 
 /// CLOCK_MONOTONIC: time since some moment, which nobody sets.
 pub fn monotonic_ns() -> u64 {
@@ -14,6 +15,6 @@ pub fn realtime_ns() -> u64 {
 
 fn read(clock: ClockId) -> u64 {
     // The call cannot fail for these clocks (clock_gettime(2)).
-    clock_gettime(clock)
-        .map_or(0, |time| time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
+    let time = clock_gettime(clock).map_or(Duration::ZERO, Duration::from);
+    time.as_secs() * 1_000_000_000 + u64::from(time.subsec_nanos())
 }

@@ -30,10 +30,16 @@ pub fn set_first_in_first_out(priority: i32) -> io::Result<()> {
 }
 
 fn set_scheduler(policy: libc::c_int, priority: i32) -> io::Result<()> {
-    // SAFETY: the structure holds only numbers. musl's has more of them than glibc's, which the kernel does not read.
-    let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
-    parameters.sched_priority = priority;
+    // What the kernel reads: musl's own function refuses to make this call.
+    let parameters: libc::c_int = priority;
     // SAFETY: `parameters` outlives the call; 0 names the calling thread.
-    let result = unsafe { libc::sched_setscheduler(0, policy | libc::SCHED_RESET_ON_FORK, &parameters) };
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_sched_setscheduler,
+            0,
+            policy | libc::SCHED_RESET_ON_FORK,
+            &raw const parameters,
+        )
+    };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
