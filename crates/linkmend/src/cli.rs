@@ -3,7 +3,9 @@
 use crate::commands::arguments::{
     CorruptArgs, DetachArgs, PreferArgs, ProtectArgs, RunArgs, StatusArgs, UnprotectArgs,
 };
-use crate::commands::{capture, control, corruptd, detach, run, status};
+#[cfg(feature = "corruptd")]
+use crate::commands::corruptd;
+use crate::commands::{capture, control, detach, run, status};
 use crate::failure::Result;
 use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
@@ -52,6 +54,7 @@ pub enum Command {
     /// Drop arriving frames on purpose, for tests
     Corrupt(CorruptArgs),
     /// Find corrupting links, protect them, and end protection after their repair
+    #[cfg(feature = "corruptd")]
     Corruptd(Box<corruptd::CorruptdArgs>),
     /// Remove the in-kernel bypass that a stopped daemon left behind (this cuts the link)
     Detach(DetachArgs),
@@ -108,6 +111,7 @@ impl Command {
             Command::Prefer(arguments) => control::prefer(&arguments),
             Command::Capture(arguments) => capture::execute(&arguments),
             Command::Corrupt(arguments) => control::corrupt(&arguments),
+            #[cfg(feature = "corruptd")]
             Command::Corruptd(arguments) => corruptd::execute(&arguments, matches, &Cli::command()),
             Command::Detach(arguments) => detach::execute(&arguments),
         }

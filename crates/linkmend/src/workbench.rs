@@ -75,8 +75,11 @@ pub fn with_its_commands(command: clap::Command) -> clap::Command {
     let known = COMMANDS.map(|(name, about)| clap::Command::new(name).about(about).hide(true));
     let (parent, name, about) = STUDY;
     let study = clap::Command::new(name).about(about);
+    let command = match command.find_subcommand(parent) {
+        Some(_) => command.mut_subcommand(parent, |parent| parent.subcommand(study)),
+        None => command,
+    };
     command
-        .mut_subcommand(parent, |parent| parent.subcommand(study))
         .subcommands(known)
         .after_help(format!("Commands of {PROGRAM}, the second program:\n{listed}\n{more}"))
 }

@@ -4,6 +4,7 @@ pub mod arguments;
 pub(crate) mod capture;
 mod connect;
 pub mod control;
+#[cfg(feature = "corruptd")]
 pub(crate) mod corruptd;
 pub(crate) mod detach;
 pub(crate) mod run;
