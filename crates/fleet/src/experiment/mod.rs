@@ -32,9 +32,9 @@ use linkmend_experiment::ExperimentError;
 
 /// The experiment files that are built into the program.
 const BUILT_IN: [(&str, &str); 3] = [
-    ("experiments/fleet/fig15.toml", include_str!("../../../../experiments/fleet/fig15.toml")),
-    ("experiments/fleet/fig16.toml", include_str!("../../../../experiments/fleet/fig16.toml")),
-    ("experiments/fleet/deployment.toml", include_str!("../../../../experiments/fleet/deployment.toml")),
+    ("experiments/fleet/fig15.toml", include_str!("../../experiments/fig15.toml")),
+    ("experiments/fleet/fig16.toml", include_str!("../../experiments/fig16.toml")),
+    ("experiments/fleet/deployment.toml", include_str!("../../experiments/deployment.toml")),
 ];
 
 /// The built-in experiments.

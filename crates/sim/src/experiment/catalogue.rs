@@ -6,7 +6,7 @@ use linkmend_experiment::ExperimentError;
 macro_rules! built_in {
     ($($name:literal),* $(,)?) => {
         &[$((concat!("experiments/", $name, ".toml"),
-             include_str!(concat!("../../../../experiments/", $name, ".toml")))),*]
+             include_str!(concat!("../../experiments/", $name, ".toml")))),*]
     };
 }
 
