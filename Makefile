@@ -1,6 +1,6 @@
 # `make demo` shows what Linkmend does, `make test` runs the checks that every change must pass, and `make help` lists the rest.
 
-.PHONY: build demo test bench wheels fuzz miri mutants advisories acceptance kernels clean help
+.PHONY: build demo test bench wheels packages static fuzz miri mutants advisories acceptance kernels clean help
 
 # Build the two programs, linkmend and linkmend-workbench (simulator, fleet, demo), in target/release.
 build:
@@ -30,6 +30,14 @@ kernels:
 # Build the Python package for other machines: a wheel and the source distribution, in target/wheels.
 wheels:
 	@scripts/wheels
+
+# Build the Debian packages linkmend and linkmend-lab in target/packages, and pass them to lintian.
+packages:
+	@scripts/packages
+
+# Build programs that need no library, for x86-64, aarch64 and armv7, in target/static, and run each of them.
+static:
+	@scripts/static
 
 # Fuzz parsers and state machines (cargo-fuzz, nightly toolchain), FUZZ_SECONDS=60 each.
 fuzz:

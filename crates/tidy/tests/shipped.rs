@@ -54,3 +54,59 @@ fn hooks_in_the_documents_run_nothing_that_a_name_says() {
     assert_eq!(told.matches(&format!("<{HOSTILE}>")).count(), 2, "{told}");
     assert!(!folder.path().join("ran").exists(), "{told}");
 }
+
+/// Shell scripts that packages and images contain, and what they are written for.
+const SCRIPTS: [(&str, &str); 6] = [
+    ("dist/container/entry", "sh"),
+    ("dist/debian/linkmend.postrm", "sh"),
+    ("dist/debian/linkmend.prerm", "sh"),
+    ("dist/openwrt/functions.sh", "sh"),
+    ("dist/openwrt/linkmend/files/linkmend.init", "dash"),
+    ("dist/openwrt/linkmend/files/uci-to-toml", "sh"),
+];
+
+#[test]
+fn shipped_scripts_pass_shellcheck() {
+    for (script, shell) in SCRIPTS {
+        // rc.common is OpenWrt's, and so are the variables that it reads and the `local` of its shell.
+        let arguments = ["--severity", "warning", "--exclude", "SC2034,SC1008", "--shell", shell];
+        let checked = Command::new("shellcheck").args(arguments).arg(workspace_root().join(script)).output();
+        let Ok(checked) = checked else {
+            eprintln!("######## SKIPPED: shipped scripts: needs shellcheck (apt-get install shellcheck)");
+            return;
+        };
+        assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
+    }
+}
+
+/// What each line of a `debian/*.install`, `.docs` or `.examples` takes from the repository exists.
+#[test]
+fn packages_name_files_that_exist() {
+    let folder = workspace_root().join("dist/debian");
+    for entry in std::fs::read_dir(&folder).expect("the folder") {
+        let path = entry.expect("an entry").path();
+        let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default().to_owned();
+        if !["install", "docs", "examples"].contains(&end.as_str()) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("readable");
+        let taken = text.lines().filter_map(|line| line.split_whitespace().next());
+        // The others are made when the package is built.
+        for file in taken.filter(|file| file.starts_with("dist/") || *file == "docs" || *file == "README.md")
+        {
+            assert!(workspace_root().join(file).exists(), "{}: {file}", path.display());
+        }
+    }
+}
+
+/// Packages, the RPM and the feed have the version of the workspace.
+#[test]
+fn other_package_files_have_the_version_of_the_workspace() {
+    for (file, key) in
+        [("dist/linkmend.spec", "Version:"), ("dist/openwrt/linkmend/Makefile", "PKG_VERSION:=")]
+    {
+        let text = std::fs::read_to_string(workspace_root().join(file)).expect("readable");
+        let found = text.lines().find_map(|line| line.strip_prefix(key)).expect(key).trim();
+        assert_eq!(found, env!("CARGO_PKG_VERSION"), "{file}");
+    }
+}
