@@ -213,6 +213,11 @@ impl FramePool {
         })
     }
 
+    /// The whole frame, unless it is a chain.
+    pub(crate) fn in_one_piece(&self, frame: FrameHandle) -> Option<&[u8]> {
+        (self.owned(frame.0).next == NO_CHUNK).then(|| self.head(frame))
+    }
+
     /// Grows the frame by `count` bytes at the front and returns the new first segment.
     ///
     /// # Panics

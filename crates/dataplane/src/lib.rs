@@ -65,6 +65,7 @@ mod interface_watch;
 mod key_file;
 mod loss_script;
 pub mod metrics;
+mod offload;
 mod parameter_keys;
 pub mod port;
 pub mod port_pair;

@@ -2,8 +2,9 @@
 
 use crate::bypass::{self, Bypass, BypassOptions};
 use crate::frame_pool::{FramePool, PoolOptions};
-use crate::port::{Interface, PacketPort, Port, PortError, XdpPort};
+use crate::port::{Interface, OffloadPort, PacketPort, Port, PortError, XdpPort};
 use linkmend_protocol::daemon_profile::{LENT_CHUNKS_MAX, POOL_CHUNKS_DEFAULT};
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
 /// The largest number of chunks that a port lends to the kernel for receiving. The pool of two links has so many more.
@@ -28,6 +29,8 @@ pub struct PortPairOptions {
     pub choice: PortChoice,
     /// Chunks of the frame pool. Two AF_XDP ports lend up to [`LENT_CHUNKS_MAX`] of them to the kernel.
     pub chunks: u32,
+    /// Let the host at the inner port leave segmentation and checksums to it. Requires AF_XDP at the links.
+    pub offloads: bool,
     /// The state in which the bypass starts.
     pub bypass: BypassOptions,
 }
@@ -37,6 +40,7 @@ impl Default for PortPairOptions {
         PortPairOptions {
             choice: PortChoice::Auto,
             chunks: POOL_CHUNKS_DEFAULT,
+            offloads: false,
             bypass: BypassOptions::default(),
         }
     }
@@ -81,6 +85,8 @@ impl PortPair {
         assert!(matches!(links.len(), 1 | 2), "a link end has one link or two");
         let names = [&[inner], links].concat();
         let error = match options.choice {
+            // A host with its offloads on sends nothing that other ports could take.
+            _ if options.offloads => return Self::open_xdp(&names, options),
             PortChoice::Packet => return Self::open_packet(&names, options, None),
             PortChoice::Xdp => return Self::open_xdp(&names, options),
             PortChoice::Auto => match Self::open_xdp(&names, options) {
@@ -99,15 +105,27 @@ impl PortPair {
     fn open_xdp(names: &[&str], options: &PortPairOptions) -> Result<Self, PortError> {
         let acquire = |name: &&str| Interface::acquire(name).map(Arc::new);
         let interfaces = names.iter().map(acquire).collect::<Result<Vec<_>, _>>()?;
-        interfaces.iter().try_for_each(|interface| XdpPort::check_queues(interface))?;
+        let through_xdp = &interfaces[usize::from(options.offloads)..];
+        through_xdp.iter().try_for_each(|interface| XdpPort::check_queues(interface))?;
         let mut pool = pool(interfaces.iter().map(|interface| &**interface), options)?;
         // The program comes first: some drivers require one before they accept a zero-copy socket. It forwards by
         // itself until the sockets are connected.
-        let bypass = Bypass::attach(&interfaces, &options.bypass)?;
-        let open = |interface| XdpPort::open(interface, &mut pool);
-        let ports = interfaces.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        bypass.connect(&ports)?;
-        let mut ports: Vec<Port> = ports.into_iter().map(Port::Xdp).collect();
+        let bypass = BypassOptions { offloads: options.offloads, ..options.bypass };
+        let bypass = Bypass::attach(&interfaces, &bypass)?;
+        let mut receivers = Vec::with_capacity(interfaces.len());
+        let mut ports = Vec::with_capacity(interfaces.len());
+        for (place, interface) in interfaces.into_iter().enumerate() {
+            if place == 0 && options.offloads {
+                let port = OffloadPort::open(interface)?;
+                receivers.push(port.tap_index());
+                ports.push(Port::Offload(port));
+            } else {
+                let port = XdpPort::open(interface, &mut pool)?;
+                receivers.push(port.as_fd().as_raw_fd() as u32);
+                ports.push(Port::Xdp(port));
+            }
+        }
+        bypass.connect(&receivers)?;
         Ok(PortPair { bypass: Some(bypass), inner: ports.remove(0), links: ports, fell_back: None, pool })
     }
 

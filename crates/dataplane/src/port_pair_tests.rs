@@ -151,12 +151,12 @@ fn detach_removes_all_that_failed_starts_of_older_versions_left() {
         };
         leave();
         let removed = bypass::remove(&Interface::acquire("inner").unwrap()).unwrap();
-        assert_eq!((removed.mode, removed.queue_programs), (None, 3));
+        assert_eq!((removed.hook, removed.queue_programs), (None, 3));
         assert_eq!(tcx::programs(index("inner")).unwrap().len(), 1, "the other stays");
         leave();
         drop(open().unwrap());
         let removed = bypass::remove(&Interface::acquire("inner").unwrap()).unwrap();
-        assert_eq!((removed.mode.is_some(), removed.queue_programs <= 1), (true, true), "a start tidies up");
+        assert_eq!((removed.hook.is_some(), removed.queue_programs <= 1), (true, true), "a start tidies up");
         assert_eq!(tcx::programs(index("inner")).unwrap().len(), 2, "the others stay");
     });
 }

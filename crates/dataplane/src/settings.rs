@@ -21,6 +21,8 @@ pub struct LinkSettings {
     pub backup: Option<BackupSettings>,
     /// Kind of sockets.
     pub ports: PortChoice,
+    /// Whether the host at the inner port leaves segmentation and checksums to it.
+    pub offloads: bool,
     /// Header format of protected frames.
     pub format: Format,
     /// Protection of the sending direction from the start; `None` starts dormant.
@@ -105,6 +107,7 @@ impl LinkSettings {
             link: link.to_owned(),
             backup: None,
             ports: PortChoice::Auto,
+            offloads: false,
             format: Format::Transparent,
             protection: None,
             overrides: Overrides::default(),

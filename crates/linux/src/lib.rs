@@ -16,6 +16,7 @@
 //! - [`packet_socket`]: packet sockets, and sending many frames in one call;
 //! - [`packet_ring`]: their receive ring, in memory shared with the kernel;
 //! - [`private_file`]: files that only their owner may read, opened without following symbolic links;
+//! - [`tap`]: TAP devices that carry large segments (ioctl);
 //! - [`sysfs`]: a sysfs of the calling thread's network namespace;
 //! - [`thread`]: the scheduling of the calling thread;
 //! - [`kernel_types`]: where the kernel keeps members of its structures (BTF);
@@ -60,6 +61,8 @@ pub mod route;
 mod string_sets;
 #[allow(unsafe_code, reason = "fsopen(2), fsconfig(2) and fsmount(2), which neither libc nor nix wraps")]
 pub mod sysfs;
+#[allow(unsafe_code, reason = "the ioctls that make a TAP device")]
+pub mod tap;
 #[allow(unsafe_code, reason = "sched_setscheduler(2) and a thread's setpriority(2), which nix does not wrap")]
 pub mod thread;
 pub mod veth;

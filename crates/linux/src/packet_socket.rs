@@ -12,6 +12,8 @@ pub const SEND_BATCH: usize = 64;
 /// The number of pieces of a frame for which a batch reserves room. Longer ones make it grow.
 const USUAL_PIECES: usize = 4;
 
+const PACKET_VNET_HDR: libc::c_int = 15;
+
 /// Opens a raw packet socket. It receives nothing until [`bind`] names the interface, so that no frame of another one
 /// slips in.
 ///
@@ -65,6 +67,14 @@ pub(crate) fn set_structure<T>(socket: BorrowedFd<'_>, name: libc::c_int, value:
     };
     Errno::result(result)?;
     Ok(())
+}
+
+/// Lets every frame that is sent begin with a virtio header, which may leave checksums and segmentation to the kernel.
+///
+/// # Errors
+/// If it is no packet socket.
+pub fn send_virtio_headers(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set_option(socket, PACKET_VNET_HDR, 1)
 }
 
 /// Makes an interface promiscuous for as long as the socket is open.

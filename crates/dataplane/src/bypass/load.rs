@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::hook::Receiver;
 use super::program::{self, Parameters};
 use super::target::{self, CarrierReader, DeviceLayout, Target};
 use super::{Attached, PROGRAM_NAME, QUEUE_PROGRAM_NAME, QUEUES, assembler, attach, queue};
 use crate::port::{Interface, PortError};
-use crate::sys::bpf::{LoadError, Program, ProgramKind, SharedWords, XskMap};
+use crate::sys::bpf::{LiveMap, LoadError, Program, ProgramKind, SharedWords};
 use linkmend_control::Side;
 
 /// Finds the devices of two links for the program, or says why it will not look at their carriers.
@@ -30,23 +31,29 @@ pub(super) fn find_devices(
         .ok()
 }
 
+/// What the programs of a port are assembled with besides the port.
+#[derive(Clone, Copy)]
+pub(super) struct Inputs<'a> {
+    pub(super) side: Side,
+    pub(super) target: Target,
+    pub(super) config: &'a SharedWords,
+    pub(super) tag_bytes: u8,
+    /// Whether the inner port carries a host's large segments.
+    pub(super) offloads: bool,
+}
+
 /// Loads the programs of one port. Nothing is attached yet.
-pub(super) fn load(
-    side: Side,
-    interface: &Arc<Interface>,
-    target: Target,
-    config: &SharedWords,
-    tag_bytes: u8,
-) -> Result<Attached, PortError> {
+pub(super) fn load(interface: &Arc<Interface>, inputs: Inputs<'_>) -> Result<Attached, PortError> {
     let device =
         queue::Device::open(interface).map_err(PortError::system(&interface.name, "reading its counters"))?;
     let found = attach::own_program(interface)?.is_some();
-    let loaded = load_programs(side, &interface.name, target, config, tag_bytes)?;
+    let longest = inputs.offloads.then(|| interface.frame_bytes() as u32);
+    let loaded = load_programs(&interface.name, longest, inputs)?;
     Ok(Attached {
-        side,
+        side: inputs.side,
         interface: Arc::clone(interface),
         found,
-        sockets: loaded.sockets,
+        receiver: loaded.receiver,
         program: loaded.bypass,
         queue_program: loaded.queue,
         device,
@@ -54,21 +61,29 @@ pub(super) fn load(
 }
 
 pub(super) struct Loaded {
-    pub(super) sockets: XskMap,
+    pub(super) receiver: LiveMap,
     pub(super) bypass: Program,
-    pub(super) queue: Program,
+    /// `None` where the bypass itself is a program of traffic control.
+    pub(super) queue: Option<Program>,
 }
 
 pub(super) fn load_programs(
-    side: Side,
     interface: &str,
-    target: Target,
-    config: &SharedWords,
-    tag_bytes: u8,
+    longest: Option<u32>,
+    Inputs { side, target, config, tag_bytes, offloads }: Inputs<'_>,
 ) -> Result<Loaded, PortError> {
-    let sockets = XskMap::new(QUEUES, "linkmend_socket")
-        .map_err(PortError::system(interface, "creating the bypass socket map"))?;
-    let parameters = Parameters { side, target, config: config.as_fd(), sockets: sockets.as_fd(), tag_bytes };
+    let by_interface = offloads && side == Side::Inner;
+    let map = match by_interface {
+        true => LiveMap::of_interface("linkmend_device"),
+        false => LiveMap::of_sockets(QUEUES, "linkmend_socket"),
+    };
+    let map = map.map_err(PortError::system(interface, "creating the map of the bypass's receiver"))?;
+    let (kind, receiver) = match by_interface {
+        true => (ProgramKind::TrafficControl, Receiver::Interface(map.as_fd())),
+        false => (ProgramKind::Xdp, Receiver::Sockets(map.as_fd())),
+    };
+    let longest = longest.filter(|_| !by_interface);
+    let parameters = Parameters { side, target, config: config.as_fd(), receiver, longest, tag_bytes };
     let refused = |source, verifier_log| PortError::ProgramRefused {
         interface: interface.to_owned(),
         verifier_log,
@@ -79,7 +94,10 @@ pub(super) fn load_programs(
         Program::load(kind, &code, name)
             .map_err(|LoadError { source, verifier_log }| refused(source, verifier_log))
     };
-    let bypass = load(ProgramKind::Xdp, program::bypass(&parameters), PROGRAM_NAME)?;
-    let queue = load(ProgramKind::TrafficControl, program::queue(&parameters), QUEUE_PROGRAM_NAME)?;
-    Ok(Loaded { sockets, bypass, queue })
+    let bypass = load(kind, program::bypass(&parameters), PROGRAM_NAME)?;
+    let queue = match by_interface {
+        true => None,
+        false => Some(load(ProgramKind::TrafficControl, program::queue(&parameters), QUEUE_PROGRAM_NAME)?),
+    };
+    Ok(Loaded { receiver: map, bypass, queue })
 }

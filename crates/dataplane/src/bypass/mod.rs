@@ -14,6 +14,7 @@ pub(crate) mod assembler;
 mod attach;
 mod census;
 mod handover;
+mod hook;
 mod load;
 mod program;
 mod queue;
@@ -25,9 +26,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use crate::port::{Interface, PortError, XdpPort};
-use crate::sys::bpf::{Program, SharedWords, XskMap};
+use crate::port::{Interface, PortError};
+use crate::sys::bpf::{LiveMap, Program, SharedWords};
 pub(crate) use attach::carries_bypass;
+pub use hook::Hook;
 use linkmend_control::Side;
 use linkmend_control::report::Steering;
 use linkmend_diagnose::Diagnose as _;
@@ -35,7 +37,7 @@ use linkmend_linux::ethtool;
 use linkmend_linux::route::XdpMode;
 use linkmend_linux::xdp_features::xdp_features;
 use linkmend_protocol::paths::Path;
-use load::{find_devices, load};
+use load::{Inputs, find_devices, load};
 pub use queue::KernelDrops;
 use target::{CarrierReader, Target};
 
@@ -73,6 +75,8 @@ pub struct BypassOptions {
     pub known_until_ns: u64,
     /// Bytes of the tag behind the headers of protected frames, on a link with a key; otherwise 0.
     pub tag_bytes: u8,
+    /// The inner port carries a host's large segments, so the program there runs in traffic control (Linux 6.6).
+    pub offloads: bool,
 }
 
 impl Default for BypassOptions {
@@ -83,6 +87,7 @@ impl Default for BypassOptions {
             stall_after: Duration::from_millis(250),
             known_until_ns: 0,
             tag_bytes: 0,
+            offloads: false,
         }
     }
 }
@@ -108,8 +113,9 @@ pub struct Bypass {
     config: SharedWords,
     /// In the order of their sides.
     ports: Vec<Attached>,
-    /// How all programs run.
+    /// How the XDP programs run.
     mode: XdpMode,
+    offloads: bool,
     /// `None` if the programs do not look at carriers.
     carriers: Option<CarrierReader>,
     steering: Option<Steering>,
@@ -120,9 +126,9 @@ struct Attached {
     interface: Arc<Interface>,
     /// Whether the port carried a program of ours already, which forwarded as this one does.
     found: bool,
-    sockets: XskMap,
+    receiver: LiveMap,
     program: Program,
-    queue_program: Program,
+    queue_program: Option<Program>,
     device: queue::Device,
 }
 
@@ -157,12 +163,16 @@ impl Bypass {
             links => (Target::Interface(links[0].index), None),
         };
         let to_inner = Target::Interface(inner.index);
-        let load = |(interface, (side, target))| load(side, interface, target, &config, options.tag_bytes);
+        let BypassOptions { tag_bytes, offloads, .. } = *options;
+        let load = |(interface, (side, target))| {
+            load(interface, Inputs { side, target, config: &config, tag_bytes, offloads })
+        };
         let sides = [(Side::Inner, to_link), (Side::Link, to_inner), (Side::Backup, to_inner)];
         let loaded = ports.iter().zip(sides).map(load).collect::<Result<_, _>>()?;
         // The state must be complete before the program sees its first frame.
+        let mode = XdpMode::Generic;
         let mut bypass =
-            Bypass { kept: false, config, ports: loaded, mode: XdpMode::Generic, carriers, steering: None };
+            Bypass { kept: false, config, ports: loaded, mode, offloads, carriers, steering: None };
         bypass.set_stall_after(options.stall_after);
         bypass.set_mode(options.mode);
         bypass.set_known_until(options.known_until_ns);
@@ -212,7 +222,7 @@ impl Bypass {
     /// Makes forwarded frames leave through the queues, in all directions.
     fn attach_queues(&self) {
         for &Attached { side, ref interface, ref queue_program, .. } in &self.ports {
-            match queue::attach(interface, queue_program) {
+            match queue_program.as_ref().map_or(Ok(()), |program| queue::attach(interface, program)) {
                 Ok(()) => self.set(words::QUEUED[side as usize], 1),
                 Err(error) => tracing::warn!(
                     interface = %interface.name, %error,
@@ -226,6 +236,10 @@ impl Bypass {
     /// Detaches the queues' programs in the directions that do not need them.
     fn leave_queues(&self) -> Result<(), PortError> {
         let speed = |interface: &Interface| ethtool::speed(&interface.name);
+        if self.offloads {
+            // Large segments can only leave through a queue.
+            return Ok(());
+        }
         let (inner, mode) = (&self.inner().interface, self.mode);
         for &Attached { side, interface: ref from, .. } in &self.ports {
             let needed = match side {
@@ -245,17 +259,25 @@ impl Bypass {
         Ok(())
     }
 
+    /// The ports whose programs are XDP programs.
+    fn xdp_ports(&self) -> &[Attached] {
+        if self.offloads { self.links() } else { &self.ports }
+    }
+
     fn attach_all(&self, mode: XdpMode) -> Result<(), PortError> {
-        self.ports.iter().try_for_each(|port| attach::attach(&port.interface, &port.program, mode))
+        if self.offloads {
+            attach::attach_to_traffic_control(&self.inner().interface, &self.inner().program)?;
+        }
+        self.xdp_ports().iter().try_for_each(|port| attach::attach(&port.interface, &port.program, mode))
     }
 
     /// Uses native mode where it certainly forwards, and generic mode elsewhere.
     fn attach_best(&self) -> Result<XdpMode, PortError> {
-        let ports: Vec<&Interface> = self.ports.iter().map(|attached| &*attached.interface).collect();
+        let ports: Vec<&Interface> = self.xdp_ports().iter().map(|attached| &*attached.interface).collect();
         if native_may_work(&ports) {
             match self.attach_all(XdpMode::Native) {
                 // This is asked only now, because many drivers accept redirected frames only with a program attached.
-                Ok(()) if native_redirect_works(&ports) => return Ok(XdpMode::Native),
+                Ok(()) if self.offloads || native_redirect_works(&ports) => return Ok(XdpMode::Native),
                 Err(error @ PortError::ForeignProgram { .. }) => return Err(error),
                 Ok(()) | Err(_) => {}
             }
@@ -263,15 +285,16 @@ impl Bypass {
         self.attach_all(XdpMode::Generic).map(|()| XdpMode::Generic)
     }
 
-    /// Lets the program hand frames to the ports, which are those of [`Bypass::attach`] in that order.
+    /// Lets the program hand frames to the ports, which are those of [`Bypass::attach`] in that order. Each is named by what
+    /// its frames go to: the descriptor of an AF_XDP socket, or the number of a TAP device.
     ///
     /// # Errors
     /// [`PortError::System`].
-    pub fn connect(&self, ports: &[XdpPort]) -> Result<(), PortError> {
-        for (attached, port) in self.ports.iter().zip(ports) {
-            attached.sockets.insert(0, port.as_fd()).map_err(PortError::system(
-                &port.interface().name,
-                "connecting the socket to the bypass program",
+    pub(crate) fn connect(&self, receivers: &[u32]) -> Result<(), PortError> {
+        for (attached, &receiver) in self.ports.iter().zip(receivers) {
+            attached.receiver.insert(0, receiver).map_err(PortError::system(
+                &attached.interface.name,
+                "connecting the port to the bypass program",
             ))?;
         }
         Ok(())
@@ -350,9 +373,14 @@ impl Bypass {
         self.config.word(words::QUEUED[from as usize]).load(Ordering::Relaxed) != 0
     }
 
-    /// How the programs run; the same on all ports.
+    /// How the XDP programs run; the same on all ports that have one.
     pub fn xdp_mode(&self) -> XdpMode {
         self.mode
+    }
+
+    /// Where the program of a port is attached.
+    pub fn hook(&self, side: Side) -> Hook {
+        if self.offloads && side == Side::Inner { Hook::TrafficControl } else { Hook::Xdp(self.mode) }
     }
 
     /// Who has set which processors receive the frames that arrive at the inner port, if anybody has.
@@ -395,8 +423,8 @@ impl Drop for Bypass {
 /// What [`remove`] has detached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Removed {
-    /// How the program ran; `None` if there was none of ours.
-    pub mode: Option<XdpMode>,
+    /// Where the program was; `None` if there was none of ours.
+    pub hook: Option<Hook>,
     /// Programs of ours behind it.
     pub queue_programs: usize,
 }
@@ -407,11 +435,11 @@ pub struct Removed {
 /// [`PortError::ForeignProgram`], [`PortError::UnknownProgram`], [`PortError::System`].
 pub fn remove(interface: &Interface) -> Result<Removed, PortError> {
     let steered = steering::read_note(interface);
-    let mode = attach::detach(interface)?;
+    let hook = attach::detach(interface)?;
     let queue_programs = queue::detach(interface)?;
     steering::undo(interface, steered);
     interface.set_bypassed(false);
-    Ok(Removed { mode, queue_programs })
+    Ok(Removed { hook, queue_programs })
 }
 
 /// Whether frames that are forwarded from one side must go through the queue of the port they leave by. `driver` is

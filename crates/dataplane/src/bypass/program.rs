@@ -11,6 +11,7 @@ use linkmend_protocol::wire::{self, ethertype};
 
 use super::assembler::Register::{R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10};
 use super::assembler::{AssembleError, Assembler, Condition, Label, Operation, Width};
+use super::hook::{self, BUFFER_DATA, HELPER_REDIRECT, Receiver, TC_ACT_SHOT};
 use super::target::Target;
 use super::words;
 use crate::sys::bpf::Instruction;
@@ -22,7 +23,9 @@ pub(crate) struct Parameters<'a> {
     /// The interface to which bypassed frames go.
     pub(crate) target: Target,
     pub(crate) config: BorrowedFd<'a>,
-    pub(crate) sockets: BorrowedFd<'a>,
+    pub(crate) receiver: Receiver<'a>,
+    /// The longest frame that the daemon takes here, if longer ones may arrive. They are forwarded.
+    pub(crate) longest: Option<u32>,
     /// Bytes of the tag behind the headers of protected frames and of ACKs on unprotected ones.
     pub(crate) tag_bytes: u8,
 }
@@ -43,29 +46,12 @@ const COMPACT_DUMMY: i32 = 1 << 2;
 /// Bits 7..5 of an ACK that rides on an unprotected frame.
 const COMPACT_PIGGYBACKED_ACK: i32 = 0b011;
 
-const XDP_ABORTED: i32 = 0;
-const XDP_DROP: i32 = 1;
 const XDP_PASS: i32 = 2;
-const XDP_REDIRECT: i32 = 4;
 const HELPER_KTIME_GET_NS: i32 = 5;
 const HELPER_STORE_BYTES: i32 = 9;
-const HELPER_REDIRECT: i32 = 23;
 const HELPER_CHANGE_HEAD: i32 = 43;
 const HELPER_XDP_ADJUST_HEAD: i32 = 44;
-const HELPER_REDIRECT_MAP: i32 = 51;
 const HELPER_LOAD_BYTES_RELATIVE: i32 = 68;
-const HELPER_CHECK_MTU: i32 = 163;
-const HELPER_XDP_GET_BUFF_LEN: i32 = 188;
-const TC_ACT_SHOT: i32 = 2;
-
-// Offsets in `struct xdp_md`.
-const CONTEXT_DATA: i16 = 0;
-const CONTEXT_DATA_END: i16 = 4;
-const CONTEXT_QUEUE: i16 = 16;
-
-// Offsets in `struct __sk_buff`.
-const BUFFER_DATA: i16 = 76;
-const BUFFER_DATA_END: i16 = 80;
 /// `BPF_HDR_START_MAC`.
 const FROM_MAC_HEADER: i32 = 0;
 
@@ -88,28 +74,18 @@ pub(crate) fn queue(parameters: &Parameters<'_>) -> Result<Vec<Instruction>, Ass
     code.load_map_value(R9, parameters.config);
     put_addresses_back(&mut code, failed);
     parameters.target.emit(&mut code);
-    // A driver must not be given frames that are longer than it takes. The helper wants a length to fill in, 0 before.
-    code.immediate(Operation::Move, R1, 0);
-    code.store(Width::Word, R10, -4, R1);
-    code.register(Operation::Move, R1, R6);
-    code.register(Operation::Move, R2, R8);
-    code.register(Operation::Move, R3, R10);
-    code.immediate(Operation::Add, R3, -4);
-    code.immediate(Operation::Move, R4, 0);
-    code.immediate(Operation::Move, R5, 0);
-    code.call(HELPER_CHECK_MTU);
-    code.jump_if(R0, Condition::NotEqual, 0, failed);
-    code.register(Operation::Move, R1, R8);
-    code.immediate(Operation::Move, R2, 0);
-    code.call(HELPER_REDIRECT);
-    code.exit();
+    hook::emit_queue(&mut code, R6, failed);
     code.bind(failed);
-    let counters = words::COUNTERS[parameters.side as usize];
+    fail(&mut code, parameters.side);
+    code.finish()
+}
+
+/// Ends with the frame dropped, which could not leave at the other port.
+fn fail(code: &mut Assembler, side: Side) {
     code.immediate(Operation::Move, R1, 1);
-    code.atomic_add(R9, word(counters + words::FAILED_REDIRECTS), R1);
+    code.atomic_add(R9, word(words::COUNTERS[side as usize] + words::FAILED_REDIRECTS), R1);
     code.immediate(Operation::Move, R0, TC_ACT_SHOT);
     code.exit();
-    code.finish()
 }
 
 /// Works around a kernel bug. A generic XDP program gets its own copy of a frame that the sender still holds, and the
@@ -118,8 +94,8 @@ pub(crate) fn queue(parameters: &Parameters<'_>) -> Result<Vec<Instruction>, Ass
 /// header is written into it.
 fn put_addresses_back(code: &mut Assembler, failed: Label) {
     let begins_with_header = code.label();
-    code.load(Width::Word, R7, R6, BUFFER_DATA);
-    code.load(Width::Word, R2, R6, BUFFER_DATA_END);
+    code.load(Width::Word, R7, R6, BUFFER_DATA[0]);
+    code.load(Width::Word, R2, R6, BUFFER_DATA[1]);
     code.register(Operation::Sub, R2, R7);
     // The length of the frame's first part, as an offset from the beginning of the header, is inside that part only if
     // the header is missing from it.
@@ -160,7 +136,7 @@ struct Program<'a> {
 }
 
 /// An EtherType as a little- or big-endian machine loads it from the frame.
-fn loaded(ethertype: u16) -> i32 {
+pub(super) fn loaded(ethertype: u16) -> i32 {
     i32::from(u16::from_ne_bytes(ethertype.to_be_bytes()))
 }
 
@@ -173,6 +149,7 @@ impl Program<'_> {
         let bypass = self.code.label();
         let forward = self.code.label();
         self.load_frame(forward);
+        self.forward_longer(forward);
         self.hand_to_daemon(bypass, forward);
         self.code.bind(bypass);
         match self.parameters.side {
@@ -191,12 +168,22 @@ impl Program<'_> {
         self.code.immediate(Operation::Move, R8, 0);
         self.load_data(ETHERNET_BYTES, runt);
         self.code.load(Width::Half, R8, R7, MAC_BYTES);
+        self.parameters.receiver.emit_tag(&mut self.code, R6);
+    }
+
+    /// A port that sends a host's large segments may send them whole, until both ends are active.
+    fn forward_longer(&mut self, forward: Label) {
+        if let Some(longest) = self.parameters.longest {
+            self.parameters.receiver.emit_length(&mut self.code, R6);
+            self.code.jump_if(R0, Condition::Greater, longest as i32, forward);
+        }
     }
 
     /// `R7` = start of the frame, of which `bytes` bytes may be read; jumps when it is shorter.
     fn load_data(&mut self, bytes: i32, shorter: Label) {
-        self.code.load(Width::Word, R7, R6, CONTEXT_DATA);
-        self.code.load(Width::Word, R2, R6, CONTEXT_DATA_END);
+        let [data, data_end] = self.parameters.receiver.data();
+        self.code.load(Width::Word, R7, R6, data);
+        self.code.load(Width::Word, R2, R6, data_end);
         self.code.register(Operation::Move, R3, R7);
         self.code.immediate(Operation::Add, R3, bytes);
         self.code.jump_if_register(R3, Condition::Greater, R2, shorter);
@@ -205,7 +192,6 @@ impl Program<'_> {
     /// Either ends with the frame at the daemon's socket, or continues at `bypass`.
     fn hand_to_daemon(&mut self, bypass: Label, forward: Label) {
         self.count(words::SEEN);
-        let sockets = self.parameters.sockets;
         let code = &mut self.code;
         let wanted = code.label();
         code.call(HELPER_KTIME_GET_NS);
@@ -224,14 +210,7 @@ impl Program<'_> {
         code.jump_if(R8, Condition::Equal, loaded(ethertype::TRANSPARENT), ours);
         code.jump_if(R8, Condition::NotEqual, loaded(ethertype::COMPACT), forward);
         code.bind(ours);
-        // The kernel takes a closed socket out of the map at once, so a dead daemon is noticed here, without waiting
-        // for its heartbeat to age.
-        code.load_map(R1, sockets);
-        code.load(Width::Word, R2, R6, CONTEXT_QUEUE);
-        code.immediate(Operation::Move, R3, XDP_ABORTED);
-        code.call(HELPER_REDIRECT_MAP);
-        code.jump_if(R0, Condition::NotEqual, XDP_REDIRECT, bypass);
-        code.exit();
+        self.parameters.receiver.emit_hand_over(code, R6, bypass);
     }
 
     /// Handles a frame from the host when the daemon is gone. Nobody can escape it, so it is dropped if the peer could take
@@ -274,8 +253,7 @@ impl Program<'_> {
 
     fn drop_frame(&mut self) {
         self.count(words::DROPPED);
-        self.code.immediate(Operation::Move, R0, XDP_DROP);
-        self.code.exit();
+        self.parameters.receiver.emit_drop(&mut self.code);
     }
 
     /// Jumps if the peer is not known to speak Linkmend. A peer outlives the daemon only for a while: it stops adding
@@ -401,19 +379,24 @@ impl Program<'_> {
     /// Sends the frame out of the other port, directly or through [`queue`].
     fn forward(&mut self) {
         self.count(words::BYPASSED_FRAMES);
-        let counters = words::COUNTERS[self.parameters.side as usize];
+        let Parameters { side, target, receiver, .. } = *self.parameters;
         let code = &mut self.code;
-        // This is the length of the whole frame; only its first buffer lies between the two data pointers.
-        code.register(Operation::Move, R1, R6);
-        code.call(HELPER_XDP_GET_BUFF_LEN);
-        code.atomic_add(R9, word(counters + words::BYPASSED_BYTES), R0);
+        receiver.emit_length(code, R6);
+        code.atomic_add(R9, word(words::COUNTERS[side as usize] + words::BYPASSED_BYTES), R0);
+        if let Receiver::Interface(_) = receiver {
+            let failed = code.label();
+            target.emit(code);
+            hook::emit_queue(code, R6, failed);
+            code.bind(failed);
+            return fail(code, side);
+        }
         let redirect = code.label();
-        code.load(Width::Double, R1, R9, word(words::QUEUED[self.parameters.side as usize]));
+        code.load(Width::Double, R1, R9, word(words::QUEUED[side as usize]));
         code.jump_if(R1, Condition::Equal, 0, redirect);
         code.immediate(Operation::Move, R0, XDP_PASS);
         code.exit();
         code.bind(redirect);
-        self.parameters.target.emit(code);
+        target.emit(code);
         code.register(Operation::Move, R1, R8);
         code.immediate(Operation::Move, R2, 0);
         code.call(HELPER_REDIRECT);

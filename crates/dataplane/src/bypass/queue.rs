@@ -3,7 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use super::{QUEUE_PROGRAM_NAME, census};
+use super::{QUEUE_PROGRAM_NAME, attach};
 use crate::port::{Interface, PortError};
 use crate::sys::bpf::Program;
 use crate::sys::tcx;
@@ -14,7 +14,7 @@ const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
 /// Attaches `program` to the interface, replacing what former runs left.
 pub(super) fn attach(interface: &Interface, program: &Program) -> io::Result<()> {
-    let former = own_programs(interface);
+    let former = attach::in_traffic_control(interface, QUEUE_PROGRAM_NAME);
     tcx::attach(interface.index, program.as_fd(), former.first().copied())?;
     former.iter().skip(1).try_for_each(|&id| tcx::detach(interface.index, id))
 }
@@ -24,21 +24,7 @@ pub(super) fn attach(interface: &Interface, program: &Program) -> io::Result<()>
 /// # Errors
 /// [`PortError::System`].
 pub(super) fn detach(interface: &Interface) -> Result<usize, PortError> {
-    let programs = own_programs(interface);
-    let mut detached = programs.iter().map(|&id| tcx::detach(interface.index, id));
-    detached
-        .try_for_each(|detached| detached)
-        .map_err(PortError::system(&interface.name, "detaching the bypass program behind XDP"))?;
-    Ok(programs.len())
-}
-
-/// A start leaves one at most; versions that could not recognise it without CAP_SYS_ADMIN left one with each start.
-fn own_programs(interface: &Interface) -> Vec<u32> {
-    // An older kernel has no such hook, so nothing of ours can be there.
-    let mut ids = tcx::programs(interface.index).unwrap_or_default();
-    // A program that has disappeared meanwhile was not ours: our lock keeps other instances away.
-    ids.retain(|&id| census::program(id).is_ok_and(|held| held.name == QUEUE_PROGRAM_NAME));
-    ids
+    attach::detach_from_traffic_control(interface, QUEUE_PROGRAM_NAME)
 }
 
 /// Frames that the kernel dropped at a port since it was opened, either between the link end and the port's device or

@@ -39,8 +39,12 @@ fn fixture_with(tag_bytes: u8) -> Option<Fixture> {
             return None;
         }
     };
-    let inner = load_programs(Side::Inner, "test", Target::Interface(1), &config, tag_bytes).unwrap();
-    let link = load_programs(Side::Link, "test", Target::Interface(1), &config, tag_bytes).unwrap();
+    let load = |side| {
+        let target = Target::Interface(1);
+        load_programs("test", None, Inputs { side, target, config: &config, tag_bytes, offloads: false })
+            .unwrap()
+    };
+    let (inner, link) = (load(Side::Inner), load(Side::Link));
     Some(Fixture { config, inner, link })
 }
 

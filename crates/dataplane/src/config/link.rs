@@ -63,6 +63,11 @@ pub struct LinkConfig {
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     #[serde(default)]
     pub ports: PortKind,
+    /// Let the host at the inner port keep its offloads: it may hand over large segments without checksums, which is several
+    /// times faster for TCP. Requires Linux 6.6 and AF_XDP at the link
+    #[cfg_attr(feature = "clap", arg(long))]
+    #[serde(default)]
+    pub offloads: bool,
     /// Header format of protected frames
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     #[serde(default)]
@@ -284,6 +289,7 @@ impl LinkConfig {
             link: link.to_owned(),
             backup: None,
             ports: PortKind::default(),
+            offloads: false,
             format: HeaderFormat::default(),
             key: None,
             rate: None,
@@ -319,6 +325,7 @@ impl LinkConfig {
         LinkSettings {
             backup: self.backup.as_deref().map(|interface| self.failover.settings(interface)),
             ports: self.ports.into(),
+            offloads: self.offloads,
             format: self.format.into(),
             protection: protection(&self.protect),
             overrides: self.parameters.overrides(),

@@ -4,7 +4,7 @@ use super::bounds::RATE_BPS;
 use super::daemon::DaemonConfig;
 use super::error::{Place, Problem};
 use super::interface_name::{HOST_PORT_NAME_BYTES_MAX, INTERFACE_NAME_BYTES_MAX};
-use super::link::{EcnThreshold, InnerPort, LinkConfig};
+use super::link::{EcnThreshold, InnerPort, LinkConfig, PortKind};
 use super::protect::validate_protection;
 use linkmend_diagnose::is_printable;
 use linkmend_protocol::Format;
@@ -75,6 +75,13 @@ fn link(config: &LinkConfig) -> Verdict {
     link_name(config.name()).map_err(|problem| ("name", problem))?;
     if interfaces(config).contains(&config.link) {
         return Err(("link", Problem::InnerIsLink { interface: config.link.clone() }));
+    }
+    if config.offloads && config.ports == PortKind::Packet {
+        return Err(Problem::value(
+            "offloads",
+            true,
+            "requires AF_XDP at the link, so it cannot be used with `ports = \"packet\"`",
+        ));
     }
     backup(config)?;
     key(config)?;

@@ -2,7 +2,7 @@
 
 use super::peers::{Address, Ends};
 use super::shaper::Shaper;
-use crate::bypass::Bypass;
+use crate::bypass::{Bypass, Hook};
 use crate::interface_watch::InterfaceState;
 use crate::loss_script::LossInjector;
 use crate::port::Port;
@@ -130,7 +130,10 @@ pub(super) fn port_report(
     PortReport {
         interface: port.name().to_owned(),
         description: port.description().to_owned(),
-        xdp_mode: bypass.map(|bypass| bypass.xdp_mode().to_string()),
+        xdp_mode: bypass.and_then(|bypass| match bypass.hook(side) {
+            Hook::Xdp(mode) => Some(mode.to_string()),
+            Hook::TrafficControl => None,
+        }),
         steering: bypass.filter(|_| side == Side::Inner).and_then(Bypass::steering),
         mtu: interface.mtu,
         state: interface.into(),

@@ -170,6 +170,7 @@ impl Engine {
             let links: Vec<&str> = settings.links().map(|(interface, _)| interface).collect();
             let options = PortPairOptions {
                 choice: settings.ports,
+                offloads: settings.offloads,
                 // The pool's parts are as large as with one link.
                 chunks: settings.pool_chunks + PORT_CHUNKS_MAX * (links.len() as u32 - 1),
                 bypass: BypassOptions {

@@ -5,6 +5,7 @@
 
 use super::Engine;
 use crate::bypass::BypassMode;
+use crate::port::Port;
 use linkmend_control::Side;
 use linkmend_protocol::{Config, ConfigError, Format, Instant, Tick};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -80,7 +81,8 @@ impl Engine {
         let mut fds: Vec<PollFd> =
             self.ports().map(|port| PollFd::new(port.as_fd(), PollFlags::POLLIN)).collect();
         let has_frame = |fd: &PollFd| fd.revents().is_some_and(|events| events.contains(PollFlags::POLLIN));
-        poll(&mut fds, PollTimeout::ZERO).is_ok() && fds.iter().any(has_frame)
+        let holds_frames = self.ports().any(Port::holds_frames);
+        holds_frames || poll(&mut fds, PollTimeout::ZERO).is_ok() && fds.iter().any(has_frame)
     }
 
     /// Tells the kernel that this loop is alive, and finds out whether the kernel acted in its place.

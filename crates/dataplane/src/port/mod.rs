@@ -9,6 +9,7 @@ mod interface;
 mod lock;
 #[cfg(feature = "bench")]
 mod memory;
+mod offload;
 mod packet;
 mod xdp;
 
@@ -19,6 +20,7 @@ pub use error::PortError;
 pub use interface::Interface;
 #[cfg(feature = "bench")]
 pub use memory::MemoryPort;
+pub use offload::OffloadPort;
 pub use packet::PacketPort;
 pub(crate) use xdp::FILL_TARGET;
 pub use xdp::XdpPort;
@@ -59,6 +61,7 @@ pub struct PortCounters {
 pub enum Port {
     Xdp(XdpPort),
     Packet(PacketPort),
+    Offload(OffloadPort),
     #[cfg(feature = "bench")]
     Memory(MemoryPort),
 }
@@ -68,6 +71,7 @@ macro_rules! either {
         match $self {
             Port::Xdp($port) => $call,
             Port::Packet($port) => $call,
+            Port::Offload($port) => $call,
             #[cfg(feature = "bench")]
             Port::Memory($port) => $call,
         }
@@ -112,6 +116,11 @@ impl Port {
     /// Transmissions that the kernel has not finished, in chunks.
     pub fn in_flight(&self) -> usize {
         either!(self, port => port.in_flight())
+    }
+
+    /// Whether it has taken frames from the kernel that it has not handed out, so that poll(2) does not tell.
+    pub(crate) fn holds_frames(&self) -> bool {
+        matches!(self, Port::Offload(port) if port.holds_frames())
     }
 
     /// The descriptor for poll(2).

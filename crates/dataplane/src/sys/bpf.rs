@@ -18,6 +18,7 @@ const BPF_MAP_GET_FD_BY_ID: i32 = 14;
 const BPF_OBJ_GET_INFO_BY_FD: i32 = 15;
 
 const BPF_MAP_TYPE_ARRAY: u32 = 2;
+const BPF_MAP_TYPE_DEVMAP: u32 = 14;
 const BPF_MAP_TYPE_XSKMAP: u32 = 17;
 const BPF_F_MMAPABLE: u32 = 1 << 10;
 const BPF_PROG_TYPE_SCHED_CLS: u32 = 3;
@@ -202,29 +203,38 @@ fn name_bytes(name: &str) -> [u8; NAME_BYTES] {
     bytes
 }
 
-/// A map whose entries are AF_XDP sockets, indexed by receive queue.
-pub(crate) struct XskMap(OwnedFd);
+/// A map from which the kernel removes an entry when what it names is gone.
+pub(crate) struct LiveMap(OwnedFd);
 
-impl XskMap {
-    pub(crate) fn new(entries: u32, name: &str) -> io::Result<Self> {
+impl LiveMap {
+    /// A map whose entries are AF_XDP sockets, indexed by receive queue.
+    pub(crate) fn of_sockets(entries: u32, name: &str) -> io::Result<Self> {
+        Self::new(BPF_MAP_TYPE_XSKMAP, entries, name)
+    }
+
+    /// A map with one entry, the number of an interface.
+    pub(crate) fn of_interface(name: &str) -> io::Result<Self> {
+        Self::new(BPF_MAP_TYPE_DEVMAP, 1, name)
+    }
+
+    fn new(map_type: u32, max_entries: u32, name: &str) -> io::Result<Self> {
         let mut attributes = MapCreate {
-            map_type: BPF_MAP_TYPE_XSKMAP,
+            map_type,
             key_size: 4,
             value_size: 4,
-            max_entries: entries,
+            max_entries,
             name: name_bytes(name),
             ..MapCreate::default()
         };
         // SAFETY: MapCreate is what BPF_MAP_CREATE expects and holds no pointers.
-        Ok(XskMap(unsafe { bpf_fd(BPF_MAP_CREATE, &mut attributes)? }))
+        Ok(LiveMap(unsafe { bpf_fd(BPF_MAP_CREATE, &mut attributes)? }))
     }
 
-    /// Puts `socket` into the slot of receive queue `queue`. The kernel removes it by itself when the socket is closed.
-    pub(crate) fn insert(&self, queue: u32, socket: BorrowedFd<'_>) -> io::Result<()> {
-        let value = socket.as_raw_fd();
+    /// Puts a socket's descriptor or an interface's number into a slot.
+    pub(crate) fn insert(&self, slot: u32, value: u32) -> io::Result<()> {
         let mut attributes = MapElement {
             map_fd: self.0.as_raw_fd() as u32,
-            key: (&raw const queue) as u64,
+            key: (&raw const slot) as u64,
             value: (&raw const value) as u64,
             ..MapElement::default()
         };

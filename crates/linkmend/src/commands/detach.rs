@@ -13,14 +13,14 @@ pub fn execute(arguments: &DetachArgs) -> Result<()> {
         let interface = Interface::acquire(name)?;
         let removed = bypass::remove(&interface)?;
         print(&match removed {
-            Removed { mode: Some(mode), .. } => format!(
-                "{name}: removed the bypass ({mode} XDP); frames that arrive there are no longer forwarded to the \
+            Removed { hook: Some(hook), .. } => format!(
+                "{name}: removed the bypass ({hook}); frames that arrive there are no longer forwarded to the \
                  other port of its link"
             ),
-            Removed { mode: None, queue_programs: 0 } => {
+            Removed { hook: None, queue_programs: 0 } => {
                 format!("{name}: there was no Linkmend bypass; nothing was changed")
             }
-            Removed { mode: None, queue_programs } => {
+            Removed { hook: None, queue_programs } => {
                 format!("{name}: removed {queue_programs} programs that a bypass had left behind")
             }
         })?;

@@ -111,7 +111,7 @@ impl HostPort {
         if !reused {
             veth::create_pair(host, &peer, mtu).map_err(port.failed("creating the veth pair", host))?;
         }
-        match port.set_up(&peer, &mark, mtu) {
+        match port.set_up(&peer, &mark, mtu, config.offloads) {
             Ok(()) => Ok(Some(port)),
             Err(error) => {
                 if !reused {
@@ -122,12 +122,14 @@ impl HostPort {
         }
     }
 
-    fn set_up(&self, peer: &str, mark: &str, mtu: u32) -> Result<(), HostPortError> {
+    fn set_up(&self, peer: &str, mark: &str, mtu: u32, offloads: bool) -> Result<(), HostPortError> {
         for interface in [peer, &self.host] {
             veth::mark(interface, mark).map_err(self.failed("marking", interface))?;
         }
         for (interface, gro) in [(peer, false), (&self.host, true)] {
-            make_wire_like(interface, gro).map_err(self.failed("setting the features of", interface))?;
+            if !offloads {
+                make_wire_like(interface, gro).map_err(self.failed("setting the features of", interface))?;
+            }
             veth::bring_up(interface, mtu).map_err(self.failed("bringing up", interface))?;
         }
         Ok(())

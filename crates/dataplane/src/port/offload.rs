@@ -1,0 +1,223 @@
+//! Inner ports that carry a host's large segments.
+//!
+//! The host leaves segmentation and checksums to its interface. The bypass program at the port hands its frames to a TAP
+//! device, as large as they are, and this port cuts them. Frames for the host are joined where they continue each other,
+//! and sent through a packet socket.
+
+use super::{Interface, PortCounters, PortError, QueueFull};
+use crate::frame_pool::{FrameHandle, FramePool};
+use crate::offload::{Coalesced, Segmenter, VIRTIO_HEADER_BYTES, coalesce};
+use linkmend_linux::packet_socket::{self, SEND_BATCH, SendBatch};
+use linkmend_linux::tap::Tap;
+use nix::sys::socket::{setsockopt, sockopt};
+use std::collections::VecDeque;
+use std::io;
+use std::iter::once;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+/// The largest number of frames that wait to be sent.
+const QUEUE_FRAMES: usize = 2048;
+const SEND_BUFFER_BYTES: usize = 8 << 20;
+/// How the name of the TAP device begins; a number follows.
+const TAP_PREFIX: &str = "linkmend";
+
+/// A port whose host has its offloads on.
+pub struct OffloadPort {
+    interface: Arc<Interface>,
+    tap: Tap,
+    socket: OwnedFd,
+    description: String,
+    segmenter: Segmenter,
+    queue: VecDeque<FrameHandle>,
+    coalesced: Vec<Coalesced>,
+    batch: SendBatch,
+    counters: PortCounters,
+    /// Why nothing can be read any more.
+    failure: Option<io::Error>,
+}
+
+impl OffloadPort {
+    /// Creates the TAP device and opens the socket. It receives once the bypass program hands it frames.
+    ///
+    /// # Errors
+    /// [`PortError::System`].
+    pub fn open(interface: impl Into<Arc<Interface>>) -> Result<Self, PortError> {
+        let interface = interface.into();
+        let tap = Tap::create(TAP_PREFIX, interface.mtu)
+            .map_err(PortError::system(&interface.name, "creating a TAP device for large segments"))?;
+        let socket = open_socket(&interface)
+            .map_err(PortError::system(&interface.name, "opening a packet socket for large segments"))?;
+        Ok(OffloadPort {
+            description: format!("offloads (TAP {})", tap.name()),
+            interface,
+            tap,
+            socket,
+            segmenter: Segmenter::default(),
+            queue: VecDeque::with_capacity(QUEUE_FRAMES),
+            coalesced: Vec::with_capacity(SEND_BATCH),
+            batch: SendBatch::default(),
+            counters: PortCounters::default(),
+            failure: None,
+        })
+    }
+
+    /// Kernel index of the device to which the host's frames go.
+    pub(crate) fn tap_index(&self) -> u32 {
+        self.tap.index()
+    }
+
+    pub(crate) fn receive(
+        &mut self,
+        pool: &mut FramePool,
+        out: &mut Vec<FrameHandle>,
+        budget: usize,
+    ) -> usize {
+        let before = out.len();
+        while out.len() - before < budget && (!self.segmenter.is_empty() || self.read()) {
+            let Some(bytes) = self.segmenter.next_frame() else { continue };
+            match pool.copy_in(bytes) {
+                Some(frame) => {
+                    self.counters.rx_frames += 1;
+                    self.counters.rx_bytes += bytes.len() as u64;
+                    out.push(frame);
+                }
+                None => self.counters.rx_dropped += 1,
+            }
+        }
+        out.len() - before
+    }
+
+    /// Reads the host's next frame. Returns whether there was one.
+    fn read(&mut self) -> bool {
+        let mut header = [0; VIRTIO_HEADER_BYTES];
+        match self.tap.read(&mut header, self.segmenter.buffer()) {
+            Ok(Some(bytes)) => {
+                let begun = self.segmenter.begin(header, bytes.saturating_sub(VIRTIO_HEADER_BYTES));
+                self.counters.rx_dropped += u64::from(begun.is_err());
+                true
+            }
+            Ok(None) => false,
+            Err(error) => {
+                self.failure = Some(error);
+                false
+            }
+        }
+    }
+
+    /// Whether frames that were read have not been received yet.
+    pub(crate) fn holds_frames(&self) -> bool {
+        !self.segmenter.is_empty()
+    }
+
+    pub(crate) fn send(&mut self, pool: &mut FramePool, frame: FrameHandle) -> Result<(), QueueFull> {
+        if self.queue.len() >= QUEUE_FRAMES {
+            self.counters.tx_queue_full += 1;
+            return Err(QueueFull);
+        }
+        pool.retain(frame);
+        self.queue.push_back(frame);
+        self.counters.tx_frames += 1;
+        self.counters.tx_bytes += pool.frame_length(frame) as u64;
+        Ok(())
+    }
+
+    pub(crate) fn flush(&mut self, pool: &mut FramePool) -> Result<(), PortError> {
+        if let Some(error) = self.failure.take() {
+            let gone = io::Error::from_raw_os_error(error.raw_os_error().map_or(libc::EIO, |_| libc::ENODEV));
+            return Err(PortError::system(&self.interface.name, "reading the TAP device")(gone));
+        }
+        while !self.queue.is_empty() {
+            match self.send_batch(pool) {
+                Ok(sent) => {
+                    let frames = self.coalesced[..sent].iter().map(|joined| joined.frames).sum();
+                    self.drop_first(pool, frames);
+                    if sent == 0 {
+                        break;
+                    }
+                }
+                Err(error) => match error.raw_os_error() {
+                    Some(libc::EAGAIN | libc::EINTR) => break,
+                    Some(libc::ENETDOWN | libc::ENXIO | libc::ENODEV) => {
+                        return Err(PortError::system(&self.interface.name, "sending")(error));
+                    }
+                    // The device's queue is full, or it refuses these very frames. A port that kept them would never send
+                    // others.
+                    _ => {
+                        let frames = self.coalesced.first().map_or(1, |joined| joined.frames);
+                        self.counters.tx_dropped += frames as u64;
+                        self.drop_first(pool, frames);
+                    }
+                },
+            }
+        }
+        Ok(())
+    }
+
+    /// Joins what continues each other at the head of the queue, and sends it. Returns how many of the joined were sent.
+    fn send_batch(&mut self, pool: &FramePool) -> io::Result<usize> {
+        self.coalesced.clear();
+        let mut first = 0;
+        while first < self.queue.len() && self.coalesced.len() < SEND_BATCH {
+            let joined = coalesce(self.queue.range(first..).map(|&frame| pool.in_one_piece(frame)));
+            first += joined.frames;
+            self.coalesced.push(joined);
+        }
+        let mut first = 0;
+        let queue = &self.queue;
+        let messages = self.coalesced.iter().map(|joined| {
+            let frames = queue.range(first..first + joined.frames);
+            first += joined.frames;
+            let headers = joined.headers();
+            let payloads = frames.flat_map(move |&frame| {
+                let mut skipped = headers.len();
+                pool.segments(frame).map(move |segment| &segment[std::mem::take(&mut skipped)..])
+            });
+            once(joined.virtio.as_slice()).chain(once(headers)).chain(payloads)
+        });
+        self.batch.send(self.socket.as_fd(), messages)
+    }
+
+    fn drop_first(&mut self, pool: &mut FramePool, frames: usize) {
+        for frame in self.queue.drain(..frames) {
+            pool.release(frame);
+        }
+    }
+
+    pub(crate) fn reclaim(&mut self, _pool: &mut FramePool) {}
+
+    pub(crate) fn transmit_room(&self) -> usize {
+        QUEUE_FRAMES - self.queue.len()
+    }
+
+    pub(crate) fn in_flight(&self) -> usize {
+        self.queue.len()
+    }
+
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.tap.as_fd()
+    }
+
+    pub(crate) fn counters(&mut self) -> PortCounters {
+        self.counters
+    }
+
+    pub(crate) fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    pub(crate) fn description(&self) -> &str {
+        &self.description
+    }
+}
+
+/// A socket that sends large segments out of the interface, and receives nothing.
+fn open_socket(interface: &Interface) -> io::Result<OwnedFd> {
+    let socket = packet_socket::open()?;
+    packet_socket::send_virtio_headers(socket.as_fd())?;
+    if setsockopt(&socket, sockopt::SndBufForce, &SEND_BUFFER_BYTES).is_err() {
+        let _ = setsockopt(&socket, sockopt::SndBuf, &SEND_BUFFER_BYTES);
+    }
+    packet_socket::bind(socket.as_fd(), interface.index, 0)?;
+    Ok(socket)
+}
