@@ -84,6 +84,7 @@ impl LinkEnds {
         let start = |role: Role| {
             let mut settings = LinkSettings::new(role.suffix(), "inner", "link");
             settings.allow_corruption = true;
+            settings.offloads = lab.options().host_offloads;
             let impairments = &lab.options().impairments;
             settings.rate_bps = impairments.rate_bps;
             settings.queue_bytes = impairments.queue_bytes().unwrap_or(settings.queue_bytes);

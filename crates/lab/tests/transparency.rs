@@ -31,11 +31,15 @@ fn both_classes() -> ProtectionSettings {
 }
 
 fn every_state(name: &str, ports: PortChoice, host_mtu: u32) {
+    every_state_of(name, ports, LabOptions { host_mtu, ..common::options(name) });
+}
+
+fn every_state_of(name: &str, ports: PortChoice, options: LabOptions) {
     let test = format!("transparency {name}");
     if !common::privileged(&test) {
         return;
     }
-    let lab = Lab::up(LabOptions { host_mtu, ..common::options(name) }).expect("the lab comes up");
+    let lab = Lab::up(options).expect("the lab comes up");
     let ends = LinkEnds::start(&lab, ports, 1).expect("the link ends start");
     check(&lab, &format!("{test}, dormant"));
     let forwarding = Some(CorruptionModel::Iid { rate: 0.0 });
@@ -69,6 +73,14 @@ fn on_af_xdp() {
 #[test]
 fn on_af_xdp_with_jumbo_frames() {
     every_state("xdpj", PortChoice::Xdp, 9000);
+}
+
+#[test]
+fn of_hosts_with_their_offloads_on() {
+    for (name, host_mtu) in [("off", 1500), ("offj", 9000)] {
+        let options = LabOptions { host_mtu, host_offloads: true, ..common::options(name) };
+        every_state_of(name, PortChoice::Xdp, options);
+    }
 }
 
 #[test]

@@ -29,6 +29,9 @@ impl Daemon {
         let mut command = Command::new(env!("CARGO_BIN_EXE_linkmend"));
         command.args(["run", "--inner", "inner", "--link", "link", "--mode", "ordered", "--control"]);
         command.arg(&socket).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        if lab.options().host_offloads {
+            command.arg("--offloads");
+        }
         Daemon { child: lab.spawn(role, command).expect("the daemon starts"), socket }
     }
 
@@ -103,6 +106,15 @@ fn crash(lab: &Lab, daemons: &mut [Daemon; 2], role: Role, folder: &Path) -> (Ge
 
 #[test]
 fn a_killed_daemon_costs_less_than_100_ms_and_no_duplicate() {
+    kill_each("tcrash", LabOptions::default());
+}
+
+#[test]
+fn so_it_is_with_large_segments() {
+    kill_each("tlarge", LabOptions { host_offloads: true, ..LabOptions::default() });
+}
+
+fn kill_each(name: &str, options: LabOptions) {
     if !linkmend_lab::unprivileged::has_capabilities() {
         // Written directly, because the test harness swallows what passing tests print.
         let _ = writeln!(
@@ -111,9 +123,8 @@ fn a_killed_daemon_costs_less_than_100_ms_and_no_duplicate() {
         );
         return;
     }
-    let prefix = format!("tcrash{}", std::process::id());
-    let lab = Lab::up(LabOptions { prefix, remove_on_drop: true, ..LabOptions::default() })
-        .expect("the lab comes up");
+    let prefix = format!("{name}{}", std::process::id());
+    let lab = Lab::up(LabOptions { prefix, remove_on_drop: true, ..options }).expect("the lab comes up");
     let folder = tempfile::tempdir().expect("a folder");
     let mut daemons = [Role::End1, Role::End2].map(|role| Daemon::start(&lab, role, folder.path()));
     let [first, second] = &daemons;

@@ -51,6 +51,9 @@ pub struct LabOptions {
     /// without NAPI at the far end the kernel drops what an XDP program redirects into a veth (seen on 6.18: all or
     /// nothing).
     pub host_gro: bool,
+    /// Leave segmentation and checksum offload on at the hosts' ends, as it is by default. Default off: a link end with
+    /// ordinary ports needs frames as they are on a wire. With it, [`LinkEnds`](crate::LinkEnds) opens its inner ports for offloads.
+    pub host_offloads: bool,
     /// `rto_min` of the hosts' routes in milliseconds; `None` for the kernel's 200. Default 1, as in the paper (section
     /// 4.1). It is a lower bound for the retransmission timeout of data. The timer itself still ticks with the kernel's
     /// HZ, and the first SYN's timeout stays 1 s.
@@ -82,6 +85,7 @@ impl Default for LabOptions {
             prefix: "lm".to_owned(),
             host_mtu: 1500,
             host_gro: true,
+            host_offloads: false,
             rto_min_ms: Some(1),
             tcp_no_metrics_save: true,
             tcp_slow_start_after_idle: false,

@@ -61,7 +61,7 @@ pub(crate) fn build(options: &LabOptions, marker: &mut Marker) -> Result<(), Lab
     if options.backup.is_some() {
         CutRecord::create(&options.prefix)?;
     }
-    if options.host_gro {
+    if options.host_gro && !options.host_offloads {
         // This must wait until both ends of each pair are up: a veth becomes a target of XDP redirects when receive
         // offload is switched on at its peer while that is up, or when it is itself brought up after that.
         for role in [Role::Host1, Role::Host2] {
@@ -254,12 +254,18 @@ fn configure_wires(options: &LabOptions, wires: &[[WireInterface; 2]]) -> Result
     Ok(())
 }
 
+fn is_link(interface: &str) -> bool {
+    matches!(interface, LINK_INTERFACE | BACKUP_INTERFACE)
+}
+
 fn configure(options: &LabOptions, role: Role) -> Result<(), LabError> {
     let namespace = Namespace::open(&options.namespace_name(role))?;
     let is_host = role.ipv4().is_some();
     let backup = (options.backup.is_some() && !is_host).then_some(&BACKUP_INTERFACE);
     for interface in role.interfaces().iter().chain(backup) {
-        make_wire_like(&namespace, interface, false)??;
+        if !options.host_offloads || is_link(interface) {
+            make_wire_like(&namespace, interface, false)??;
+        }
         if let Some(frames) = options.queue_frames {
             tc_in(&namespace, &format!("qdisc replace dev {interface} root pfifo limit {frames}"))?;
         }
