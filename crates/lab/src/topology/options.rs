@@ -51,7 +51,7 @@ pub struct LabOptions {
     /// without NAPI at the far end the kernel drops what an XDP program redirects into a veth (seen on 6.18: all or
     /// nothing).
     pub host_gro: bool,
-    /// Leave segmentation and checksum offload on at the hosts' ends, as it is by default. Default off: a link end with
+    /// Leave segmentation and checksum offload on everywhere, as it is by default. Default off: a link end with
     /// ordinary ports needs frames as they are on a wire. With it, [`LinkEnds`](crate::LinkEnds) opens its inner ports for offloads.
     pub host_offloads: bool,
     /// `rto_min` of the hosts' routes in milliseconds; `None` for the kernel's 200. Default 1, as in the paper (section

@@ -254,16 +254,12 @@ fn configure_wires(options: &LabOptions, wires: &[[WireInterface; 2]]) -> Result
     Ok(())
 }
 
-fn is_link(interface: &str) -> bool {
-    matches!(interface, LINK_INTERFACE | BACKUP_INTERFACE)
-}
-
 fn configure(options: &LabOptions, role: Role) -> Result<(), LabError> {
     let namespace = Namespace::open(&options.namespace_name(role))?;
     let is_host = role.ipv4().is_some();
     let backup = (options.backup.is_some() && !is_host).then_some(&BACKUP_INTERFACE);
     for interface in role.interfaces().iter().chain(backup) {
-        if !options.host_offloads || is_link(interface) {
+        if !options.host_offloads {
             make_wire_like(&namespace, interface, false)??;
         }
         if let Some(frames) = options.queue_frames {
