@@ -43,6 +43,7 @@ fn main() -> ExitCode {
             stall_after: Duration::from_secs(3),
             known_until_ns: 0,
             tag_bytes: 0,
+            offloads: false,
         },
         ..PortPairOptions::default()
     };

@@ -62,6 +62,7 @@ mod engine;
 pub mod frame_pool;
 pub mod handle;
 mod interface_watch;
+pub mod kernel_support;
 mod key_file;
 mod loss_script;
 pub mod metrics;

@@ -117,11 +117,11 @@ impl PortPair {
         for (place, interface) in interfaces.into_iter().enumerate() {
             if place == 0 && options.offloads {
                 let port = OffloadPort::open(interface)?;
-                receivers.push(port.tap_index());
+                receivers.push(vec![port.tap_index()]);
                 ports.push(Port::Offload(port));
             } else {
                 let port = XdpPort::open(interface, &mut pool)?;
-                receivers.push(port.as_fd().as_raw_fd() as u32);
+                receivers.push(port.sockets().map(|socket| socket.as_raw_fd() as u32).collect());
                 ports.push(Port::Xdp(port));
             }
         }

@@ -76,6 +76,12 @@ fn on_af_xdp_with_jumbo_frames() {
 }
 
 #[test]
+fn on_af_xdp_with_several_queues() {
+    let options = LabOptions { queues: 3, ..common::options("xdpq") };
+    every_state_of("xdpq", PortChoice::Xdp, options);
+}
+
+#[test]
 fn of_hosts_with_their_offloads_on() {
     for (name, host_mtu) in [("off", 1500), ("offj", 9000)] {
         let options = LabOptions { host_mtu, host_offloads: true, ..common::options(name) };

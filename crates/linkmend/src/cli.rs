@@ -6,6 +6,7 @@ use crate::commands::arguments::{
 #[cfg(feature = "corruptd")]
 use crate::commands::corruptd;
 use crate::commands::{capture, control, detach, run, status};
+use crate::commands::{capture, control, corruptd, detach, doctor, run, status};
 use crate::failure::Result;
 use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
@@ -56,6 +57,8 @@ pub enum Command {
     /// Find corrupting links, protect them, and end protection after their repair
     #[cfg(feature = "corruptd")]
     Corruptd(Box<corruptd::CorruptdArgs>),
+    /// Examine this machine and its interfaces: what they can do for a link, and what to change
+    Doctor(doctor::DoctorArgs),
     /// Remove the in-kernel bypass that a stopped daemon left behind (this cuts the link)
     Detach(DetachArgs),
 }
@@ -113,6 +116,7 @@ impl Command {
             Command::Corrupt(arguments) => control::corrupt(&arguments),
             #[cfg(feature = "corruptd")]
             Command::Corruptd(arguments) => corruptd::execute(&arguments, matches, &Cli::command()),
+            Command::Doctor(arguments) => doctor::execute(&arguments),
             Command::Detach(arguments) => detach::execute(&arguments),
         }
     }

@@ -21,6 +21,11 @@ impl XdpFeatures {
         self.0 & wanted == wanted
     }
 
+    /// Whether AF_XDP sockets may use the driver's own buffers.
+    pub fn zero_copy(self) -> bool {
+        self.0 & 1 << 3 != 0
+    }
+
     /// Whether a native program may redirect frames to this interface.
     pub fn redirected_to(self, jumbo: bool) -> bool {
         let wanted = (1 << 2) | if jumbo { 1 << 6 } else { 0 };

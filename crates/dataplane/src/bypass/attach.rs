@@ -90,7 +90,7 @@ pub(super) fn detach(interface: &Interface) -> Result<Option<Hook>, PortError> {
 }
 
 /// Whether the interface carries a program of ours, as far as the kernel says.
-pub(crate) fn carries_bypass(interface: &str) -> bool {
+pub fn carries_bypass(interface: &str) -> bool {
     let Some(facts) = route::interface(interface).ok().flatten() else { return false };
     let in_traffic_control = tcx::programs(facts.index).unwrap_or_default();
     let mut ids = facts.program.map(|program| program.id).into_iter().chain(in_traffic_control);

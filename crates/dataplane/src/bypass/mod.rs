@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 
 use crate::port::{Interface, PortError};
 use crate::sys::bpf::{LiveMap, Program, SharedWords};
-pub(crate) use attach::carries_bypass;
+pub use attach::carries_bypass;
 pub use hook::Hook;
 use linkmend_control::Side;
 use linkmend_control::report::Steering;
@@ -47,8 +47,9 @@ const QUEUE_PROGRAM_NAME: &str = "linkmend_queue";
 /// The array that both programs share with the daemon.
 const CONFIG_NAME: &str = "linkmend_config";
 
-/// The number of receive queues that the socket map has room for; a port serves queue 0.
+/// The number of receive queues that the socket map has room for.
 const QUEUES: u32 = 64;
+const _: () = assert!(crate::port::QUEUES_MAX <= QUEUES);
 
 /// Largest MTU whose frames every driver receives in one page.
 const LARGEST_ONE_BUFFER_MTU: u32 = 3000;
@@ -286,16 +287,18 @@ impl Bypass {
     }
 
     /// Lets the program hand frames to the ports, which are those of [`Bypass::attach`] in that order. Each is named by what
-    /// its frames go to: the descriptor of an AF_XDP socket, or the number of a TAP device.
+    /// its frames go to: the descriptors of the AF_XDP sockets of its queues, or the number of a TAP device.
     ///
     /// # Errors
     /// [`PortError::System`].
-    pub(crate) fn connect(&self, receivers: &[u32]) -> Result<(), PortError> {
-        for (attached, &receiver) in self.ports.iter().zip(receivers) {
-            attached.receiver.insert(0, receiver).map_err(PortError::system(
-                &attached.interface.name,
-                "connecting the port to the bypass program",
-            ))?;
+    pub(crate) fn connect(&self, receivers: &[Vec<u32>]) -> Result<(), PortError> {
+        for (attached, receivers) in self.ports.iter().zip(receivers) {
+            for (queue, &receiver) in (0..).zip(receivers) {
+                attached.receiver.insert(queue, receiver).map_err(PortError::system(
+                    &attached.interface.name,
+                    "connecting the port to the bypass program",
+                ))?;
+            }
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Why a port cannot be opened or used.
 
+use super::QUEUES_MAX;
 use crate::sys::xsk::{BIND_SEVERAL_CHUNKS, REGISTER_MEMORY};
 use linkmend_diagnose::Diagnose;
 use std::io;
@@ -25,8 +26,8 @@ pub enum PortError {
         /// Name of the interface.
         interface: String,
     },
-    /// AF_XDP serves one receive queue; frames of the others would pass unprotected.
-    #[error("interface {interface}: has {queues} receive queues, but AF_XDP can serve only one")]
+    /// Frames of queues without a socket would pass unprotected.
+    #[error("interface {interface}: has {queues} receive queues, and a port serves at most {QUEUES_MAX}")]
     TooManyQueues {
         /// Name of the interface.
         interface: String,
@@ -124,9 +125,9 @@ impl Diagnose for PortError {
                 Some("stop the other process first; one link end is served by one process".to_owned())
             }
             PortError::NotEthernet { .. } => Some(NOT_ETHERNET_HINT.to_owned()),
-            PortError::TooManyQueues { interface, .. } => {
-                Some(format!("reduce them with `ethtool -L {interface} combined 1` (or `rx 1`)"))
-            }
+            PortError::TooManyQueues { interface, .. } => Some(format!(
+                "reduce them with `ethtool -L {interface} combined {QUEUES_MAX}` (or `rx {QUEUES_MAX}`)"
+            )),
             PortError::MtuTooLarge { interface, limit, .. } => {
                 Some(format!("lower it with `ip link set {interface} mtu {limit}`"))
             }
@@ -187,7 +188,7 @@ fn errno_hint(errno: i32) -> Option<String> {
         libc::EAFNOSUPPORT => "this kernel has no AF_XDP (CONFIG_XDP_SOCKETS); choose AF_PACKET ports",
         libc::ENOBUFS => "raise the locked-memory limit (`ulimit -l unlimited`, LimitMEMLOCK=)",
         libc::ENOMEM => "the frame pool does not fit into the memory of this machine; make it smaller",
-        libc::EBUSY => "another AF_XDP socket holds receive queue 0; stop the program that owns it",
+        libc::EBUSY => "another AF_XDP socket holds a receive queue; stop the program that owns it",
         libc::ENETDOWN => "bring the interface up with `ip link set ... up`",
         libc::ENODEV | libc::ENXIO => "the interface is gone",
         _ => return None,

@@ -23,7 +23,7 @@ pub use memory::MemoryPort;
 pub use offload::OffloadPort;
 pub use packet::PacketPort;
 pub(crate) use xdp::FILL_TARGET;
-pub use xdp::XdpPort;
+pub use xdp::{QUEUES_MAX, XdpPort};
 
 pub use crate::sys::xsk::KernelStatistics;
 

@@ -1,20 +1,24 @@
 //! AF_XDP ports.
 
-use std::os::fd::BorrowedFd;
+use std::ops::Add;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 
 use super::{Interface, PortCounters, PortError, QueueFull};
 use crate::frame_pool::{FrameHandle, FramePool};
-use crate::sys::xsk::{Descriptor, XskError, XskOptions, XskSocket};
+use crate::sys::xsk::{Descriptor, KernelStatistics, XskError, XskOptions, XskSocket};
 
 /// Entries of each ring, and so the largest number of chunks that a port has in flight.
 pub const RING_ENTRIES: u32 = 4096;
 /// Chunks lent to the kernel for receiving, for what may arrive while the loop does not run. At 10 Gb/s of full-size
 /// frames they last 5 ms, which is one turn of another process on the same processor.
 pub(crate) const FILL_TARGET: usize = 4096;
+/// The largest number of receive queues. Each has at least 128 chunks then.
+pub const QUEUES_MAX: u32 = 32;
 /// The fill ring is topped up in batches of this many.
 const FILL_BATCH: usize = 64;
 /// Descriptors handled at a time.
@@ -25,19 +29,29 @@ const SEND_BUFFER_BYTES: usize = 8 << 20;
 const QUEUE_PATIENCE: Duration = Duration::from_millis(500);
 const QUEUE_PAUSE: Duration = Duration::from_millis(10);
 
-/// A port on an AF_XDP socket. It receives once the bypass program hands it frames.
+/// A port on AF_XDP sockets, one for each receive queue of the interface. It sends through the first. It receives once the
+/// bypass program hands it frames.
 pub struct XdpPort {
     interface: Arc<Interface>,
-    socket: XskSocket,
+    queues: Vec<Queue>,
+    /// Readable if any of several sockets is.
+    any: Option<Epoll>,
+    /// The queue that is read first in the next round, so that none is always last.
+    first: usize,
     description: String,
     zero_copy: bool,
     staged: Vec<Descriptor>,
     in_flight: usize,
-    with_kernel: usize,
-    partial: Option<Partial>,
     descriptors: Vec<Descriptor>,
     addresses: Vec<u64>,
     counters: PortCounters,
+}
+
+/// One receive queue.
+struct Queue {
+    socket: XskSocket,
+    with_kernel: usize,
+    partial: Option<Partial>,
 }
 
 /// Opens a socket, waiting a little for the queue if necessary: the kernel releases the queue of a process that has
@@ -54,6 +68,41 @@ fn open_socket(pool: &FramePool, options: &XskOptions) -> Result<XskSocket, XskE
     }
 }
 
+/// Opens a socket on each receive queue of an interface.
+fn open_sockets(
+    interface: &Interface,
+    pool: &FramePool,
+    zero_copy: bool,
+) -> Result<Vec<XskSocket>, XskError> {
+    let multi_buffer = pool.chunks_for(interface.frame_bytes()) > 1;
+    let open = |queue| {
+        let options = XskOptions {
+            interface_index: interface.index,
+            queue,
+            chunk_bytes: pool.chunk_bytes(),
+            ring_entries: RING_ENTRIES,
+            zero_copy,
+            multi_buffer,
+        };
+        let socket = open_socket(pool, &options)?;
+        socket.raise_transmit_limits(RING_ENTRIES, SEND_BUFFER_BYTES);
+        Ok(socket)
+    };
+    (0..interface.receive_queues.max(1)).map(open).collect()
+}
+
+/// What is readable when any of several sockets is; `None` for a single one.
+fn any_of(sockets: &[XskSocket]) -> nix::Result<Option<Epoll>> {
+    if sockets.len() < 2 {
+        return Ok(None);
+    }
+    let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+    sockets
+        .iter()
+        .try_for_each(|socket| epoll.add(socket.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, 0)))?;
+    Ok(Some(epoll))
+}
+
 /// A frame whose last descriptor has not been seen yet.
 struct Partial {
     head: Option<FrameHandle>,
@@ -62,42 +111,39 @@ struct Partial {
 }
 
 impl XdpPort {
-    /// Opens a socket on receive queue 0: zero-copy where the driver offers it, else copy mode.
+    /// Opens a socket on each receive queue: zero-copy where the driver offers it for all, else copy mode.
     ///
     /// # Errors
     /// [`PortError::TooManyQueues`], [`PortError::System`].
     pub fn open(interface: impl Into<Arc<Interface>>, pool: &mut FramePool) -> Result<Self, PortError> {
         let interface = interface.into();
         XdpPort::check_queues(&interface)?;
-        let mut options = XskOptions {
-            interface_index: interface.index,
-            chunk_bytes: pool.chunk_bytes(),
-            ring_entries: RING_ENTRIES,
-            zero_copy: true,
-            multi_buffer: pool.chunks_for(interface.frame_bytes()) > 1,
-        };
         let failed = |XskError { step, source }| PortError::system(&interface.name, step)(source);
-        let (socket, description) = match open_socket(pool, &options) {
-            Ok(socket) => (socket, "AF_XDP zero-copy".to_owned()),
+        let (sockets, zero_copy, mut description) = match open_sockets(&interface, pool, true) {
+            Ok(sockets) => (sockets, true, "AF_XDP zero-copy".to_owned()),
             Err(refusal) => {
-                options.zero_copy = false;
-                let socket = open_socket(pool, &options).map_err(failed)?;
+                let sockets = open_sockets(&interface, pool, false).map_err(failed)?;
                 let errno = Errno::from_raw(refusal.source.raw_os_error().unwrap_or(0));
                 let driver = &interface.driver;
                 let reason = format!("zero-copy refused by driver {driver}: {errno:?}");
-                (socket, format!("AF_XDP copy mode ({reason})"))
+                (sockets, false, format!("AF_XDP copy mode ({reason})"))
             }
         };
-        socket.raise_transmit_limits(RING_ENTRIES, SEND_BUFFER_BYTES);
+        if sockets.len() > 1 {
+            description.push_str(&format!(", {} queues", sockets.len()));
+        }
+        let any = any_of(&sockets)
+            .map_err(|errno| PortError::system(&interface.name, "watching several queues")(errno.into()))?;
+        let queue = |socket| Queue { socket, with_kernel: 0, partial: None };
         let mut port = XdpPort {
             interface,
-            socket,
+            queues: sockets.into_iter().map(queue).collect(),
+            any,
+            first: 0,
             description,
-            zero_copy: options.zero_copy,
+            zero_copy,
             staged: Vec::with_capacity(RING_ENTRIES as usize),
             in_flight: 0,
-            with_kernel: 0,
-            partial: None,
             descriptors: Vec::with_capacity(BATCH),
             addresses: Vec::with_capacity(BATCH),
             counters: PortCounters::default(),
@@ -106,10 +152,20 @@ impl XdpPort {
         Ok(port)
     }
 
-    /// Checks that one socket sees all that the interface receives.
+    /// Checks that there is room for a socket on each queue.
     pub(crate) fn check_queues(interface: &Interface) -> Result<(), PortError> {
         let (interface, queues) = (interface.name.clone(), interface.receive_queues);
-        if queues > 1 { Err(PortError::TooManyQueues { interface, queues }) } else { Ok(()) }
+        if queues > QUEUES_MAX { Err(PortError::TooManyQueues { interface, queues }) } else { Ok(()) }
+    }
+
+    /// The descriptors of all sockets, in the order of their queues.
+    pub(crate) fn sockets(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.queues.iter().map(|queue| queue.socket.as_fd())
+    }
+
+    fn transmitter(&mut self) -> &mut XskSocket {
+        // There is at least one queue.
+        &mut self.queues[0].socket
     }
 
     /// Whether frames reach the hardware without being copied.
@@ -124,33 +180,47 @@ impl XdpPort {
         budget: usize,
     ) -> usize {
         let before = out.len();
-        while out.len() - before < budget {
-            let wanted = (budget - (out.len() - before)).min(BATCH);
+        for turn in 0..self.queues.len() {
+            let queue = (self.first + turn) % self.queues.len();
+            self.receive_from(queue, pool, out, before + budget);
+        }
+        self.first = (self.first + 1) % self.queues.len();
+        self.refill_if_due(pool);
+        out.len() - before
+    }
+
+    /// Appends frames of one queue to `out`, until that has `limit`.
+    fn receive_from(&mut self, queue: usize, pool: &mut FramePool, out: &mut Vec<FrameHandle>, limit: usize) {
+        while out.len() < limit {
+            let wanted = (limit - out.len()).min(BATCH);
             let mut descriptors = std::mem::take(&mut self.descriptors);
-            self.socket.receive(wanted, &mut descriptors);
+            self.queues[queue].socket.receive(wanted, &mut descriptors);
             let received = descriptors.len();
             for descriptor in descriptors.drain(..) {
-                self.take(pool, descriptor, out);
+                self.take(queue, pool, descriptor, out);
             }
             self.descriptors = descriptors;
             if received < wanted {
                 break;
             }
         }
-        if self.with_kernel + FILL_BATCH <= fill_target(pool) {
-            self.refill(pool);
-        }
-        out.len() - before
     }
 
-    fn take(&mut self, pool: &mut FramePool, descriptor: Descriptor, out: &mut Vec<FrameHandle>) {
-        self.with_kernel = self.with_kernel.saturating_sub(1);
+    fn take(
+        &mut self,
+        queue: usize,
+        pool: &mut FramePool,
+        descriptor: Descriptor,
+        out: &mut Vec<FrameHandle>,
+    ) {
+        let queue = &mut self.queues[queue];
+        queue.with_kernel = queue.with_kernel.saturating_sub(1);
         let Some(chunk) = pool.take_from_kernel(descriptor.address, descriptor.length) else {
             self.counters.rx_dropped += 1;
             return;
         };
         let length = descriptor.length as usize;
-        let mut frame = match self.partial.take() {
+        let mut frame = match queue.partial.take() {
             None => Partial { head: Some(chunk), tail: chunk, length },
             Some(partial) => {
                 pool.link(partial.tail, chunk);
@@ -158,7 +228,7 @@ impl XdpPort {
             }
         };
         if descriptor.continued {
-            self.partial = Some(frame);
+            queue.partial = Some(frame);
             return;
         }
         if let Some(head) = frame.head.take() {
@@ -191,23 +261,25 @@ impl XdpPort {
     pub(crate) fn flush(&mut self, _pool: &mut FramePool) -> Result<(), PortError> {
         if !self.staged.is_empty() {
             // `in_flight` never exceeds the ring, so everything that is staged finds room.
-            let taken = self.socket.transmit(&self.staged);
+            let taken = self.queues[0].socket.transmit(&self.staged);
             self.staged.drain(..taken);
         }
-        let mut pending = self.socket.transmit_pending();
+        let is_zero_copy = self.zero_copy;
+        let socket = self.transmitter();
+        let mut pending = socket.transmit_pending();
         for _ in 0..MAX_KICKS {
-            if pending == 0 || !self.socket.transmit_needs_wakeup() {
+            if pending == 0 || !socket.transmit_needs_wakeup() {
                 return Ok(());
             }
-            match self.socket.wake_transmit() {
+            match socket.wake_transmit() {
                 // Copy mode: either the budget of the call is used up, or there is no buffer just now.
                 Ok(()) | Err(Errno::EAGAIN | Errno::EBUSY | Errno::ENOBUFS | Errno::EINTR) => {}
                 Err(errno) => {
                     return Err(PortError::system(&self.interface.name, "sending")(errno.into()));
                 }
             }
-            let left = self.socket.transmit_pending();
-            if left == pending || self.zero_copy {
+            let left = socket.transmit_pending();
+            if left == pending || is_zero_copy {
                 return Ok(());
             }
             pending = left;
@@ -218,7 +290,7 @@ impl XdpPort {
     pub(crate) fn reclaim(&mut self, pool: &mut FramePool) {
         while self.in_flight > 0 {
             self.addresses.clear();
-            self.socket.complete(BATCH, &mut self.addresses);
+            self.queues[0].socket.complete(BATCH, &mut self.addresses);
             for &address in &self.addresses {
                 if pool.complete(address) {
                     self.in_flight = self.in_flight.saturating_sub(1);
@@ -228,31 +300,27 @@ impl XdpPort {
                 break;
             }
         }
-        if self.with_kernel + FILL_BATCH <= fill_target(pool) {
+        self.refill_if_due(pool);
+    }
+
+    fn refill_if_due(&mut self, pool: &mut FramePool) {
+        let target = self.fill_target(pool);
+        if self.queues.iter().any(|queue| queue.with_kernel + FILL_BATCH <= target) {
             self.refill(pool);
         }
     }
 
-    /// Tops the fill ring up from the pool.
+    /// How many chunks to lend to the kernel for each queue. Of a small pool, they are a quarter for all together, so that both
+    /// ports leave half of it.
+    fn fill_target(&self, pool: &FramePool) -> usize {
+        (FILL_TARGET.min(pool.capacity() / 4) / self.queues.len()).max(FILL_BATCH)
+    }
+
+    /// Tops the fill rings up from the pool.
     fn refill(&mut self, pool: &mut FramePool) {
-        let target = fill_target(pool);
-        while self.with_kernel < target {
-            self.addresses.clear();
-            let wanted = FILL_BATCH.min(target - self.with_kernel);
-            self.addresses.extend(std::iter::from_fn(|| pool.lend_to_kernel()).take(wanted));
-            let lent = self.socket.fill(&self.addresses);
-            self.with_kernel += lent;
-            // The kernel shows frames a moment before it shows the places that they have left on the fill ring, so the
-            // ring may look full.
-            for &address in &self.addresses[lent..] {
-                pool.return_from_kernel(address);
-            }
-            if lent < wanted {
-                break;
-            }
-        }
-        if self.socket.fill_needs_wakeup() {
-            self.socket.wake_fill();
+        let target = self.fill_target(pool);
+        for queue in &mut self.queues {
+            queue.refill(pool, target, &mut self.addresses);
         }
     }
 
@@ -265,11 +333,15 @@ impl XdpPort {
     }
 
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        match &self.any {
+            Some(any) => any.0.as_fd(),
+            None => self.queues[0].socket.as_fd(),
+        }
     }
 
     pub(crate) fn counters(&mut self) -> PortCounters {
-        PortCounters { kernel: self.socket.statistics(), ..self.counters }
+        let kernel = self.queues.iter().map(|queue| queue.socket.statistics());
+        PortCounters { kernel: kernel.fold(KernelStatistics::default(), Add::add), ..self.counters }
     }
 
     pub(crate) fn interface(&self) -> &Interface {
@@ -281,8 +353,26 @@ impl XdpPort {
     }
 }
 
-/// How many chunks to lend to the kernel. Of a small pool it is a quarter, so that both ports together leave half of
-/// it.
-fn fill_target(pool: &FramePool) -> usize {
-    FILL_TARGET.min(pool.capacity() / 4)
+impl Queue {
+    /// Lends chunks to the kernel until it has `target`.
+    fn refill(&mut self, pool: &mut FramePool, target: usize, addresses: &mut Vec<u64>) {
+        while self.with_kernel < target {
+            addresses.clear();
+            let wanted = FILL_BATCH.min(target - self.with_kernel);
+            addresses.extend(std::iter::from_fn(|| pool.lend_to_kernel()).take(wanted));
+            let lent = self.socket.fill(addresses);
+            self.with_kernel += lent;
+            // The kernel shows frames a moment before it shows the places that they have left on the fill ring, so the
+            // ring may look full.
+            for &address in &addresses[lent..] {
+                pool.return_from_kernel(address);
+            }
+            if lent < wanted {
+                break;
+            }
+        }
+        if self.socket.fill_needs_wakeup() {
+            self.socket.wake_fill();
+        }
+    }
 }

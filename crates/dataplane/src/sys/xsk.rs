@@ -1,8 +1,9 @@
-//! One AF_XDP socket with its four rings, on queue 0 of one interface.
+//! One AF_XDP socket with its four rings, on one receive queue of one interface.
 
 use std::ffi::c_void;
 use std::io;
 use std::num::NonZeroUsize;
+use std::ops::Add;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 
@@ -29,6 +30,7 @@ pub(crate) const BIND_SEVERAL_CHUNKS: &str =
 /// Where and how to open a socket.
 pub(crate) struct XskOptions {
     pub(crate) interface_index: u32,
+    pub(crate) queue: u32,
     pub(crate) chunk_bytes: u32,
     /// Entries of each of the four rings; a power of two.
     pub(crate) ring_entries: u32,
@@ -66,6 +68,20 @@ pub struct KernelStatistics {
     pub rx_ring_full: u64,
     /// Frames dropped because the fill ring was empty.
     pub rx_fill_ring_empty: u64,
+}
+
+impl Add for KernelStatistics {
+    type Output = KernelStatistics;
+
+    fn add(self, other: KernelStatistics) -> KernelStatistics {
+        KernelStatistics {
+            rx_dropped: self.rx_dropped + other.rx_dropped,
+            rx_invalid_descriptors: self.rx_invalid_descriptors + other.rx_invalid_descriptors,
+            tx_invalid_descriptors: self.tx_invalid_descriptors + other.tx_invalid_descriptors,
+            rx_ring_full: self.rx_ring_full + other.rx_ring_full,
+            rx_fill_ring_empty: self.rx_fill_ring_empty + other.rx_fill_ring_empty,
+        }
+    }
 }
 
 pub(crate) struct XskSocket {
@@ -208,6 +224,11 @@ impl XskSocket {
     }
 }
 
+/// Opens a socket and closes it.
+pub(crate) fn try_socket() -> io::Result<()> {
+    socket().map(drop)
+}
+
 /// A socket that no child inherits: one that did would keep it, and its place in the program's map, alive after our death,
 /// and the bypass would never take over.
 fn socket() -> io::Result<OwnedFd> {
@@ -224,7 +245,7 @@ fn bind(fd: &OwnedFd, options: &XskOptions) -> io::Result<()> {
         sxdp_family: libc::AF_XDP as u16,
         sxdp_flags: mode | libc::XDP_USE_NEED_WAKEUP | segments,
         sxdp_ifindex: options.interface_index,
-        sxdp_queue_id: 0,
+        sxdp_queue_id: options.queue,
         sxdp_shared_umem_fd: 0,
     };
     // SAFETY: the address lives through the call, and its size is given.

@@ -54,6 +54,8 @@ pub struct LabOptions {
     /// Leave segmentation and checksum offload on everywhere, as it is by default. Default off: a link end with
     /// ordinary ports needs frames as they are on a wire. With it, [`LinkEnds`](crate::LinkEnds) opens its inner ports for offloads.
     pub host_offloads: bool,
+    /// Queues of each interface in each direction. Default 1.
+    pub queues: u32,
     /// `rto_min` of the hosts' routes in milliseconds; `None` for the kernel's 200. Default 1, as in the paper (section
     /// 4.1). It is a lower bound for the retransmission timeout of data. The timer itself still ticks with the kernel's
     /// HZ, and the first SYN's timeout stays 1 s.
@@ -86,6 +88,7 @@ impl Default for LabOptions {
             host_mtu: 1500,
             host_gro: true,
             host_offloads: false,
+            queues: 1,
             rto_min_ms: Some(1),
             tcp_no_metrics_save: true,
             tcp_slow_start_after_idle: false,

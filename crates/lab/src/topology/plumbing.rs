@@ -40,7 +40,7 @@ pub(crate) fn build(options: &LabOptions, marker: &mut Marker) -> Result<(), Lab
     let (lines, bridges) = (options.lines(), options.bridges());
     let wires = [lines.as_slice(), &bridges].concat();
     for &wire in wires.iter().flatten() {
-        connect(Port::wire(options, wire), Port::new(options, wire.faces()))?;
+        connect(options, Port::wire(options, wire), Port::new(options, wire.faces()))?;
     }
     let primary = WireInterface::of_link(Path::Primary);
     let direct = [
@@ -49,7 +49,7 @@ pub(crate) fn build(options: &LabOptions, marker: &mut Marker) -> Result<(), Lab
         (true, (Role::End2, INNER_INTERFACE), (Role::Host2, HOST_INTERFACE)),
     ];
     for (_, left, right) in direct.into_iter().filter(|(joined, ..)| *joined) {
-        connect(Port::new(options, left), Port::new(options, right))?;
+        connect(options, Port::new(options, left), Port::new(options, right))?;
     }
     for role in Role::ALL {
         configure(options, role)?;
@@ -209,13 +209,12 @@ impl Port {
     }
 }
 
-fn connect(left: Port, right: Port) -> Result<(), LabError> {
-    // One queue in each direction. With more, frames of one host would arrive on several queues of the link end, out of
-    // order, and an AF_XDP socket that listens on one of them would miss some.
+fn connect(options: &LabOptions, left: Port, right: Port) -> Result<(), LabError> {
+    let queues = options.queues;
     let end = |Port { namespace, interface, mac: [a, b, c, d, e, f], mtu }: Port| {
         format!(
-            "name {interface} address {a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x} mtu {mtu} numtxqueues 1 \
-             numrxqueues 1 netns {namespace}"
+            "name {interface} address {a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x} mtu {mtu} numtxqueues {queues} \
+             numrxqueues {queues} netns {namespace}"
         )
     };
     ip(&format!("link add {} type veth peer {}", end(left), end(right)))?;

@@ -7,5 +7,6 @@ pub mod control;
 #[cfg(feature = "corruptd")]
 pub(crate) mod corruptd;
 pub(crate) mod detach;
+pub(crate) mod doctor;
 pub(crate) mod run;
 pub mod status;

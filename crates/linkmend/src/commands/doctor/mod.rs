@@ -1,0 +1,125 @@
+//! `linkmend doctor`: what this machine can do for each interface, and what to change.
+
+mod interface;
+mod machine;
+mod show;
+
+use crate::failure::Result;
+use crate::output::print;
+use clap::Args;
+use linkmend_dataplane::PortError;
+use linkmend_linux::interface_counters::InterfaceCounterSocket;
+use linkmend_linux::login;
+use serde::Serialize;
+use std::io;
+
+/// The largest number of interfaces that are looked at if none is named.
+const INTERFACES_MAX: usize = 64;
+
+/// Arguments of `linkmend doctor`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  linkmend doctor                 # this machine and all its interfaces
+  linkmend doctor eth1 eth2       # the two ports of a planned link; fails if one cannot be used as it is
+  linkmend doctor --json > doctor.json    # for a bug report
+
+Nothing is changed. Run it as root, or with the capabilities of the daemon: it tries what the daemon would use.")]
+pub struct DoctorArgs {
+    /// Interfaces to examine [default: all Ethernet interfaces]
+    #[arg(value_name = "INTERFACE")]
+    pub interfaces: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Everything that was found.
+#[derive(Debug, Serialize)]
+struct Report {
+    /// Version of Linkmend.
+    linkmend: &'static str,
+    machine: machine::Machine,
+    interfaces: Vec<interface::Interface>,
+    findings: Vec<Finding>,
+}
+
+/// Something to know or to change.
+#[derive(Debug, Serialize)]
+struct Finding {
+    severity: Severity,
+    /// The interface; none if it is about the machine.
+    interface: Option<String>,
+    problem: String,
+    /// Commands, or what else to do.
+    remedy: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Severity {
+    /// A link cannot use it as it is.
+    Error,
+    /// It works, with a disadvantage that can be removed.
+    Warning,
+    /// Depends on what the interface is used for.
+    Note,
+}
+
+impl Finding {
+    fn of_machine(severity: Severity, problem: impl Into<String>, remedy: impl Into<String>) -> Finding {
+        Finding { severity, interface: None, problem: problem.into(), remedy: remedy.into() }
+    }
+}
+
+/// Executes the command.
+pub(crate) fn execute(arguments: &DoctorArgs) -> Result<()> {
+    let mut findings = Vec::new();
+    let machine = machine::examine(&mut findings);
+    let names = match arguments.interfaces.as_slice() {
+        [] => all()?,
+        named => named.to_vec(),
+    };
+    let login = login::of_this_process();
+    let mut interfaces = Vec::new();
+    for name in &names {
+        match interface::examine(name, login.as_ref(), &mut findings) {
+            Ok(interface) => interfaces.push(interface),
+            // It may have gone since it was listed.
+            Err(PortError::UnknownInterface { .. }) if arguments.interfaces.is_empty() => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    findings.sort_by_key(|finding| finding.severity);
+    let report = Report { linkmend: env!("CARGO_PKG_VERSION"), machine, interfaces, findings };
+    if arguments.json {
+        print(&serde_json::to_string_pretty(&report).map_err(io::Error::from)?)?;
+    } else {
+        print(&show::page(&report))?;
+    }
+    let errors = report.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+    match errors > 0 && !arguments.interfaces.is_empty() {
+        true => Err(CannotBeUsed { errors }.into()),
+        false => Ok(()),
+    }
+}
+
+/// The names of all interfaces but the loopback.
+fn all() -> Result<Vec<String>> {
+    let interfaces = InterfaceCounterSocket::open()?.all()?.answers;
+    let names = interfaces.into_iter().map(|interface| interface.name).filter(|name| name != "lo");
+    Ok(names.take(INTERFACES_MAX).collect())
+}
+
+/// The named interfaces cannot be ports as they are.
+#[derive(Debug, thiserror::Error)]
+#[error("{errors} of the findings prevent a link from using these interfaces")]
+struct CannotBeUsed {
+    errors: usize,
+}
+
+impl linkmend_diagnose::Diagnose for CannotBeUsed {
+    fn hint(&self) -> Option<String> {
+        Some("the page above names a command for each".to_owned())
+    }
+}
