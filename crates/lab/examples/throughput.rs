@@ -101,7 +101,7 @@ impl Setup {
                         .stderr(Stdio::null());
                     forwarders.push(lab.spawn(role, command)?);
                 }
-                let measured = reachable().map_err(Into::into).and_then(|()| transfer(&path, streams));
+                let measured = reachable().map_err(Into::into).and_then(|_| transfer(&path, streams));
                 for mut forwarder in forwarders {
                     forwarder.kill()?;
                     forwarder.wait()?;

@@ -5,6 +5,7 @@ use super::Severity::{self, Error, Note, Warning};
 use linkmend_dataplane::PortError;
 use linkmend_dataplane::bypass::carries_bypass;
 use linkmend_dataplane::port::QUEUES_MAX;
+use linkmend_linux::interface_use::InterfaceUse;
 use linkmend_linux::login::Login;
 use linkmend_linux::xdp_features::xdp_features;
 use linkmend_linux::{ethtool, interface_use, route};
@@ -77,12 +78,11 @@ pub(super) fn examine(
         found(Warning, "has no carrier".to_owned(), "check the cable and the other end".to_owned());
     }
     if !uses.is_empty() && !interface.bypass {
-        let problem = format!("{}, which a port takes away from this machine", interface.uses.join(", "));
-        found(
-            Error,
-            problem,
-            format!("choose another interface, or end that use: sudo ip address flush dev {name}"),
+        let problem = format!(
+            "is in use by this machine, which a port takes it away from: it {}",
+            interface.uses.join(", ")
         );
+        found(Error, problem, end_of_use(name, &uses));
     }
     if interface.receive_queues > QUEUES_MAX {
         let problem =
@@ -95,16 +95,31 @@ pub(super) fn examine(
         found(Error, "carries somebody else's XDP program".to_owned(), remedy);
     }
     if facts.mtu < LINK_MTU {
-        let problem = format!("as a link port, leaves hosts an MTU of {}", facts.mtu.saturating_sub(8));
+        let problem =
+            format!("leaves the hosts an MTU of {} if it is the link port", facts.mtu.saturating_sub(8));
         found(Note, problem, format!("sudo ip link set dev {name} mtu {LINK_MTU}"));
     }
     if interface.driver == "veth" {
         let remedy = "use `--offloads`, or at the host's end: sudo ethtool -K <IF> tx off sg off tso off gso off txvlan off";
         found(
             Note,
-            "as an inner port, needs to know about the host's offloads".to_owned(),
+            "may get frames that are unfinished if it is the inner port: the host leaves checksums and segmentation to it".to_owned(),
             remedy.to_owned(),
         );
     }
     Ok(interface)
+}
+
+/// How to end the use of an interface. Whoever is connected over it is not told to cut that.
+fn end_of_use(name: &str, uses: &[InterfaceUse]) -> String {
+    let is_needed = |interface_use: &InterfaceUse| {
+        matches!(interface_use, InterfaceUse::DefaultRoute | InterfaceUse::Login { .. })
+    };
+    if uses.iter().any(is_needed) {
+        return "choose another interface: this machine is reached over it".to_owned();
+    }
+    match uses.iter().any(|interface_use| matches!(interface_use, InterfaceUse::Member { .. })) {
+        true => format!("choose another interface, or: sudo ip link set dev {name} nomaster"),
+        false => format!("choose another interface, or: sudo ip address flush dev {name}"),
+    }
 }

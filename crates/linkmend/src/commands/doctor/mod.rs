@@ -41,6 +41,8 @@ struct Report {
     linkmend: &'static str,
     machine: machine::Machine,
     interfaces: Vec<interface::Interface>,
+    /// Whether the interfaces were named, so that the findings cover them.
+    ports_named: bool,
     findings: Vec<Finding>,
 }
 
@@ -80,25 +82,32 @@ pub(crate) fn execute(arguments: &DoctorArgs) -> Result<()> {
         [] => all()?,
         named => named.to_vec(),
     };
+    let is_named = !arguments.interfaces.is_empty();
     let login = login::of_this_process();
     let mut interfaces = Vec::new();
     for name in &names {
-        match interface::examine(name, login.as_ref(), &mut findings) {
-            Ok(interface) => interfaces.push(interface),
+        let mut of_interface = Vec::new();
+        match interface::examine(name, login.as_ref(), &mut of_interface) {
+            Ok(interface) => {
+                interfaces.push(interface);
+                // What a port requires is no problem of an interface that is not to be one.
+                findings.extend(of_interface.into_iter().filter(|_| is_named));
+            }
             // It may have gone since it was listed.
-            Err(PortError::UnknownInterface { .. }) if arguments.interfaces.is_empty() => {}
+            Err(PortError::UnknownInterface { .. }) if !is_named => {}
             Err(error) => return Err(error.into()),
         }
     }
     findings.sort_by_key(|finding| finding.severity);
-    let report = Report { linkmend: env!("CARGO_PKG_VERSION"), machine, interfaces, findings };
+    let report =
+        Report { linkmend: env!("CARGO_PKG_VERSION"), machine, interfaces, ports_named: is_named, findings };
     if arguments.json {
         print(&serde_json::to_string_pretty(&report).map_err(io::Error::from)?)?;
     } else {
         print(&show::page(&report))?;
     }
     let errors = report.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
-    match errors > 0 && !arguments.interfaces.is_empty() {
+    match errors > 0 {
         true => Err(CannotBeUsed { errors }.into()),
         false => Ok(()),
     }

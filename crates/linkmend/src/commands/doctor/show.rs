@@ -40,7 +40,11 @@ pub(super) fn page(report: &Report) -> String {
     page.push('\n');
     let (width, colour) = terminal(WIDTH);
     page.push_str(&interfaces(report).to_text(width, colour));
-    if report.findings.is_empty() {
+    if !report.ports_named {
+        page.push_str(
+            "\nTo see what to change, name the ports of a planned link: linkmend doctor eth1 eth2\n",
+        );
+    } else if report.findings.is_empty() {
         page.push_str("\nNothing to change.\n");
     }
     for finding in &report.findings {
