@@ -64,6 +64,7 @@ const UNTOUCHED: (bool, usize, bool) = (false, 0, true);
 fn occupy(port: &str) -> (FramePool, XskSocket) {
     let pool = FramePool::new(PoolOptions::for_mtu(1500, 4096)).unwrap();
     let options = XskOptions {
+        queue: 0,
         interface_index: index(port),
         chunk_bytes: pool.chunk_bytes(),
         ring_entries: 64,

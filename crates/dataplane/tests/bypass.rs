@@ -48,6 +48,7 @@ fn options(mode: BypassMode, xdp_mode: Option<XdpMode>) -> PortPairOptions {
             stall_after: STALL_AFTER,
             known_until_ns: u64::MAX,
             tag_bytes: 0,
+            offloads: false,
         },
         ..PortPairOptions::default()
     }

@@ -26,6 +26,7 @@ fn active(choice: PortChoice, xdp_mode: Option<XdpMode>) -> PortPairOptions {
             stall_after: std::time::Duration::from_secs(5),
             known_until_ns: 0,
             tag_bytes: 0,
+            offloads: false,
         },
         ..PortPairOptions::default()
     }

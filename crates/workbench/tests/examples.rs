@@ -36,6 +36,8 @@ const RULES: &[(&str, Treatment)] = &[
     ("capture", Parse),
     ("corrupt ", Parse),
     ("detach", Parse),
+    ("doctor eth1", Parse),
+    ("doctor", Run(&[])),
     ("corruptd --replay", Run(&[])),
     ("corruptd evaluate", Run(&[("--runs", "1"), ("--years", "0.01"), ("--losses", "1e-4")])),
     ("corruptd", Parse),

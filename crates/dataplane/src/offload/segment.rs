@@ -20,6 +20,8 @@ pub(crate) struct Segmenter {
     /// Where the payload of the next frame begins; the whole frame has been given out at `length`.
     next: usize,
     cut: Option<Cut>,
+    /// The headers of the frame as it came, because those of each piece are written where the one before was.
+    original: Box<[u8]>,
 }
 
 /// How a frame is cut.
@@ -27,14 +29,14 @@ struct Cut {
     kind: Segmentation,
     headers: Headers,
     payload_bytes: usize,
-    /// The headers of the frame as it came, because those of each piece are written where the one before was.
-    original: [u8; HEADERS_MAX],
     index: u16,
 }
 
 impl Default for Segmenter {
     fn default() -> Self {
-        Segmenter { buffer: vec![0; FRAME_BYTES_MAX].into_boxed_slice(), length: 0, next: 0, cut: None }
+        let memory = |bytes| vec![0; bytes].into_boxed_slice();
+        let (buffer, original) = (memory(FRAME_BYTES_MAX), memory(HEADERS_MAX));
+        Segmenter { buffer, length: 0, next: 0, cut: None, original }
     }
 }
 
@@ -69,7 +71,9 @@ impl Segmenter {
         let header = VirtioHeader::parse(header);
         let frame = self.buffer.get_mut(..length).ok_or(Malformed)?;
         self.cut = match header.segmentation()? {
-            Some((kind, payload_bytes)) => Some(Cut::new(frame, header, kind, payload_bytes)?),
+            Some((kind, payload_bytes)) => {
+                Some(Cut::new(frame, header, kind, payload_bytes, &mut self.original)?)
+            }
             None => {
                 complete_checksum(frame, header)?;
                 None
@@ -91,7 +95,7 @@ impl Segmenter {
         };
         let begin = self.next - cut.headers.end;
         let end = self.length.min(self.next + cut.payload_bytes);
-        cut.write_headers(&mut self.buffer[begin..end], begin == 0, end == self.length);
+        cut.write_headers(&self.original, &mut self.buffer[begin..end], begin == 0, end == self.length);
         self.next = end;
         Some(&self.buffer[begin..end])
     }
@@ -122,6 +126,7 @@ impl Cut {
         header: VirtioHeader,
         kind: Segmentation,
         payload_bytes: usize,
+        original: &mut [u8],
     ) -> Result<Cut, Malformed> {
         let (transport, _) = header.checksum().ok_or(Malformed)?;
         let headers = Headers::of(frame, transport, kind).ok_or(Malformed)?;
@@ -131,7 +136,6 @@ impl Cut {
         {
             return Err(Malformed);
         }
-        let mut original = [0; HEADERS_MAX];
         original[..headers.end].copy_from_slice(&frame[..headers.end]);
         // The field holds the sum of the pseudo-header of the whole, of which the length is not the pieces'.
         let length = (frame.len() - transport) as u16;
@@ -142,13 +146,13 @@ impl Cut {
         let sum = u64::from(u16::from_ne_bytes([original[field], original[field + 1]]));
         let without_length = checksum::fold(sum + (0xffff - checksum::term(length)));
         original[field..field + 2].copy_from_slice(&without_length.to_ne_bytes());
-        Ok(Cut { kind, headers, payload_bytes, original, index: 0 })
+        Ok(Cut { kind, headers, payload_bytes, index: 0 })
     }
 
     /// Writes the headers of the next piece, which has its payload already.
-    fn write_headers(&mut self, frame: &mut [u8], is_first: bool, is_last: bool) {
+    fn write_headers(&mut self, original: &[u8], frame: &mut [u8], is_first: bool, is_last: bool) {
         let Headers { is_ipv4, network, transport, end } = self.headers;
-        frame[..end].copy_from_slice(&self.original[..end]);
+        frame[..end].copy_from_slice(&original[..end]);
         let bytes = frame.len();
         let (before, segment) = frame.split_at_mut(transport);
         let packet = &mut before[network..];

@@ -1,6 +1,6 @@
 //! Why a port cannot be opened or used.
 
-use super::QUEUES_MAX;
+use super::limits::QUEUES_MAX;
 use crate::sys::xsk::{BIND_SEVERAL_CHUNKS, REGISTER_MEMORY};
 use linkmend_diagnose::Diagnose;
 use std::io;
@@ -144,11 +144,16 @@ impl Diagnose for PortError {
             PortError::System { step, source, .. } if step.starts_with(AF_XDP) => {
                 source.raw_os_error().and_then(|errno| af_xdp_hint(step, errno))
             }
+            PortError::System { step, .. } if step.starts_with(TAP) => {
+                Some("`--offloads` requires /dev/net/tun (`modprobe tun`) and CAP_NET_ADMIN".to_owned())
+            }
             _ => self.errno().and_then(errno_hint),
         }
     }
 }
 
+/// How the step of making a TAP device begins.
+pub(super) const TAP: &str = "TAP device for large segments";
 /// How the steps of opening an AF_XDP socket begin.
 const AF_XDP: &str = "AF_XDP: ";
 
@@ -225,6 +230,6 @@ mod tests {
         ] {
             assert!(hint(step, errno).contains("LimitMEMLOCK"), "{step}");
         }
-        assert!(hint(BIND, libc::EBUSY).contains("receive queue 0"));
+        assert!(hint(BIND, libc::EBUSY).contains("a receive queue"));
     }
 }

@@ -6,6 +6,7 @@
 
 mod error;
 mod interface;
+mod limits;
 mod lock;
 #[cfg(feature = "bench")]
 mod memory;
@@ -18,12 +19,13 @@ use std::os::fd::BorrowedFd;
 pub(crate) use error::NOT_ETHERNET_HINT;
 pub use error::PortError;
 pub use interface::Interface;
+pub use limits::QUEUES_MAX;
 #[cfg(feature = "bench")]
 pub use memory::MemoryPort;
 pub use offload::OffloadPort;
 pub use packet::PacketPort;
 pub(crate) use xdp::FILL_TARGET;
-pub use xdp::{QUEUES_MAX, XdpPort};
+pub use xdp::XdpPort;
 
 pub use crate::sys::xsk::KernelStatistics;
 

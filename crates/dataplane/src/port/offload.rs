@@ -4,6 +4,7 @@
 //! device, as large as they are, and this port cuts them. Frames for the host are joined where they continue each other,
 //! and sent through a packet socket.
 
+use super::error::TAP;
 use super::{Interface, PortCounters, PortError, QueueFull};
 use crate::frame_pool::{FrameHandle, FramePool};
 use crate::offload::{Coalesced, Segmenter, VIRTIO_HEADER_BYTES, coalesce};
@@ -45,7 +46,7 @@ impl OffloadPort {
     pub fn open(interface: impl Into<Arc<Interface>>) -> Result<Self, PortError> {
         let interface = interface.into();
         let tap = Tap::create(TAP_PREFIX, interface.mtu)
-            .map_err(PortError::system(&interface.name, "creating a TAP device for large segments"))?;
+            .map_err(PortError::system(&interface.name, TAP))?;
         let socket = open_socket(&interface)
             .map_err(PortError::system(&interface.name, "opening a packet socket for large segments"))?;
         Ok(OffloadPort {

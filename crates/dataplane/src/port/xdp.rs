@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 
+use super::limits::QUEUES_MAX;
 use super::{Interface, PortCounters, PortError, QueueFull};
 use crate::frame_pool::{FrameHandle, FramePool};
 use crate::sys::xsk::{Descriptor, KernelStatistics, XskError, XskOptions, XskSocket};
@@ -17,8 +18,6 @@ pub const RING_ENTRIES: u32 = 4096;
 /// Chunks lent to the kernel for receiving, for what may arrive while the loop does not run. At 10 Gb/s of full-size
 /// frames they last 5 ms, which is one turn of another process on the same processor.
 pub(crate) const FILL_TARGET: usize = 4096;
-/// The largest number of receive queues. Each has at least 128 chunks then.
-pub const QUEUES_MAX: u32 = 32;
 /// The fill ring is topped up in batches of this many.
 const FILL_BATCH: usize = 64;
 /// Descriptors handled at a time.

@@ -20,9 +20,11 @@ const INTERFACES_MAX: usize = 64;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  linkmend doctor                 # this machine and all its interfaces
-  linkmend doctor eth1 eth2       # the two ports of a planned link; fails if one cannot be used as it is
-  linkmend doctor --json > doctor.json    # for a bug report
+  linkmend doctor                       # this machine and all its interfaces
+  linkmend doctor eth1 eth2             # also what is in the way of a link between these ports
+  linkmend doctor --json > doctor.json  # for a bug report
+
+Fails if an interface that is named cannot be used as it is.
 
 Nothing is changed. Run it as root, or with the capabilities of the daemon: it tries what the daemon would use.")]
 pub struct DoctorArgs {
