@@ -5,8 +5,7 @@ use crate::commands::arguments::{
 };
 #[cfg(feature = "corruptd")]
 use crate::commands::corruptd;
-use crate::commands::{capture, control, detach, run, status};
-use crate::commands::{capture, control, corruptd, detach, doctor, run, status};
+use crate::commands::{capture, control, detach, doctor, run, status};
 use crate::failure::Result;
 use clap::{ArgMatches, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;

@@ -45,8 +45,7 @@ impl OffloadPort {
     /// [`PortError::System`].
     pub fn open(interface: impl Into<Arc<Interface>>) -> Result<Self, PortError> {
         let interface = interface.into();
-        let tap = Tap::create(TAP_PREFIX, interface.mtu)
-            .map_err(PortError::system(&interface.name, TAP))?;
+        let tap = Tap::create(TAP_PREFIX, interface.mtu).map_err(PortError::system(&interface.name, TAP))?;
         let socket = open_socket(&interface)
             .map_err(PortError::system(&interface.name, "opening a packet socket for large segments"))?;
         Ok(OffloadPort {
