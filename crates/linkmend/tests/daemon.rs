@@ -116,12 +116,12 @@ fn wrong_interfaces_are_refused_with_the_command_that_helps() {
 fn a_port_that_falls_back_to_packet_sockets_names_what_helps() {
     let Some(mut lab) = Lab::new("queues") else { return };
     let left = lab.left.clone();
-    assert!(ip(&format!("-n {left} link add i0 numrxqueues 2 numtxqueues 2 type veth peer name i1")));
+    assert!(ip(&format!("-n {left} link add i0 numrxqueues 33 numtxqueues 33 type veth peer name i1")));
     for interface in ["i0", "i1"] {
         assert!(ip(&format!("-n {left} link set {interface} up")));
     }
     lab.start_between(&left, "left", "i0");
-    lab.wait_for_log("left", "hint: reduce them with `ethtool -L i0 combined 1`");
+    lab.wait_for_log("left", "hint: reduce them with `ethtool -L i0 combined 32`");
 }
 
 #[test]

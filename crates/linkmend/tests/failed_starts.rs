@@ -60,7 +60,7 @@ fn a_start_that_fails_at_any_stage_leaves_the_ports_as_they_were() {
     let Some(lab) = Lab::new("failed") else { return };
     let (left, right) = (lab.left.clone(), lab.right.clone());
     make(&lab, "i0", 1500, 1);
-    make(&lab, "q0", 1500, 4);
+    make(&lab, "q0", 1500, 33);
     make(&lab, "s0", 1508, 1);
     assert!(ip(&format!("-n {left} addr add 10.98.0.1/24 dev i0")));
     assert!(ip(&format!("-n {right} addr add 10.98.0.2/24 dev i0")));
@@ -75,14 +75,14 @@ fn a_start_that_fails_at_any_stage_leaves_the_ports_as_they_were() {
     assert!(answers());
     let before = state(&lab);
     let cases = [
-        ("AF_XDP cannot serve a port", first("ports = \"xdp\"").replace("i0", "q0"), "has 4 receive queues"),
+        ("AF_XDP cannot serve a port", first("ports = \"xdp\"").replace("i0", "q0"), "has 33 receive queues"),
         (
             "nor that of a second link",
             first("ports = \"xdp\"\nbackup = \"q0\"\nallow-oversize = true"),
-            "has 4 receive queues",
+            "has 33 receive queues",
         ),
         ("a protocol log", first("protocol-log = \"/nonexistent/log\""), "cannot write the protocol log"),
-        ("the second of two links", first("") + SECOND, "has 4 receive queues"),
+        ("the second of two links", first("") + SECOND, "has 33 receive queues"),
         (
             "its host port",
             first("") + &SECOND.replace("\"q0\"", "\"create:q0\""),

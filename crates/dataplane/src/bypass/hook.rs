@@ -6,7 +6,6 @@
 
 use super::assembler::Register::{R0, R1, R2, R3, R4, R5, R8, R10};
 use super::assembler::{Assembler, Condition, Label, Operation, Register, Width};
-use super::program::loaded;
 use linkmend_linux::route::XdpMode;
 use linkmend_protocol::wire::ethertype;
 use std::fmt;
@@ -29,6 +28,11 @@ const XDP_QUEUE: i16 = 16;
 pub(super) const BUFFER_DATA: [i16; 2] = [76, 80];
 const BUFFER_LENGTH: i16 = 0;
 const BUFFER_VLAN_PRESENT: i16 = 20;
+
+/// An EtherType as a little- or big-endian machine loads it from the frame.
+pub(super) fn loaded(ethertype: u16) -> i32 {
+    i32::from(u16::from_ne_bytes(ethertype.to_be_bytes()))
+}
 
 /// Where our program on an interface is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

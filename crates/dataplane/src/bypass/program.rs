@@ -11,7 +11,7 @@ use linkmend_protocol::wire::{self, ethertype};
 
 use super::assembler::Register::{R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10};
 use super::assembler::{AssembleError, Assembler, Condition, Label, Operation, Width};
-use super::hook::{self, BUFFER_DATA, HELPER_REDIRECT, Receiver, TC_ACT_SHOT};
+use super::hook::{self, BUFFER_DATA, HELPER_REDIRECT, Receiver, TC_ACT_SHOT, loaded};
 use super::target::Target;
 use super::words;
 use crate::sys::bpf::Instruction;
@@ -133,11 +133,6 @@ fn copy_header(code: &mut Assembler, helper: i32, option: i32, failed: Label) {
 struct Program<'a> {
     code: Assembler,
     parameters: &'a Parameters<'a>,
-}
-
-/// An EtherType as a little- or big-endian machine loads it from the frame.
-pub(super) fn loaded(ethertype: u16) -> i32 {
-    i32::from(u16::from_ne_bytes(ethertype.to_be_bytes()))
 }
 
 fn word(index: usize) -> i16 {
