@@ -1,6 +1,6 @@
 //! A virtual machine that runs one kernel.
 
-use crate::archive::Archive;
+use linkmend_kernel_guest::archive::Archive;
 use std::fs;
 use std::io;
 use std::path::Path;

@@ -8,7 +8,6 @@
 //! - `measure`: what is compared, from the frames of a run.
 //! - `table`: the comparison as Markdown.
 
-mod archive;
 mod log;
 mod machine;
 mod measure;

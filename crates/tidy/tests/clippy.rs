@@ -54,7 +54,7 @@ fn what_breaks_determinism_is_banned_each_with_its_reason() {
 
 #[test]
 fn crates_in_real_time_may_read_the_clock_but_have_no_hash_maps_and_copy_no_process() {
-    for name in ["control", "dataplane", "lab", "linkmend", "monitor", "python", "workbench"] {
+    for name in ["control", "dataplane", "lab", "linkmend", "matrix", "monitor", "python", "workbench"] {
         let configuration = workspace_root().join("crates").join(name);
         let Some(clock) = said("pub fn f() { let _ = std::time::Instant::now(); }", &configuration) else {
             return;

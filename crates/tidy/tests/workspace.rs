@@ -5,7 +5,8 @@ use linkmend_tidy::{workspace_root, workspace_sources};
 use std::path::PathBuf;
 
 /// Crates that wait, measure or log in real time. All others take the time as an argument.
-const IN_REAL_TIME: [&str; 7] = ["control", "dataplane", "lab", "linkmend", "monitor", "python", "workbench"];
+const IN_REAL_TIME: [&str; 8] =
+    ["control", "dataplane", "lab", "linkmend", "matrix", "monitor", "python", "workbench"];
 
 fn demand_none(violations: &[Violation]) {
     assert!(violations.is_empty(), "{} places break this rule:{}", violations.len(), report(violations));
