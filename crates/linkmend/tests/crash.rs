@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use linkmend_control::Client;
@@ -115,6 +116,9 @@ fn so_it_is_with_large_segments() {
 }
 
 fn kill_each(name: &str, options: LabOptions) {
+    // Four daemons at real-time priority at once would disturb each other.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock();
     if !linkmend_lab::unprivileged::has_capabilities() {
         // Written directly, because the test harness swallows what passing tests print.
         let _ = writeln!(
