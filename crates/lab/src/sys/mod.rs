@@ -129,7 +129,7 @@ impl FrameBatch {
                 socket.as_raw_fd(),
                 headers.as_mut_ptr(),
                 BATCH_FRAMES as u32,
-                libc::MSG_WAITFORONE,
+                libc::MSG_WAITFORONE as _,
                 std::ptr::null_mut(),
             )
         })?;
