@@ -85,7 +85,9 @@ fn attach_foreign(port: &str) {
     let mut code = Assembler::new();
     code.immediate(Operation::Move, Register::R0, 2);
     code.exit();
-    let program = Program::load(ProgramKind::Xdp, &code.finish().unwrap(), "linkmend_other").unwrap();
+    let program =
+        Program::load(ProgramKind::Xdp { several_buffers: false }, &code.finish().unwrap(), "linkmend_other")
+            .unwrap();
     route::set_xdp_program(index(port), Some(program.as_fd()), XdpMode::Generic).unwrap();
 }
 

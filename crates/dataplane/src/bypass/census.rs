@@ -239,7 +239,7 @@ mod tests {
             }
             code.immediate(Operation::Move, R0, 2);
             code.exit();
-            Program::load(ProgramKind::Xdp, &code.finish().unwrap(), name).unwrap()
+            Program::load(ProgramKind::Xdp { several_buffers: false }, &code.finish().unwrap(), name).unwrap()
         };
         let noted = std::array::from_fn(|word| (1_000 + words::NOTE + word) as u64);
         for (name, with_map, note) in [("census_with", true, noted), ("census_without", false, [0; 2])] {

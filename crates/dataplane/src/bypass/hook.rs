@@ -117,9 +117,15 @@ impl Receiver<'_> {
         code.exit();
     }
 
-    /// Puts the length of the whole frame into `R0`; only its first buffer lies between the two data pointers.
-    pub(super) fn emit_length(self, code: &mut Assembler, context: Register) {
+    /// Puts the length of the whole frame into `R0`. Of a frame of several buffers, only the first lies between the two data
+    /// pointers.
+    pub(super) fn emit_length(self, code: &mut Assembler, context: Register, several_buffers: bool) {
         match self {
+            Receiver::Sockets(_) if !several_buffers => {
+                code.load(Width::Word, R1, context, XDP_DATA[0]);
+                code.load(Width::Word, R0, context, XDP_DATA[1]);
+                code.register(Operation::Sub, R0, R1);
+            }
             Receiver::Sockets(_) => {
                 code.register(Operation::Move, R1, context);
                 code.call(HELPER_XDP_GET_BUFF_LEN);

@@ -63,7 +63,7 @@ pub(super) fn load(interface: &Arc<Interface>, inputs: Inputs<'_>) -> Result<Att
 pub(super) struct Loaded {
     pub(super) receiver: LiveMap,
     pub(super) bypass: Program,
-    /// `None` where the bypass itself is a program of traffic control.
+    /// `None` where the bypass itself is a program of traffic control, and on kernels without what it needs.
     pub(super) queue: Option<Program>,
 }
 
@@ -78,12 +78,20 @@ pub(super) fn load_programs(
         false => LiveMap::of_sockets(QUEUES, "linkmend_socket"),
     };
     let map = map.map_err(PortError::system(interface, "creating the map of the bypass's receiver"))?;
-    let (kind, receiver) = match by_interface {
-        true => (ProgramKind::TrafficControl, Receiver::Interface(map.as_fd())),
-        false => (ProgramKind::Xdp, Receiver::Sockets(map.as_fd())),
+    let receiver = match by_interface {
+        true => Receiver::Interface(map.as_fd()),
+        false => Receiver::Sockets(map.as_fd()),
     };
     let longest = longest.filter(|_| !by_interface);
-    let parameters = Parameters { side, target, config: config.as_fd(), receiver, longest, tag_bytes };
+    let parameters = |several_buffers| Parameters {
+        side,
+        target,
+        config: config.as_fd(),
+        receiver,
+        longest,
+        several_buffers,
+        tag_bytes,
+    };
     let refused = |source, verifier_log| PortError::ProgramRefused {
         interface: interface.to_owned(),
         verifier_log,
@@ -94,10 +102,21 @@ pub(super) fn load_programs(
         Program::load(kind, &code, name)
             .map_err(|LoadError { source, verifier_log }| refused(source, verifier_log))
     };
-    let bypass = load(kind, program::bypass(&parameters), PROGRAM_NAME)?;
-    let queue = match by_interface {
-        true => None,
-        false => Some(load(ProgramKind::TrafficControl, program::queue(&parameters), QUEUE_PROGRAM_NAME)?),
+    if by_interface {
+        let bypass = load(ProgramKind::TrafficControl, program::bypass(&parameters(true)), PROGRAM_NAME)?;
+        return Ok(Loaded { receiver: map, bypass, queue: None });
+    }
+    let xdp = |several_buffers| {
+        load(
+            ProgramKind::Xdp { several_buffers },
+            program::bypass(&parameters(several_buffers)),
+            PROGRAM_NAME,
+        )
     };
+    // Linux before 5.18 knows only frames of one buffer, and takes the flag for a mistake.
+    let bypass = xdp(true).or_else(|error| xdp(false).map_err(|_| error))?;
+    // It is attached to a hook of Linux 6.6, and uses what Linux before 5.12 does not have.
+    let queue = load(ProgramKind::TrafficControl, program::queue(&parameters(true)), QUEUE_PROGRAM_NAME);
+    let queue = queue.inspect_err(|error| tracing::debug!(interface, %error, "no program for queues")).ok();
     Ok(Loaded { receiver: map, bypass, queue })
 }

@@ -223,7 +223,12 @@ impl Bypass {
     /// Makes forwarded frames leave through the queues, in all directions.
     fn attach_queues(&self) {
         for &Attached { side, ref interface, ref queue_program, .. } in &self.ports {
-            match queue_program.as_ref().map_or(Ok(()), |program| queue::attach(interface, program)) {
+            let attached = match queue_program {
+                Some(program) => queue::attach(interface, program),
+                None if self.hook(side) == Hook::TrafficControl => Ok(()),
+                None => Err(std::io::ErrorKind::Unsupported.into()),
+            };
+            match attached {
                 Ok(()) => self.set(words::QUEUED[side as usize], 1),
                 Err(error) => tracing::warn!(
                     interface = %interface.name, %error,

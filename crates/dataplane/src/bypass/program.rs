@@ -26,6 +26,8 @@ pub(crate) struct Parameters<'a> {
     pub(crate) receiver: Receiver<'a>,
     /// The longest frame that the daemon takes here, if longer ones may arrive. They are forwarded.
     pub(crate) longest: Option<u32>,
+    /// Whether frames may have several buffers (Linux 5.18).
+    pub(crate) several_buffers: bool,
     /// Bytes of the tag behind the headers of protected frames and of ACKs on unprotected ones.
     pub(crate) tag_bytes: u8,
 }
@@ -169,7 +171,8 @@ impl Program<'_> {
     /// A port that sends a host's large segments may send them whole, until both ends are active.
     fn forward_longer(&mut self, forward: Label) {
         if let Some(longest) = self.parameters.longest {
-            self.parameters.receiver.emit_length(&mut self.code, R6);
+            let Parameters { receiver, several_buffers, .. } = *self.parameters;
+            receiver.emit_length(&mut self.code, R6, several_buffers);
             self.code.jump_if(R0, Condition::Greater, longest as i32, forward);
         }
     }
@@ -374,9 +377,9 @@ impl Program<'_> {
     /// Sends the frame out of the other port, directly or through [`queue`].
     fn forward(&mut self) {
         self.count(words::BYPASSED_FRAMES);
-        let Parameters { side, target, receiver, .. } = *self.parameters;
+        let Parameters { side, target, receiver, several_buffers, .. } = *self.parameters;
         let code = &mut self.code;
-        receiver.emit_length(code, R6);
+        receiver.emit_length(code, R6, several_buffers);
         code.atomic_add(R9, word(words::COUNTERS[side as usize] + words::BYPASSED_BYTES), R0);
         if let Receiver::Interface(_) = receiver {
             let failed = code.label();

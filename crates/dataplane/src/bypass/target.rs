@@ -143,8 +143,8 @@ fn read_kernel(
 pub(super) fn find(layout: DeviceLayout, links: [u32; 2], config: &SharedWords) -> io::Result<()> {
     for (link, interface) in links.into_iter().enumerate() {
         let code = finder(layout, config.as_fd(), words::DEVICES[link]).map_err(io::Error::other)?;
-        let program =
-            Program::load(ProgramKind::Xdp, &code, "linkmend_find").map_err(|error| error.source)?;
+        let program = Program::load(ProgramKind::Xdp { several_buffers: false }, &code, "linkmend_find")
+            .map_err(|error| error.source)?;
         program.test_run_on(interface, &[0; TRIAL_FRAME_BYTES])?;
         if config.word(words::DEVICES[link]).load(std::sync::atomic::Ordering::Relaxed) == 0 {
             return Err(io::Error::other("no device was found"));
@@ -166,7 +166,7 @@ impl CarrierReader {
         config: &SharedWords,
     ) -> io::Result<CarrierReader> {
         let code = reader(layout, links, config.as_fd()).map_err(io::Error::other)?;
-        Program::load(ProgramKind::Xdp, &code, "linkmend_look")
+        Program::load(ProgramKind::Xdp { several_buffers: false }, &code, "linkmend_look")
             .map(CarrierReader)
             .map_err(|error| error.source)
     }

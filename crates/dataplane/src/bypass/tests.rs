@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::load::{Loaded, load_programs};
 use super::*;
+use crate::sys::bpf::ProgramKind;
 use linkmend_random::Random;
 
 const XDP_DROP: u32 = 1;
@@ -297,6 +298,36 @@ fn what_leaves_through_a_queue_is_passed_on_as_what_is_redirected() {
     assert_eq!(fixture.link.bypass.test_run(&frame(&[0x88, 0xb5, 9, 0, 7])).unwrap().0, XDP_DROP);
     assert_eq!(fixture.count(Side::Link, words::BYPASSED_FRAMES), 3);
     assert_eq!(fixture.count(Side::Link, words::DECAPSULATED), 2);
+}
+
+/// Linux before 5.18 gets a program that cannot see more than the first buffer.
+#[test]
+fn the_program_for_frames_of_one_buffer_does_and_counts_the_same() {
+    let Some(fixture) = fixture() else { return };
+    fixture.set(words::KNOWN_UNTIL, u64::MAX);
+    let parameters = program::Parameters {
+        side: Side::Link,
+        target: Target::Interface(1),
+        config: fixture.config.as_fd(),
+        receiver: hook::Receiver::Sockets(fixture.link.receiver.as_fd()),
+        longest: None,
+        several_buffers: false,
+        tag_bytes: 0,
+    };
+    let code = program::bypass(&parameters).unwrap();
+    let kind = ProgramKind::Xdp { several_buffers: false };
+    let old = Program::load(kind, &code, PROGRAM_NAME).unwrap_or_else(|error| panic!("{error:?}"));
+    for header in
+        [&[0x08, 0x00, 0x45][..], &[0x88, 0xb5, 1, 0, 7], &[0x88, 0xb5, 9, 0, 7], &[0xab, 0xcd, 0, 1, 2]]
+    {
+        let frame = frame(header);
+        let bytes = || fixture.count(Side::Link, words::BYPASSED_BYTES);
+        let before = bytes();
+        let new = fixture.link.bypass.test_run(&frame).unwrap();
+        let counted = bytes() - before;
+        assert_eq!(old.test_run(&frame).unwrap(), new, "{header:02x?}");
+        assert_eq!(bytes() - before, 2 * counted, "{header:02x?}");
+    }
 }
 
 #[test]

@@ -315,8 +315,9 @@ pub(crate) struct LoadError {
 /// Where a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProgramKind {
-    /// On frames as they are received; the program accepts frames of several buffers.
-    Xdp,
+    /// On frames as they are received. Whether the program accepts frames of several buffers, for which Linux 5.18 is
+    /// required.
+    Xdp { several_buffers: bool },
     /// Where traffic control sees received frames, behind XDP.
     TrafficControl,
     /// For each of the kernel's objects of one kind, when asked: the function with this number stands for the kind.
@@ -349,7 +350,10 @@ impl Program {
 
     fn try_load(kind: ProgramKind, code: &[u64], name: &str, log: Option<&mut Vec<u8>>) -> io::Result<Self> {
         let (program_type, flags, expected_attach_type, attach_function) = match kind {
-            ProgramKind::Xdp => (BPF_PROG_TYPE_XDP, BPF_F_XDP_HAS_FRAGS, BPF_ATTACH_TYPE_XDP, 0),
+            ProgramKind::Xdp { several_buffers } => {
+                let flags = if several_buffers { BPF_F_XDP_HAS_FRAGS } else { 0 };
+                (BPF_PROG_TYPE_XDP, flags, BPF_ATTACH_TYPE_XDP, 0)
+            }
             ProgramKind::TrafficControl => (BPF_PROG_TYPE_SCHED_CLS, 0, 0, 0),
             ProgramKind::Iterator(function) => (BPF_PROG_TYPE_TRACING, 0, BPF_ATTACH_TYPE_ITER, function),
         };
