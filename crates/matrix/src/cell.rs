@@ -46,18 +46,21 @@ pub enum Check {
     Dormant,
     /// Frames of the card's largest MTU.
     Jumbo,
+    /// A host port with offloads, which leaves the card its native XDP.
+    Offloads,
     /// A cable is pulled, and the other one takes over.
     Failover,
 }
 
 /// The checks of a full run, in their order.
-pub const CHECKS: [Check; 7] = [
+pub const CHECKS: [Check; 8] = [
     Check::Ordered,
     Check::NonBlocking,
     Check::Vlan,
     Check::Kill,
     Check::Dormant,
     Check::Jumbo,
+    Check::Offloads,
     Check::Failover,
 ];
 
@@ -85,6 +88,9 @@ pub struct Cell {
     pub description: String,
     /// How it uses the card for jumbo frames.
     pub jumbo_port: Option<String>,
+    /// How it uses the card beside a host port with offloads.
+    #[serde(default)]
+    pub offloads_port: Option<String>,
     pub checks: Vec<(Check, Outcome)>,
     /// How long everything took, in seconds.
     pub seconds: u64,
@@ -103,6 +109,12 @@ impl Cell {
     pub fn is_passed(&self) -> bool {
         self.checks.iter().all(|(_, outcome)| matches!(outcome, Outcome::Passed(_)))
     }
+}
+
+/// Whether a kernel has what a host port with offloads requires: Linux 6.6.
+fn has_offloads(release: &str) -> bool {
+    let mut numbers = release.split('.').map_while(|number| number.parse::<u32>().ok());
+    (numbers.next(), numbers.next()) >= (Some(6), Some(6))
 }
 
 /// How a port gets its frames, in a word or two.
@@ -143,10 +155,13 @@ pub fn run(
         port: port_kind(&port),
         description: port.description,
         jumbo_port: None,
+        offloads_port: None,
         checks: Vec::new(),
         seconds: 0,
     };
-    for check in plan.checks {
+    let possible = |check: &&Check| **check != Check::Offloads || has_offloads(&cell.kernel);
+    let checks: Vec<Check> = plan.checks.iter().filter(possible).copied().collect();
+    for check in &checks {
         let outcome = match test.check(*check, &mut cell) {
             Ok(figures) => Outcome::Passed(figures),
             Err(error) => Outcome::Failed(error.to_string()),
@@ -173,6 +188,7 @@ impl Test {
             Check::Kill => self.kill(),
             Check::Dormant => self.dormant(),
             Check::Jumbo => self.jumbo(cell),
+            Check::Offloads => self.offloads(cell),
             Check::Failover => self.failover(),
         }
     }
@@ -324,6 +340,13 @@ impl Test {
         self.corrupt(LOSS)?;
         let bytes_max = (self.card.mtu_max - GROWTH + ETHERNET_BYTES) as usize;
         self.deliver(Frames { count: self.frames / 5, bytes_max, vlan: None }, true)
+    }
+
+    fn offloads(&mut self, cell: &mut Cell) -> io::Result<String> {
+        self.restart(USUAL_MTU + GROWTH, &["--offloads"])?;
+        cell.offloads_port = Some(port_kind(&self.pair.status(1)?.link));
+        self.corrupt(LOSS)?;
+        self.deliver(self.frames(self.frames), true)
     }
 
     fn failover(&mut self) -> io::Result<String> {

@@ -52,16 +52,22 @@ fn heading(check: Check) -> &'static str {
         Check::Kill => "`kill -9`",
         Check::Dormant => "dormant",
         Check::Jumbo => "jumbo",
+        Check::Offloads => "offloads",
         Check::Failover => "failover",
     }
 }
 
 fn result(cell: &Cell, check: Check) -> String {
+    // In some checks, the daemon uses the card in another way than in the rest.
+    let other = match check {
+        Check::Jumbo => cell.jumbo_port.as_ref(),
+        Check::Offloads => cell.offloads_port.as_ref(),
+        _ => None,
+    };
+    let other = other.filter(|port| **port != cell.port);
     match cell.checks.iter().find(|(other, _)| *other == check) {
-        Some((_, Outcome::Passed(_)))
-            if check == Check::Jumbo && cell.jumbo_port.as_ref() != Some(&cell.port) =>
-        {
-            format!("passed ({})", cell.jumbo_port.as_deref().unwrap_or_default())
+        Some((_, Outcome::Passed(_))) if other.is_some() => {
+            format!("passed ({})", other.map(String::as_str).unwrap_or_default())
         }
         Some((_, Outcome::Passed(_))) => "passed".to_owned(),
         Some((_, Outcome::Failed(_))) => "**failed**".to_owned(),
@@ -85,6 +91,7 @@ mod tests {
             port: "native, copy".to_owned(),
             description: String::new(),
             jumbo_port: Some("generic, copy".to_owned()),
+            offloads_port: None,
             checks: vec![
                 (Check::Ordered, Outcome::Passed("10 of 10 arrived".to_owned())),
                 (Check::Kill, Outcome::Failed("2 duplicated".to_owned())),
@@ -98,7 +105,7 @@ mod tests {
     fn what_was_not_measured_says_so_and_a_jumbo_port_of_another_kind_is_named() {
         let text = markdown(&[cell()], &["6.12.1".to_owned()]);
         let row = "| 6.12.1 | `igb` | native, copy | passed | not measured | not measured | **failed** | not measured | \
-                   passed (generic, copy) | not measured |";
+                   passed (generic, copy) | not measured | not measured |";
         assert!(text.contains(row), "{text}");
         let others =
             text.lines().filter(|line| line.contains("| not measured | not measured | not measured |"));
