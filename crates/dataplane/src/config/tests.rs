@@ -191,7 +191,7 @@ fn every_bad_value_of_a_link_is_named_with_its_line() {
                 .to_owned(),
         ),
         (
-            "offloads = true\nports = \"packet\"",
+            "ports = \"packet\"\noffloads = true",
             "link eth2: offloads: true: requires AF_XDP at the link, so it cannot be used with `ports = \"packet\"`".to_owned(),
         ),
         ("ports = \"dpdk\"", "unknown variant `dpdk`, expected one of `auto`, `xdp`, `packet`".to_owned()),
