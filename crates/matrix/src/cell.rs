@@ -105,6 +105,18 @@ pub struct Plan<'a> {
 }
 
 impl Cell {
+    /// Takes over the results of a later run of some checks.
+    pub fn update(&mut self, later: Cell) {
+        let is_kept = |check: &Check| later.checks.iter().all(|(other, _)| other != check);
+        self.checks.retain(|(check, _)| is_kept(check));
+        let Cell { checks, jumbo_port, offloads_port, port, description, queues, seconds, .. } = later;
+        self.checks.extend(checks);
+        self.checks.sort_by_key(|(check, _)| *check);
+        self.jumbo_port = jumbo_port.or(self.jumbo_port.take());
+        self.offloads_port = offloads_port.or(self.offloads_port.take());
+        (self.port, self.description, self.queues, self.seconds) = (port, description, queues, seconds);
+    }
+
     /// Whether every check has passed.
     pub fn is_passed(&self) -> bool {
         self.checks.iter().all(|(_, outcome)| matches!(outcome, Outcome::Passed(_)))

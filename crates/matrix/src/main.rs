@@ -87,8 +87,13 @@ fn run(arguments: &Arguments) -> io::Result<bool> {
                 Ok(cell) => {
                     eprintln!("    {} ({}), {} s", cell.port, cell.description, cell.seconds);
                     is_passed &= cell.is_passed();
-                    cells.retain(|other| (&other.kernel, &other.card) != (&cell.kernel, &cell.card));
-                    cells.push(cell);
+                    let place = cells
+                        .iter()
+                        .position(|other| (&other.kernel, &other.card) == (&cell.kernel, &cell.card));
+                    match place {
+                        Some(place) => cells[place].update(cell),
+                        None => cells.push(cell),
+                    }
                     fs::write(&arguments.results, serde_json::to_string_pretty(&cells)? + "\n")?;
                 }
                 Err(error) => {
@@ -113,7 +118,14 @@ fn kept(results: &std::path::Path) -> io::Result<Vec<Cell>> {
 }
 
 fn write(arguments: &Arguments, cells: &[Cell], kernels: &[Kernel]) -> io::Result<()> {
-    let versions: Vec<String> = kernels.iter().map(|kernel| kernel.version.clone()).collect();
+    // A kernel that is not there now may have been measured.
+    let measured = cells.iter().map(|cell| table::version(&cell.kernel).to_owned());
+    let mut versions: Vec<String> =
+        kernels.iter().map(|kernel| kernel.version.clone()).chain(measured).collect();
+    versions.sort_by_key(|version| {
+        version.split('.').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u32>>()
+    });
+    versions.dedup();
     let document = &arguments.document;
     let replaced = table::replace(&fs::read_to_string(document)?, &table::markdown(cells, &versions));
     let text = replaced.ok_or_else(|| {

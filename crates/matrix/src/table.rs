@@ -113,6 +113,25 @@ mod tests {
     }
 
     #[test]
+    fn a_later_run_of_some_checks_keeps_the_results_of_the_others() {
+        let mut kept = cell();
+        let later = Cell {
+            checks: vec![
+                (Check::Kill, Outcome::Passed(String::new())),
+                (Check::Offloads, Outcome::Passed(String::new())),
+            ],
+            jumbo_port: None,
+            offloads_port: Some("native, zero-copy".to_owned()),
+            ..cell()
+        };
+        kept.update(later);
+        let text = markdown(&[kept], &["6.12.1".to_owned()]);
+        let row = "| 6.12.1 | `igb` | native, copy | passed | not measured | not measured | passed | not measured | \
+                   passed (generic, copy) | passed (native, zero-copy) | not measured |";
+        assert!(text.contains(row), "{text}");
+    }
+
+    #[test]
     fn only_the_generated_part_is_replaced() {
         let text = format!("before\n{BEGIN}\nold\n{END}\nafter");
         let replaced = replace(&text, "new").expect("the lines are there");
