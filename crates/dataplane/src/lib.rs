@@ -3,7 +3,8 @@
 //! From the kernel up:
 //!
 //! - [`frame_pool`]: the memory of all frames of a link end, shared with the kernel;
-//! - [`port`]: AF_XDP and AF_PACKET ports, one interface each;
+//! - [`port`]: ports on one interface each: AF_XDP, AF_PACKET, and for hosts that leave segmentation to their interface
+//!   (`offload` cuts and joins their segments);
 //! - [`bypass`]: the programs that forward between the ports in the kernel without the daemon;
 //! - [`port_pair`]: all of these opened together; a link end starts here.
 //!

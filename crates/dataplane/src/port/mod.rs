@@ -12,6 +12,7 @@ mod lock;
 mod memory;
 mod offload;
 mod packet;
+mod send_queue;
 mod xdp;
 
 use std::os::fd::BorrowedFd;

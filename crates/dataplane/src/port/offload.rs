@@ -5,20 +5,18 @@
 //! and sent through a packet socket.
 
 use super::error::TAP;
+use super::send_queue::{Outcome, SendQueue};
 use super::{Interface, PortCounters, PortError, QueueFull};
 use crate::frame_pool::{FrameHandle, FramePool};
 use crate::offload::{Coalesced, Segmenter, VIRTIO_HEADER_BYTES, coalesce};
 use linkmend_linux::packet_socket::{self, SEND_BATCH, SendBatch};
 use linkmend_linux::tap::Tap;
 use nix::sys::socket::{setsockopt, sockopt};
-use std::collections::VecDeque;
 use std::io;
 use std::iter::once;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-/// The largest number of frames that wait to be sent.
-const QUEUE_FRAMES: usize = 2048;
 const SEND_BUFFER_BYTES: usize = 8 << 20;
 /// How the name of the TAP device begins; a number follows.
 const TAP_PREFIX: &str = "linkmend";
@@ -30,12 +28,12 @@ pub struct OffloadPort {
     socket: OwnedFd,
     description: String,
     segmenter: Segmenter,
-    queue: VecDeque<FrameHandle>,
+    queue: SendQueue,
     coalesced: Vec<Coalesced>,
     batch: SendBatch,
     counters: PortCounters,
-    /// Why nothing can be read any more.
-    failure: Option<io::Error>,
+    /// The TAP device can no longer be read, because somebody has removed it.
+    is_gone: bool,
 }
 
 impl OffloadPort {
@@ -54,11 +52,11 @@ impl OffloadPort {
             tap,
             socket,
             segmenter: Segmenter::default(),
-            queue: VecDeque::with_capacity(QUEUE_FRAMES),
+            queue: SendQueue::new(),
             coalesced: Vec::with_capacity(SEND_BATCH),
             batch: SendBatch::default(),
             counters: PortCounters::default(),
-            failure: None,
+            is_gone: false,
         })
     }
 
@@ -98,8 +96,8 @@ impl OffloadPort {
                 true
             }
             Ok(None) => false,
-            Err(error) => {
-                self.failure = Some(error);
+            Err(_) => {
+                self.is_gone = true;
                 false
             }
         }
@@ -111,83 +109,29 @@ impl OffloadPort {
     }
 
     pub(crate) fn send(&mut self, pool: &mut FramePool, frame: FrameHandle) -> Result<(), QueueFull> {
-        if self.queue.len() >= QUEUE_FRAMES {
-            self.counters.tx_queue_full += 1;
-            return Err(QueueFull);
-        }
-        pool.retain(frame);
-        self.queue.push_back(frame);
-        self.counters.tx_frames += 1;
-        self.counters.tx_bytes += pool.frame_length(frame) as u64;
-        Ok(())
+        self.queue.push(pool, frame, &mut self.counters)
     }
 
     pub(crate) fn flush(&mut self, pool: &mut FramePool) -> Result<(), PortError> {
-        if let Some(error) = self.failure.take() {
-            let gone = io::Error::from_raw_os_error(error.raw_os_error().map_or(libc::EIO, |_| libc::ENODEV));
+        if std::mem::take(&mut self.is_gone) {
+            let gone = io::Error::from_raw_os_error(libc::ENODEV);
             return Err(PortError::system(&self.interface.name, "reading the TAP device")(gone));
         }
-        while !self.queue.is_empty() {
-            match self.send_batch(pool) {
-                Ok(sent) => {
-                    let frames = self.coalesced[..sent].iter().map(|joined| joined.frames).sum();
-                    self.drop_first(pool, frames);
-                    if sent == 0 {
-                        break;
-                    }
-                }
-                Err(error) => match error.raw_os_error() {
-                    Some(libc::EAGAIN | libc::EINTR) => break,
-                    Some(libc::ENETDOWN | libc::ENXIO | libc::ENODEV) => {
-                        return Err(PortError::system(&self.interface.name, "sending")(error));
-                    }
-                    // The device's queue is full, or it refuses these very frames. A port that kept them would never send
-                    // others.
-                    _ => {
-                        let frames = self.coalesced.first().map_or(1, |joined| joined.frames);
-                        self.counters.tx_dropped += frames as u64;
-                        self.drop_first(pool, frames);
-                    }
-                },
+        let OffloadPort { interface, socket, queue, coalesced, batch, counters, .. } = self;
+        queue.flush(pool, counters, &interface.name, |queue, pool| {
+            join(queue, pool, coalesced);
+            let frames_of = |joined: &[Coalesced]| joined.iter().map(|joined| joined.frames).sum();
+            match batch.send(socket.as_fd(), messages(queue, pool, coalesced)) {
+                Ok(sent) => Outcome::Sent(frames_of(&coalesced[..sent])),
+                Err(error) => Outcome::Refused(error, frames_of(&coalesced[..1])),
             }
-        }
-        Ok(())
-    }
-
-    /// Joins what continues each other at the head of the queue, and sends it. Returns how many of the joined were sent.
-    fn send_batch(&mut self, pool: &FramePool) -> io::Result<usize> {
-        self.coalesced.clear();
-        let mut first = 0;
-        while first < self.queue.len() && self.coalesced.len() < SEND_BATCH {
-            let joined = coalesce(self.queue.range(first..).map(|&frame| pool.in_one_piece(frame)));
-            first += joined.frames;
-            self.coalesced.push(joined);
-        }
-        let mut first = 0;
-        let queue = &self.queue;
-        let messages = self.coalesced.iter().map(|joined| {
-            let frames = queue.range(first..first + joined.frames);
-            first += joined.frames;
-            let headers = joined.headers();
-            let payloads = frames.flat_map(move |&frame| {
-                let mut skipped = headers.len();
-                pool.segments(frame).map(move |segment| &segment[std::mem::take(&mut skipped)..])
-            });
-            once(joined.virtio.as_slice()).chain(once(headers)).chain(payloads)
-        });
-        self.batch.send(self.socket.as_fd(), messages)
-    }
-
-    fn drop_first(&mut self, pool: &mut FramePool, frames: usize) {
-        for frame in self.queue.drain(..frames) {
-            pool.release(frame);
-        }
+        })
     }
 
     pub(crate) fn reclaim(&mut self, _pool: &mut FramePool) {}
 
     pub(crate) fn transmit_room(&self) -> usize {
-        QUEUE_FRAMES - self.queue.len()
+        self.queue.room()
     }
 
     pub(crate) fn in_flight(&self) -> usize {
@@ -209,6 +153,36 @@ impl OffloadPort {
     pub(crate) fn description(&self) -> &str {
         &self.description
     }
+}
+
+/// Joins what continues each other at the head of the queue, which is not empty.
+fn join(queue: &SendQueue, pool: &FramePool, coalesced: &mut Vec<Coalesced>) {
+    coalesced.clear();
+    let mut first = 0;
+    while first < queue.len() && coalesced.len() < SEND_BATCH {
+        let joined = coalesce(queue.range(first..).map(|&frame| pool.in_one_piece(frame)));
+        first += joined.frames;
+        coalesced.push(joined);
+    }
+}
+
+/// The pieces of what is joined: the virtio header, the headers, and the frames without theirs.
+fn messages<'a>(
+    queue: &'a SendQueue,
+    pool: &'a FramePool,
+    coalesced: &'a [Coalesced],
+) -> impl Iterator<Item = impl Iterator<Item = &'a [u8]>> {
+    let mut first = 0;
+    coalesced.iter().map(move |joined| {
+        let frames = queue.range(first..).take(joined.frames);
+        first += joined.frames;
+        let headers = joined.headers();
+        let payloads = frames.flat_map(move |&frame| {
+            let mut skipped = headers.len();
+            pool.segments(frame).map(move |segment| &segment[std::mem::take(&mut skipped)..])
+        });
+        once(joined.virtio.as_slice()).chain(once(headers)).chain(payloads)
+    })
 }
 
 /// A socket that sends large segments out of the interface, and receives nothing.

@@ -4,7 +4,6 @@
 //! therefore have no addresses, or the kernel would answer for them; IPv6 is switched off on it while the port is open.
 //! The port itself sees every frame once, and none that it sent.
 
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -12,11 +11,10 @@ use linkmend_linux::packet_ring::PacketRing;
 use linkmend_linux::packet_socket::{self, SEND_BATCH, SendBatch};
 use nix::sys::socket::{setsockopt, sockopt};
 
+use super::send_queue::{Outcome, SendQueue};
 use super::{Interface, PortCounters, PortError, QueueFull};
 use crate::frame_pool::{FrameHandle, FramePool};
 
-/// The largest number of frames that wait to be sent.
-const QUEUE_FRAMES: usize = 2048;
 /// Memory for received frames: deep enough for what arrives while the loop does not run.
 const RING_BYTES: usize = 8 << 20;
 const SEND_BUFFER_BYTES: usize = 4 << 20;
@@ -26,7 +24,7 @@ pub struct PacketPort {
     interface: Interface,
     ring: PacketRing,
     description: String,
-    queue: VecDeque<FrameHandle>,
+    queue: SendQueue,
     batch: SendBatch,
     counters: PortCounters,
     kernel_dropped: u64,
@@ -44,7 +42,7 @@ impl PacketPort {
             interface,
             ring,
             description: format!("AF_PACKET ({reason})"),
-            queue: VecDeque::with_capacity(QUEUE_FRAMES),
+            queue: SendQueue::new(),
             batch: SendBatch::default(),
             counters: PortCounters::default(),
             kernel_dropped: 0,
@@ -77,52 +75,24 @@ impl PacketPort {
     }
 
     pub(crate) fn send(&mut self, pool: &mut FramePool, frame: FrameHandle) -> Result<(), QueueFull> {
-        if self.queue.len() >= QUEUE_FRAMES {
-            self.counters.tx_queue_full += 1;
-            return Err(QueueFull);
-        }
-        pool.retain(frame);
-        self.queue.push_back(frame);
-        self.counters.tx_frames += 1;
-        self.counters.tx_bytes += pool.frame_length(frame) as u64;
-        Ok(())
+        self.queue.push(pool, frame, &mut self.counters)
     }
 
     pub(crate) fn flush(&mut self, pool: &mut FramePool) -> Result<(), PortError> {
-        while !self.queue.is_empty() {
-            let frames = self.queue.iter().take(SEND_BATCH).map(|&frame| pool.segments(frame));
-            match self.batch.send(self.ring.as_fd(), frames) {
-                Ok(sent) => {
-                    for frame in self.queue.drain(..sent) {
-                        pool.release(frame);
-                    }
-                    if sent == 0 {
-                        break;
-                    }
-                }
-                Err(error) => match error.raw_os_error() {
-                    Some(libc::EAGAIN | libc::EINTR) => break,
-                    Some(libc::ENETDOWN | libc::ENXIO | libc::ENODEV) => {
-                        return Err(PortError::system(&self.interface.name, "sending")(error));
-                    }
-                    // The device's queue is full, or it refuses this very frame (too long). A port that kept the frame
-                    // would never send another one.
-                    _ => {
-                        self.counters.tx_dropped += 1;
-                        if let Some(frame) = self.queue.pop_front() {
-                            pool.release(frame);
-                        }
-                    }
-                },
+        let PacketPort { interface, ring, queue, batch, counters, .. } = self;
+        queue.flush(pool, counters, &interface.name, |queue, pool| {
+            let frames = queue.range(0..).take(SEND_BATCH).map(|&frame| pool.segments(frame));
+            match batch.send(ring.as_fd(), frames) {
+                Ok(sent) => Outcome::Sent(sent),
+                Err(error) => Outcome::Refused(error, 1),
             }
-        }
-        Ok(())
+        })
     }
 
     pub(crate) fn reclaim(&mut self, _pool: &mut FramePool) {}
 
     pub(crate) fn transmit_room(&self) -> usize {
-        QUEUE_FRAMES - self.queue.len()
+        self.queue.room()
     }
 
     pub(crate) fn in_flight(&self) -> usize {

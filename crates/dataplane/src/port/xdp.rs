@@ -162,11 +162,6 @@ impl XdpPort {
         self.queues.iter().map(|queue| queue.socket.as_fd())
     }
 
-    fn transmitter(&mut self) -> &mut XskSocket {
-        // There is at least one queue.
-        &mut self.queues[0].socket
-    }
-
     /// Whether frames reach the hardware without being copied.
     pub fn zero_copy(&self) -> bool {
         self.zero_copy
@@ -263,8 +258,7 @@ impl XdpPort {
             let taken = self.queues[0].socket.transmit(&self.staged);
             self.staged.drain(..taken);
         }
-        let is_zero_copy = self.zero_copy;
-        let socket = self.transmitter();
+        let socket = &self.queues[0].socket;
         let mut pending = socket.transmit_pending();
         for _ in 0..MAX_KICKS {
             if pending == 0 || !socket.transmit_needs_wakeup() {
@@ -278,7 +272,7 @@ impl XdpPort {
                 }
             }
             let left = socket.transmit_pending();
-            if left == pending || is_zero_copy {
+            if left == pending || self.zero_copy {
                 return Ok(());
             }
             pending = left;
