@@ -14,6 +14,15 @@ fn json(output: &Output) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
+/// Whether something about the interface is reported.
+fn problem(report: &serde_json::Value, interface: &str, words: &str) -> bool {
+    let findings = report["findings"].as_array().expect("a list");
+    findings.iter().any(|finding| {
+        finding["interface"] == interface
+            && finding["problem"].as_str().is_some_and(|text| text.contains(words))
+    })
+}
+
 #[test]
 fn ports_pass_and_an_interface_in_use_is_refused_with_a_way_out() {
     if !linkmend_lab::unprivileged::has_capabilities() {
@@ -32,6 +41,21 @@ fn ports_pass_and_an_interface_in_use_is_refused_with_a_way_out() {
     assert_eq!((&inner["name"], &inner["driver"]), (&"inner".into(), &"veth".into()));
     assert_eq!((&link["up"], &link["carrier"], &link["bypass"]), (&true.into(), &true.into(), &false.into()));
     assert_eq!(report["machine"]["af_xdp"], true);
+
+    // The kernel's limit for a veth (ETH_MAX_MTU).
+    assert_eq!((&link["mtu_max"], &link["queueing_discipline"]), (&65_535.into(), &"pfifo".into()));
+    let wake_ups = &report["machine"]["wake_ups"];
+    assert_eq!(wake_ups["real_time"], true);
+    assert!(wake_ups["late_p99_ns"].as_u64() <= wake_ups["late_max_ns"].as_u64(), "{wake_ups}");
+    assert!(wake_ups["count"].as_u64().is_some_and(|count| count > 10), "{wake_ups}");
+    assert!(!problem(&report, "link", "queueing discipline"));
+
+    let mut command = Command::new("tc");
+    command.args("qdisc replace dev link root tbf rate 1gbit burst 64k latency 50ms".split(' '));
+    let tc = lab.spawn(Role::End1, command).expect("it starts").wait().expect("it ends");
+    assert!(tc.success());
+    let report = json(&doctor(&lab, Role::End1, &["link", "--json"]));
+    assert!(problem(&report, "link", "queueing discipline tbf"), "{report:#}");
 
     let output = doctor(&lab, Role::Host1, &["eth0", "--json"]);
     assert_eq!(output.status.code(), Some(1));

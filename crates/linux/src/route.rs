@@ -52,6 +52,10 @@ pub struct InterfaceFacts {
     pub index: u32,
     /// Bytes, without the Ethernet header.
     pub mtu: u32,
+    /// The largest MTU that its driver takes, in bytes; `None` if the driver sets no limit, or the kernel does not say.
+    pub mtu_max: Option<u32>,
+    /// The queueing discipline of what the kernel sends over it (tc(8)), like `noqueue`; empty if the kernel does not say.
+    pub queueing_discipline: String,
     /// The source address of its own frames.
     pub mac: [u8; 6],
     /// Whether it is up.
@@ -104,6 +108,8 @@ fn look_up(message: LinkMessage) -> io::Result<Option<InterfaceFacts>> {
     let mut facts = InterfaceFacts {
         index: link.header.index,
         mtu: 0,
+        mtu_max: None,
+        queueing_discipline: String::new(),
         mac: [0; 6],
         up: link.header.flags.contains(LinkFlags::Up),
         promiscuous: link.header.flags.contains(LinkFlags::Promisc),
@@ -115,6 +121,8 @@ fn look_up(message: LinkMessage) -> io::Result<Option<InterfaceFacts>> {
     for attribute in link.attributes {
         match attribute {
             LinkAttribute::Mtu(mtu) => facts.mtu = mtu,
+            LinkAttribute::MaxMtu(mtu) => facts.mtu_max = (mtu > 0).then_some(mtu),
+            LinkAttribute::Qdisc(name) => facts.queueing_discipline = name,
             LinkAttribute::Address(address) => {
                 facts.mac = address.as_slice().try_into().unwrap_or_default();
             }

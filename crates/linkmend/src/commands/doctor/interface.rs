@@ -12,7 +12,12 @@ use linkmend_linux::{ethtool, interface_use, route};
 use serde::Serialize;
 
 /// What a link port needs for frames of 1500 bytes with a header.
-const LINK_MTU: u32 = 1508;
+const LINK_MTU: u32 = 1500 + HEADER_BYTES;
+/// The longest header of a link without a key.
+const HEADER_BYTES: u32 = 8;
+/// Queueing disciplines that neither delay, drop nor shape: what an interface has by itself, and what systems set by default.
+const USUAL_DISCIPLINES: [&str; 9] =
+    ["", "noop", "noqueue", "mq", "fq", "fq_codel", "pfifo_fast", "pfifo", "bfifo"];
 
 /// What was found out about one.
 #[derive(Debug, Serialize)]
@@ -22,6 +27,10 @@ pub(super) struct Interface {
     pub(super) up: bool,
     pub(super) carrier: bool,
     pub(super) mtu: u32,
+    /// The largest MTU that the driver takes; `None` if it sets no limit.
+    pub(super) mtu_max: Option<u32>,
+    /// How frames queue that the kernel sends.
+    pub(super) queueing_discipline: String,
     /// Mb/s; `None` if the driver does not say.
     pub(super) speed: Option<u32>,
     pub(super) receive_queues: u32,
@@ -57,6 +66,8 @@ pub(super) fn examine(
         up: facts.up,
         carrier: facts.carrier,
         mtu: facts.mtu,
+        mtu_max: facts.mtu_max,
+        queueing_discipline: facts.queueing_discipline.clone(),
         speed: ethtool::speed(name),
         receive_queues: ethtool::receive_queues(name).unwrap_or(1),
         native_xdp: features.map(|features| features.redirects_from(false) && features.redirected_to(false)),
@@ -94,10 +105,11 @@ pub(super) fn examine(
             format!("stop what attached it; if nothing needs it: sudo ip link set dev {name} xdp off");
         found(Error, "carries somebody else's XDP program".to_owned(), remedy);
     }
-    if facts.mtu < LINK_MTU {
-        let problem =
-            format!("leaves the hosts an MTU of {} if it is the link port", facts.mtu.saturating_sub(8));
-        found(Note, problem, format!("sudo ip link set dev {name} mtu {LINK_MTU}"));
+    if let Some((severity, problem, remedy)) = mtu_room(name, facts.mtu, facts.mtu_max) {
+        found(severity, problem, remedy);
+    }
+    if let Some((problem, remedy)) = bypassed_queue(name, &facts.queueing_discipline) {
+        found(Warning, problem, remedy);
     }
     if interface.driver == "veth" {
         let remedy = "use `--offloads`, or at the host's end: sudo ethtool -K <IF> tx off sg off tso off gso off txvlan off";
@@ -108,6 +120,43 @@ pub(super) fn examine(
         );
     }
     Ok(interface)
+}
+
+/// What is wrong if the hosts use frames of 1500 bytes.
+fn mtu_room(name: &str, mtu: u32, mtu_max: Option<u32>) -> Option<(Severity, String, String)> {
+    let left = |mtu: u32| mtu.saturating_sub(HEADER_BYTES);
+    match mtu_max {
+        _ if mtu >= LINK_MTU => None,
+        Some(max) if max < LINK_MTU => Some((
+            Warning,
+            format!(
+                "takes an MTU of at most {max}, which leaves the hosts {} if it is the link port",
+                left(max)
+            ),
+            format!(
+                "use another interface for the link, or lower the MTU of the hosts to {} at both ends",
+                left(max)
+            ),
+        )),
+        _ => Some((
+            Note,
+            format!("leaves the hosts an MTU of {} if it is the link port", left(mtu)),
+            format!("sudo ip link set dev {name} mtu {LINK_MTU}"),
+        )),
+    }
+}
+
+/// What is wrong with a queueing discipline that somebody has chosen: AF_XDP sends past it.
+fn bypassed_queue(name: &str, discipline: &str) -> Option<(String, String)> {
+    (!USUAL_DISCIPLINES.contains(&discipline)).then(|| {
+        let problem = format!(
+            "has the queueing discipline {discipline}, which does not affect the frames that AF_XDP sends"
+        );
+        let remedy = format!(
+            "to lose frames on purpose: linkmend corrupt {name} 1e-3 (with linkmend run --allow-corruption); to remove it: sudo tc qdisc del dev {name} root"
+        );
+        (problem, remedy)
+    })
 }
 
 /// How to end the use of an interface. Whoever is connected over it is not told to cut that.
@@ -121,5 +170,30 @@ fn end_of_use(name: &str, uses: &[InterfaceUse]) -> String {
     match uses.iter().any(|interface_use| matches!(interface_use, InterfaceUse::Member { .. })) {
         true => format!("choose another interface, or: sudo ip link set dev {name} nomaster"),
         false => format!("choose another interface, or: sudo ip address flush dev {name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_without_room_for_the_header_is_not_told_to_make_it() {
+        let (severity, problem, remedy) = mtu_room("eth2", 1500, Some(1500)).expect("too small");
+        assert_eq!(severity, Warning);
+        assert!(problem.contains("at most 1500") && problem.contains("leaves the hosts 1492"), "{problem}");
+        assert!(!remedy.contains("ip link"), "{remedy}");
+        for max in [Some(1508), None] {
+            let (severity, _, remedy) = mtu_room("eth2", 1500, max).expect("too small");
+            assert_eq!((severity, remedy.as_str()), (Note, "sudo ip link set dev eth2 mtu 1508"));
+        }
+        assert!(mtu_room("eth2", 1508, Some(1508)).is_none());
+    }
+
+    #[test]
+    fn only_a_queueing_discipline_that_somebody_has_chosen_is_named() {
+        assert!(bypassed_queue("eth2", "noqueue").is_none());
+        let (problem, remedy) = bypassed_queue("eth2", "netem").expect("chosen");
+        assert!(problem.contains("netem") && remedy.contains("linkmend corrupt eth2"), "{problem}: {remedy}");
     }
 }

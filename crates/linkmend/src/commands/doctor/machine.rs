@@ -2,16 +2,14 @@
 
 use super::Finding;
 use super::Severity::{Note, Warning};
+use super::wake_ups::{self, WakeUps};
 use linkmend_dataplane::kernel_support;
 use linkmend_linux::kernel_types::KernelTypes;
 use serde::Serialize;
 use std::fs;
 use std::path::Path;
 use std::thread;
-use std::time::Duration;
 
-/// How long the time that the host takes away is watched.
-const WATCHED: Duration = Duration::from_millis(300);
 /// The part of the processors' time whose loss delays frames noticeably.
 const STEAL_MAX: f64 = 0.01;
 /// Capabilities by their bits (`linux/capability.h`), and what each is for.
@@ -38,7 +36,9 @@ pub(super) struct Machine {
     /// TAP devices can be made.
     pub(super) tap: bool,
     pub(super) missing_capabilities: Vec<&'static str>,
-    /// The part of the processors' time that the host took away while it was watched; `None` if the kernel does not say.
+    /// How late threads were woken; `None` if none could be started.
+    pub(super) wake_ups: Option<WakeUps>,
+    /// The part of the processors' time that the host took away meanwhile; `None` if the kernel does not say.
     pub(super) steal: Option<f64>,
 }
 
@@ -87,7 +87,9 @@ pub(super) fn examine(findings: &mut Vec<Finding>) -> Machine {
             "sudo modprobe tun",
         );
     }
-    let steal = steal();
+    let before = processor_time();
+    let wake_ups = wake_ups::observe();
+    let steal = before.zip(processor_time()).and_then(|(before, after)| steal(before, after));
     if let Some(part) = steal.filter(|part| *part > STEAL_MAX) {
         found(
             Warning,
@@ -95,6 +97,8 @@ pub(super) fn examine(findings: &mut Vec<Finding>) -> Machine {
             "give the virtual machine processors of its own",
         );
     }
+    let has_capability = !missing.contains(&"CAP_SYS_NICE");
+    findings.extend(wake_ups.iter().flat_map(|wake_ups| wake_ups.findings(has_capability)));
     Machine {
         kernel: read("/proc/sys/kernel/osrelease").unwrap_or_else(|| "unknown".to_owned()),
         architecture: std::env::consts::ARCH,
@@ -104,6 +108,7 @@ pub(super) fn examine(findings: &mut Vec<Finding>) -> Machine {
         kernel_types,
         tap,
         missing_capabilities: missing,
+        wake_ups,
         steal,
     }
 }
@@ -119,11 +124,8 @@ fn missing_capabilities() -> Vec<&'static str> {
     CAPABILITIES.iter().filter(|(bit, ..)| effective & 1 << bit == 0).map(|(_, name, _)| *name).collect()
 }
 
-/// The part of the processors' time that was taken away while it was watched.
-fn steal() -> Option<f64> {
-    let before = processor_time()?;
-    thread::sleep(WATCHED);
-    let after = processor_time()?;
+/// The part of the processors' time that was taken away between two readings.
+fn steal(before: (u64, u64), after: (u64, u64)) -> Option<f64> {
     let all = after.0.saturating_sub(before.0);
     (all > 0).then(|| after.1.saturating_sub(before.1) as f64 / all as f64)
 }

@@ -3,6 +3,7 @@
 mod interface;
 mod machine;
 mod show;
+mod wake_ups;
 
 use crate::failure::Result;
 use crate::output::print;

@@ -4,6 +4,7 @@ use super::{Report, Severity};
 use crate::output::terminal;
 use linkmend_report::{Cell, Column, Table};
 use std::fmt::Write;
+use std::time::Duration;
 
 const WIDTH: usize = 100;
 
@@ -27,12 +28,18 @@ pub(super) fn page(report: &Report) -> String {
         missing => format!("without {}", missing.join(", ")),
     };
     let steal = machine.steal.map_or("unknown".to_owned(), |part| format!("{:.1} %", part * 100.0));
+    let wake_ups = machine.wake_ups.as_ref().map_or("unknown".to_owned(), |wake_ups| {
+        let [usual, worst] = [wake_ups.late_p99_ns, wake_ups.late_max_ns].map(Duration::from_nanos);
+        let class = if wake_ups.real_time { "real-time" } else { "ordinary" };
+        format!("99 % within {usual:.1?}, all within {worst:.1?} ({class} thread)")
+    });
     for (what, state) in [
         ("AF_XDP", yes(machine.af_xdp)),
         ("traffic control (tcx)", yes(machine.traffic_control)),
         ("kernel types (BTF)", yes(machine.kernel_types)),
         ("TAP devices", yes(machine.tap)),
         ("capabilities", &missing),
+        ("wake-ups", &wake_ups),
         ("time taken by the host", &steal),
     ] {
         let _ = writeln!(page, "  {what:<24}{state}");
@@ -61,7 +68,9 @@ pub(super) fn page(report: &Report) -> String {
 
 fn interfaces(report: &Report) -> Table {
     let mut table = Table::new("Interfaces");
-    for header in ["", "driver", "state", "MTU", "speed", "queues", "native XDP", "zero-copy", "used"] {
+    for header in
+        ["", "driver", "state", "MTU", "MTU max", "speed", "queues", "native XDP", "zero-copy", "used"]
+    {
         table = table.column(Column::text(header));
     }
     for interface in &report.interfaces {
@@ -76,6 +85,7 @@ fn interfaces(report: &Report) -> Table {
             Cell::text(interface.driver.as_str()),
             Cell::text(state),
             Cell::text(interface.mtu.to_string()),
+            Cell::text(interface.mtu_max.map_or("any".to_owned(), |mtu| mtu.to_string())),
             Cell::text(interface.speed.map_or("unknown".to_owned(), |speed| format!("{speed} Mb/s"))),
             Cell::text(interface.receive_queues.to_string()),
             Cell::text(known(interface.native_xdp)),
