@@ -1,44 +1,28 @@
 //! Strategies against corrupting links.
 
-/// A strategy of section 4.8, or one that it is compared with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Strategy {
-    /// Do nothing: links corrupt for ever.
-    DoNothing,
-    /// The fast checker on every loss event: disable the link if every ToR keeps enough paths.
-    DisableIfPossible,
-    /// CorrOpt: the fast checker on every loss event, the optimizer after every repair.
-    #[serde(rename = "corropt")]
-    CorrOpt,
-    /// Protection alone: nothing is ever disabled or repaired.
-    Protect,
-    /// Protection at once, then CorrOpt (section 3.6).
-    #[serde(rename = "protect+corropt")]
-    ProtectCorrOpt,
+use linkmend_quantity::words;
+
+words! {
+    /// A strategy of section 4.8, or one that it is compared with.
+    #[derive(PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Strategy {
+        /// Do nothing: links corrupt for ever.
+        DoNothing = "do-nothing",
+        /// The fast checker on every loss event: disable the link if every ToR keeps enough paths.
+        DisableIfPossible = "disable-if-possible",
+        /// CorrOpt: the fast checker on every loss event, the optimizer after every repair.
+        #[serde(rename = "corropt")]
+        CorrOpt = "corropt",
+        /// Protection alone: nothing is ever disabled or repaired.
+        Protect = "protect",
+        /// Protection at once, then CorrOpt (section 3.6).
+        #[serde(rename = "protect+corropt")]
+        ProtectCorrOpt = "protect+corropt",
+    }
 }
 
 impl Strategy {
-    /// All strategies, in the order of tables.
-    pub const ALL: [Strategy; 5] = [
-        Strategy::DoNothing,
-        Strategy::DisableIfPossible,
-        Strategy::CorrOpt,
-        Strategy::Protect,
-        Strategy::ProtectCorrOpt,
-    ];
-
-    /// Its name on the command line and in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Strategy::DoNothing => "do-nothing",
-            Strategy::DisableIfPossible => "disable-if-possible",
-            Strategy::CorrOpt => "corropt",
-            Strategy::Protect => "protect",
-            Strategy::ProtectCorrOpt => "protect+corropt",
-        }
-    }
-
     /// Whether corrupting links are protected.
     pub fn protects(self) -> bool {
         matches!(self, Strategy::Protect | Strategy::ProtectCorrOpt)

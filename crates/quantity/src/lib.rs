@@ -4,8 +4,9 @@
 //! - [`ByteSize`], [`BitRate`], [`Span`], [`Distance`] and [`Decibels`] need their unit; a bare number is refused.
 //! - [`Count`] is a number of things, and may be short: `100M`, `1e6`.
 //! - [`LossRate`] and [`Share`] are shares of one: `1e-3`, `0.1%`.
+//! - A [`Word`] is one of several choices, each of which has a word.
 //!
-//! Each is read by [`FromStr`](std::str::FromStr) and through serde, and written in the shortest spelling that reads back
+//! Each quantity is read by [`FromStr`](std::str::FromStr) and through serde, and written in the shortest spelling that reads back
 //! as itself.
 #![forbid(unsafe_code)]
 
@@ -18,6 +19,7 @@ mod share;
 #[cfg(test)]
 mod tests;
 mod with_unit;
+mod word;
 
 pub use count::Count;
 pub use decibels::Decibels;
@@ -25,3 +27,4 @@ pub use error::QuantityError;
 pub use loss_rate::LossRate;
 pub use share::Share;
 pub use with_unit::{BitRate, ByteSize, Distance, Span};
+pub use word::Word;

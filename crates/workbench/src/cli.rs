@@ -87,7 +87,7 @@ impl Command {
             Command::Fleet(arguments) => fleet::execute(&arguments),
             Command::Rdma(arguments) => rdma::execute(&arguments),
             Command::Reproduce(arguments) => reproduce::execute(&arguments),
-            Command::Merge(arguments) => study::execute(&arguments),
+            Command::Merge(arguments) => study::execute(&arguments, arguments.json),
             Command::Generate(arguments) => generate::execute(&arguments, command()),
         }
     }

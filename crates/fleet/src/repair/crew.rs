@@ -1,5 +1,7 @@
 //! A crew that repairs a limited number of links at a time.
 
+use linkmend_quantity::words;
+
 /// The size of the crew, and how it chooses its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Crew {
@@ -11,27 +13,31 @@ pub struct Crew {
     pub take_down: TakeDown,
 }
 
-/// Which disabled link is repaired next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RepairOrder {
-    /// The link that was disabled first.
-    #[default]
-    FirstCome,
-    /// The link with the highest loss rate.
-    WorstFirst,
-    /// The link with the greatest benefit: first paths of ToRs with too few, then what can be disabled in its place,
-    /// the worst links first, then paths.
-    MostWorth,
+words! {
+    /// Which disabled link is repaired next.
+    #[derive(Default, serde::Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum RepairOrder {
+        /// The link that was disabled first.
+        #[default]
+        FirstCome = "first-come",
+        /// The link with the highest loss rate.
+        WorstFirst = "worst-first",
+        /// The link with the greatest benefit: first paths of ToRs with too few, then what can be disabled in its place,
+        /// the worst links first, then paths.
+        MostWorth = "most-worth",
+    }
 }
 
-/// When a protected link that may be disabled is disabled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TakeDown {
-    /// At once, as `CorrOpt` does. The link then waits for the crew out of operation.
-    #[default]
-    AtOnce,
-    /// When somebody is free to repair it and no disabled link waits. Until then it carries traffic under protection.
-    ForRepair,
+words! {
+    /// When a protected link that may be disabled is disabled.
+    #[derive(Default, serde::Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum TakeDown {
+        /// At once, as `CorrOpt` does. The link then waits for the crew out of operation.
+        #[default]
+        AtOnce = "at-once",
+        /// When somebody is free to repair it and no disabled link waits. Until then it carries traffic under protection.
+        ForRepair = "for-repair",
+    }
 }

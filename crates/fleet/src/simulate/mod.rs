@@ -36,6 +36,7 @@ use crate::repair::{Crew, RepairDelays, TakeDown};
 use crate::strategy::Strategy;
 use crate::trace::{LossEvent, Trace};
 use backlog::Backlog;
+use linkmend_quantity::words;
 use linkmend_random::Random;
 use linkmend_topology::{LinkId, Topology, ZoneId};
 use std::cmp::Reverse;
@@ -43,15 +44,17 @@ use std::collections::BTreeSet;
 use summary::Accumulator;
 use timeline::{Event, Timeline};
 
-/// Which optimizer runs after a repair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Optimizer {
-    /// The exact optimizer.
-    #[default]
-    Exact,
-    /// Disable the worst link that can be disabled, then the next.
-    Greedy,
+words! {
+    /// Which optimizer runs after a repair.
+    #[derive(Default, serde::Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Optimizer {
+        /// The exact optimizer.
+        #[default]
+        Exact = "exact",
+        /// Disable the worst link that can be disabled, then the next.
+        Greedy = "greedy",
+    }
 }
 
 /// The settings of a run.

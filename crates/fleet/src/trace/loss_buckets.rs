@@ -1,5 +1,6 @@
 //! Loss rates of corrupting links: Table 1 of the paper, from Microsoft's data centres (CorrOpt, SIGCOMM 2017).
 
+use linkmend_quantity::words;
 use linkmend_random::Random;
 
 /// A range of loss rates, and the share of corrupting links in it.
@@ -13,15 +14,17 @@ pub struct LossBucket {
     pub weight: f64,
 }
 
-/// How loss rates are distributed inside a bucket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WithinBucket {
-    /// Uniform in the logarithm.
-    #[default]
-    LogUniform,
-    /// Uniform in the value, so that most lie in the bucket's upper decade.
-    Uniform,
+words! {
+    /// How loss rates are distributed inside a bucket.
+    #[derive(Default, serde::Serialize, serde::Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum WithinBucket {
+        /// Uniform in the logarithm.
+        #[default]
+        LogUniform = "log-uniform",
+        /// Uniform in the value, so that most lie in the bucket's upper decade.
+        Uniform = "uniform",
+    }
 }
 
 /// The distribution from which loss rates are drawn.

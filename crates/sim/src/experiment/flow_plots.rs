@@ -1,32 +1,24 @@
 //! The plots that only flows have.
 
 use super::compared;
-use super::definition::{Experiment, PlotSpec};
 use super::file::PlotKind;
 use super::flow_run::{FlowOutcome, distribution, extremes, queueing, slowdowns_by_size};
 use super::metric::metric_named;
-use super::outcome::Outcome;
+use super::plots::Drawing;
 use linkmend_report::{Axis, Distribution, GroupedBars, Plot, Scatter, Series, TailPlot, Unit};
 
-/// The plots that a description of one asks for: one for each group of points that are compared.
-pub(super) fn draw(experiment: &Experiment, outcomes: &[Outcome], spec: &PlotSpec) -> Vec<Plot> {
-    let drawing = Drawing { experiment, outcomes, spec };
-    let panels = || compared::panels(experiment, spec).into_iter();
-    match spec.kind {
-        PlotKind::Groups => vec![drawing.groups_of_affected()],
-        PlotKind::Slowdown => panels().map(|(name, points)| drawing.slowdown(&name, &points)).collect(),
-        PlotKind::RoundTrips => vec![drawing.round_trips()],
-        _ => panels().map(|(name, points)| drawing.tail(&name, &points)).collect(),
-    }
-}
-
-struct Drawing<'a> {
-    experiment: &'a Experiment,
-    outcomes: &'a [Outcome],
-    spec: &'a PlotSpec,
-}
-
 impl Drawing<'_> {
+    /// The plots of flows: one for each group of points that are compared.
+    pub(super) fn of_flows(&self) -> Vec<Plot> {
+        let panels = || compared::panels(self.experiment, self.spec).into_iter();
+        match self.spec.kind {
+            PlotKind::Groups => vec![self.groups_of_affected()],
+            PlotKind::Slowdown => panels().map(|(name, points)| self.slowdown(&name, &points)).collect(),
+            PlotKind::RoundTrips => vec![self.round_trips()],
+            _ => panels().map(|(name, points)| self.tail(&name, &points)).collect(),
+        }
+    }
+
     fn title(&self, name: &str) -> String {
         let title = &self.spec.title;
         if name.is_empty() { title.clone() } else { format!("{title}: {name}") }

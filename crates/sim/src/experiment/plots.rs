@@ -3,7 +3,6 @@
 use super::best::{Candidate, verdict};
 use super::definition::{Dimension, Experiment, Ordinate, PlotSpec, Point};
 use super::file::{LogAxes, PlotKind};
-use super::flow_plots;
 use super::outcome::Outcome;
 use crate::measure::Quartiles;
 use crate::parameters::RunParameters;
@@ -25,10 +24,11 @@ pub fn all(experiment: &Experiment, outcomes: &[Outcome]) -> Vec<Plot> {
     drawn.collect()
 }
 
-struct Drawing<'a> {
-    experiment: &'a Experiment,
-    outcomes: &'a [Outcome],
-    spec: &'a PlotSpec,
+/// A plot in the making.
+pub(super) struct Drawing<'a> {
+    pub(super) experiment: &'a Experiment,
+    pub(super) outcomes: &'a [Outcome],
+    pub(super) spec: &'a PlotSpec,
 }
 
 impl<'a> Drawing<'a> {
@@ -43,7 +43,7 @@ impl<'a> Drawing<'a> {
             PlotKind::Holes => vec![self.holes().into()],
             kind => {
                 debug_assert!(kind.is_of_flows());
-                flow_plots::draw(self.experiment, self.outcomes, self.spec)
+                self.of_flows()
             }
         }
     }

@@ -68,7 +68,7 @@ mod tests {
         for frame in 0..count {
             let now = Time::from_nanos(frame * interval_us * 1_000);
             if due <= now {
-                runs.push((due.as_nanos() / 1e3) as u64);
+                runs.push(due.as_micros() as u64);
                 interrupts.stack_ran(due, &latency);
                 due = Time::NEVER;
             }

@@ -4,8 +4,10 @@
 //! picoseconds at every Ethernet rate from 10G to 800G, so nothing is ever rounded. 64 bits of picoseconds last 213 days.
 
 use linkmend_protocol::{Instant, Tick, Ticks};
+use linkmend_quantity::Span;
 use std::cmp::Reverse;
 use std::ops::{Add, AddAssign, Sub};
+use std::time::Duration;
 
 /// The tick of the protocol's state machines in the simulator.
 pub const TICK: Tick = Tick::Picosecond;
@@ -40,6 +42,11 @@ impl Time {
         self.0 as f64 / 1e3
     }
 
+    /// Microseconds, with a fraction.
+    pub fn as_micros(self) -> f64 {
+        self.as_nanos() / 1e3
+    }
+
     /// Seconds, with a fraction.
     pub fn as_secs(self) -> f64 {
         self.0 as f64 / 1e12
@@ -65,6 +72,20 @@ impl Sub for Time {
     /// If `other` lies ahead, in debug builds.
     fn sub(self, other: Time) -> Time {
         Time(self.0 - other.0)
+    }
+}
+
+/// As people write it. What is longer than the clock is [`Time::NEVER`].
+impl From<Span> for Time {
+    fn from(Span(duration): Span) -> Time {
+        u64::try_from(duration.as_nanos()).map_or(Time::NEVER, Time::from_nanos)
+    }
+}
+
+/// As people write it, rounded down to nanoseconds.
+impl From<Time> for Span {
+    fn from(time: Time) -> Span {
+        Span(Duration::from_nanos(time.0 / 1_000))
     }
 }
 

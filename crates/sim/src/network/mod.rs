@@ -91,6 +91,20 @@ pub enum Opening {
     Unwanted,
 }
 
+impl Opening {
+    /// Whether the run goes on.
+    ///
+    /// # Errors
+    /// The error that `failed` makes of the port whose session did not open.
+    pub(crate) fn goes_on<E>(self, failed: impl FnOnce(PortId) -> E) -> Result<bool, E> {
+        match self {
+            Opening::Open => Ok(true),
+            Opening::Failed { port } => Err(failed(port)),
+            Opening::Unwanted => Ok(false),
+        }
+    }
+}
+
 /// Nodes and links. `O` observes the network, `S` are the schemes of its links, and `H` runs on its hosts.
 #[derive(Debug)]
 pub struct Network<O = NoObserver, S: Scheme = Schemes, H = NoHosts> {

@@ -2,31 +2,20 @@
 
 use super::{Flow, NodeId};
 use crate::link::{Frame, PortId};
+use linkmend_quantity::words;
 use linkmend_random::mix;
 
-/// How a switch chooses among several equally good ports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Balance {
-    /// Always the first port.
-    Static,
-    /// The same port for all frames of a flow, by its hash (ECMP, RFC 2992); each switch hashes differently.
-    #[default]
-    FlowHash,
-    /// A port for each frame, by the hash of its flow and number (packet spraying).
-    Spray,
-}
-
-impl Balance {
-    /// All of them.
-    pub const ALL: [Balance; 3] = [Balance::Static, Balance::FlowHash, Balance::Spray];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Balance::Static => "static",
-            Balance::FlowHash => "flow-hash",
-            Balance::Spray => "spray",
-        }
+words! {
+    /// How a switch chooses among several equally good ports.
+    #[derive(Default)]
+    pub enum Balance {
+        /// Always the first port.
+        Static = "static",
+        /// The same port for all frames of a flow, by its hash (ECMP, RFC 2992); each switch hashes differently.
+        #[default]
+        FlowHash = "flow-hash",
+        /// A port for each frame, by the hash of its flow and number (packet spraying).
+        Spray = "spray",
     }
 }
 

@@ -1,6 +1,5 @@
 //! Links that fail.
 
-use super::hosts::time;
 use super::table::RunParameters;
 use crate::link::config::{ParameterError, check};
 use crate::network::{Cut, Cuts, FailingLink, HandOff, LinkId, Noticed, SqrConfig};
@@ -21,7 +20,7 @@ impl RunParameters {
         if self.has_second_link() {
             return Ok(Vec::new());
         }
-        let Some(every) = self.failure_every.map(time) else { return Ok(Vec::new()) };
+        let Some(every) = self.failure_every.map(Time::from) else { return Ok(Vec::new()) };
         let links = self.failing_links.unwrap_or(1);
         let between_switches = FlowsConfig::middle_links(graph, usize::MAX).len();
         check(
@@ -43,10 +42,10 @@ impl RunParameters {
             .map(|(number, link)| FailingLink {
                 link,
                 backup: has_backup.then(|| LinkId(first_backup + number as u32)),
-                first: self.first_failure.map_or(every, time) + Time(every.0 / 50 * number as u64),
+                first: self.first_failure.map_or(every, Time::from) + Time(every.0 / 50 * number as u64),
                 every,
                 failures_max: self.failures.map_or(u64::MAX, |failures| failures.0),
-                down_for: self.down_for.map_or(DOWN_FOR, time),
+                down_for: self.down_for.map_or(DOWN_FOR, Time::from),
                 detection: self.detection.unwrap_or_default().time(),
                 reconfiguration: reroute.time(),
                 hand_off: self.handing_off(),
@@ -80,14 +79,14 @@ impl RunParameters {
             cut: self.cut.unwrap_or(Cut::Primary),
             noticed: self.noticed.unwrap_or(Noticed::Carrier),
             detection: self.detection.unwrap_or_default().time(),
-            every: time(every),
-            down_for: self.down_for.map_or(DOWN_FOR, time),
+            every: Time::from(every),
+            down_for: self.down_for.map_or(DOWN_FOR, Time::from),
             failures_max: u64::MAX,
         });
         Ok(Some(SecondLink {
             cuts,
-            silence: self.silence.map_or(of_daemon.silence, time),
-            return_after: self.return_after.map_or(of_daemon.return_after, time),
+            silence: self.silence.map_or(of_daemon.silence, Time::from),
+            return_after: self.return_after.map_or(of_daemon.return_after, Time::from),
             corruption: None,
         }))
     }
@@ -106,7 +105,7 @@ impl RunParameters {
             HandOffKind::Acknowledged => HandOff::Acknowledged,
             HandOffKind::Sqr => HandOff::Sqr(SqrConfig {
                 buffer_bytes: self.sqr_buffer.map_or(published.buffer_bytes, |size| size.0),
-                margin: self.sqr_margin.map(time),
+                margin: self.sqr_margin.map(Time::from),
                 one_queue: self.sqr_one_queue.unwrap_or(false),
                 ..published
             }),

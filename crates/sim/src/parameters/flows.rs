@@ -1,6 +1,5 @@
 //! Flows between hosts.
 
-use super::hosts::time;
 use super::link::in_terms_of_files;
 use super::table::RunParameters;
 use crate::host::{Extent, FlowSizes, Transport};
@@ -166,9 +165,9 @@ impl RunParameters {
             (Some(count), None, None, None) => Ok(Demand::Trials { count, sizes: size()?, pause }),
             (Some(flows), Some(load), None, None) => self.load(size()?, load.0, Extent::Flows(flows)),
             (None, Some(load), Some(duration), None) => {
-                self.load(size()?, load.0, Extent::Duration(time(duration)))
+                self.load(size()?, load.0, Extent::Duration(Time::from(duration)))
             }
-            (None, None, Some(duration), None) => Ok(Demand::Endless { duration: time(duration) }),
+            (None, None, Some(duration), None) => Ok(Demand::Endless { duration: Time::from(duration) }),
             _ => Err(ParameterError::new(
                 "trials",
                 self.text("trials"),
@@ -186,8 +185,8 @@ impl RunParameters {
             && self.incast.is_none()
             && self.traffic != Some(TrafficKind::PingPong);
         check(follow_each_other, "pause", pause, "needs `trials` without `load`, `incast` and ping-pong")?;
-        check(time(pause) <= DELAY_MAX, "pause", pause, "must be at most 1 s")?;
-        Ok(time(pause))
+        check(Time::from(pause) <= DELAY_MAX, "pause", pause, "must be at most 1 s")?;
+        Ok(Time::from(pause))
     }
 
     fn load(&self, sizes: FlowSizes, load: f64, extent: Extent) -> Result<Demand, ParameterError> {
@@ -196,7 +195,7 @@ impl RunParameters {
     }
 
     fn reversed_by(&self) -> Time {
-        self.reverse_delay.map_or(Time::ZERO, time)
+        self.reverse_delay.map_or(Time::ZERO, Time::from)
     }
 
     fn spreading(&self, ecn_bytes: u64) -> Result<Spreading, ParameterError> {

@@ -5,17 +5,11 @@ use crate::host::{HostLatency, HostsConfig, RdmaConfig, Transport};
 use crate::link::config::{ParameterError, check};
 use crate::run::flows::{RdmaMechanisms, TransportKind};
 use crate::time::Time;
-use linkmend_quantity::Span;
 use linkmend_transport::{Nanos, roce};
 use std::sync::Arc;
 
 /// Most that a host may add to the time of a frame, a second.
 const LATENCY_MAX: Time = Time::from_nanos(1_000_000_000);
-
-/// A time as the simulator counts it.
-pub(super) fn time(Span(duration): Span) -> Time {
-    Time::from_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
-}
 
 impl RunParameters {
     /// The hosts. DCQCN is for links of this rate.
@@ -44,7 +38,7 @@ impl RunParameters {
     fn set_rdma(&self, hosts: &mut HostsConfig) -> Result<(), ParameterError> {
         let mechanisms = self.rdma_mechanisms.unwrap_or_default().0;
         let verb = self.rdma_verb.unwrap_or_default();
-        let dummy_gap = self.dummy_gap.map_or(Time::ZERO, time);
+        let dummy_gap = self.dummy_gap.map_or(Time::ZERO, Time::from);
         hosts.rdma = RdmaConfig { queue_pairs: self.queue_pairs, mechanisms, dummy_gap, verb };
         if let Some(gap) = self.dummy_gap {
             check(mechanisms.dummies > 0, "dummy-gap", gap, "needs `rdma-mechanisms` with dummies")?;
@@ -83,9 +77,9 @@ impl RunParameters {
                 Err(ParameterError::new("host-latency-min", min, "needs `host-latency`"))
             });
         };
-        let median = time(latency);
+        let median = Time::from(latency);
         check(median <= LATENCY_MAX, "host-latency", latency, "must be at most 1 s")?;
-        let least = self.host_latency_min.map_or(hosts.latency.least.min(median), time);
+        let least = self.host_latency_min.map_or(hosts.latency.least.min(median), Time::from);
         if let Some(min) = self.host_latency_min {
             check(least <= median, "host-latency-min", min, "must be at most `host-latency`")?;
         }
@@ -106,7 +100,7 @@ impl RunParameters {
         };
         hosts.handshake = handshake;
         if let Some(rto_min) = self.rto_min {
-            Arc::make_mut(config).rto_min = Nanos(time(rto_min).0 / 1_000);
+            Arc::make_mut(config).rto_min = Nanos(Time::from(rto_min).0 / 1_000);
         }
         config.check().map_err(|error| match error.parameter {
             "rto_min" => ParameterError { parameter: "rto-min", ..error },

@@ -1,6 +1,5 @@
 //! Links in a row, side by side, in pairs or alone at line rate, and what generators send over them.
 
-use super::hosts::time;
 use super::lists::{Hop, Hops, PhaseText, Phases};
 use super::table::RunParameters;
 use crate::corruption::Corruption;
@@ -45,7 +44,7 @@ impl RunParameters {
             load: self.load.map_or(1.0, |load| load.0),
             non_blocking_load: self.non_blocking_load.map_or(0.0, |load| load.0),
             reverse_load: self.reverse_load.map_or(0.0, |load| load.0),
-            spacing: self.spacing.map(time),
+            spacing: self.spacing.map(Time::from),
             format: self.format,
             fixed_dummies: self.fixed_dummies.unwrap_or(false),
             layout,
@@ -142,9 +141,10 @@ impl RunParameters {
             &["loss", "mean-burst", "losses", "bit-error-rate", "attenuation"],
             "is set by `phases`",
         )?;
-        let phase = |PhaseText(duration, loss): &PhaseText| Phase { duration: time(*duration), loss: loss.0 };
+        let phase =
+            |PhaseText(duration, loss): &PhaseText| Phase { duration: Time::from(*duration), loss: loss.0 };
         let usual = Course::of(phases.iter().map(phase).collect());
-        let or = |given: Option<Span>, usual: Time| given.map_or(usual, time);
+        let or = |given: Option<Span>, usual: Time| given.map_or(usual, Time::from);
         Ok(Some(Course {
             sample: or(self.sample, usual.sample),
             ordered_loss_max: self.fallback_ordered_loss_max.map_or(usual.ordered_loss_max, |loss| loss.0),

@@ -1,6 +1,5 @@
 //! Training jobs: what the ranks do in each step, and where they are.
 
-use super::hosts::time;
 use super::table::RunParameters;
 use crate::link::config::ParameterError;
 use crate::run::flows::{CollectiveJob, Job, Training};
@@ -37,7 +36,7 @@ impl RunParameters {
             job,
             order: self.rank_order.unwrap_or_default(),
             steps: self.steps.map_or(1, |steps| steps.0),
-            compute: self.compute.map_or(Time::ZERO, time),
+            compute: self.compute.map_or(Time::ZERO, Time::from),
             left_out,
         }))
     }

@@ -22,7 +22,6 @@ use linkmend_transport::tcp;
 use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 /// Rate of the link between the sending host and the switch: enough for it never to be where frames wait.
 const FAST: Rate = match Rate::from_bits_per_second(100_000_000_000) {
@@ -141,23 +140,22 @@ impl TransferConfig {
     /// # Errors
     /// The first parameter that cannot be used.
     pub fn validate(&self) -> Result<(), ParameterError> {
-        let written = |time: Time| Span(Duration::from_nanos(nanos(time).0));
         check(
             self.path.delay <= DELAY_MAX,
             "delay",
-            written(self.path.delay),
+            Span::from(self.path.delay),
             "must be at most 2 s each way",
         )?;
         let queue = ByteSize(self.path.queue_bytes);
         check(self.path.queue_bytes >= QUEUE_BYTES_MIN, "queue", queue, "must have room for ten frames")?;
-        check(self.duration > Time::ZERO, "duration", written(self.duration), "must be above 0")?;
+        check(self.duration > Time::ZERO, "duration", Span::from(self.duration), "must be above 0")?;
         let interval = self.sample_interval;
-        check(interval > Time::ZERO, "sample-interval", written(interval), "must be above 0")?;
+        check(interval > Time::ZERO, "sample-interval", Span::from(interval), "must be above 0")?;
         let samples = self.duration.0 / interval.0;
         check(
             samples <= SAMPLES_MAX,
             "sample-interval",
-            written(interval),
+            Span::from(interval),
             "must leave at most 100,000 samples",
         )?;
         self.path.losses.validate()?;

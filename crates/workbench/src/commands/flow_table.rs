@@ -1,196 +1,186 @@
 //! The table of a run with flows.
 
-use linkmend_report::{Alignment, Cell, Column, Table, Unit};
+use super::rows::Rows;
+use linkmend_report::{Cell, Table, Unit};
 use linkmend_sim::flows::{
     Affected, FailoverReport, FlowsReport, SecondLinkReport, SpreadingReport, Summary, TrafficReport,
     TrainingReport,
 };
 use linkmend_sim::host::TimeoutCounts;
 
-const MICRO: f64 = 1e-6;
-
 /// What a run measured, a row for each number.
 pub fn table(title: &str, report: &FlowsReport) -> Table {
-    let mut table = Table::new(title.to_owned())
-        .column(Column::text(""))
-        .column(Column::text("").align(Alignment::Right));
-    let mut row = |name: &str, cell: Cell| table.push_row([Cell::text(name), cell]);
-    let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
-    let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
+    let mut rows = Rows::new(title, "");
     if let Some(training) = &report.flows.training {
-        training_rows(&mut row, training);
+        training_rows(&mut rows, training);
     }
     if let Some(fct) = &report.flows.fct_us {
-        row("flows", count(fct.count));
-        row("completion time, minimum", time(fct.min));
-        row("mean", time(fct.mean));
-        row("median", time(fct.p50));
-        row("90 %", time(fct.p90));
-        row("95 %", time(fct.p95));
-        row("99 %", time(fct.p99));
-        row("99.9 %", time(fct.p99_9));
-        row("99.99 %", time(fct.p99_99));
-        row("99.999 %", time(fct.p99_999));
-        row("maximum", time(fct.max));
-        row("standard deviation", time(fct.std));
+        rows.count("flows", fct.count);
+        rows.micros("completion time, minimum", fct.min);
+        rows.micros("mean", fct.mean);
+        rows.micros("median", fct.p50);
+        rows.micros("90 %", fct.p90);
+        rows.micros("95 %", fct.p95);
+        rows.micros("99 %", fct.p99);
+        rows.micros("99.9 %", fct.p99_9);
+        rows.micros("99.99 %", fct.p99_99);
+        rows.micros("99.999 %", fct.p99_999);
+        rows.micros("maximum", fct.max);
+        rows.micros("standard deviation", fct.std);
     }
     if report.flows.flows_not_begun > 0 {
-        row("flows not started, because an earlier one did not finish", count(report.flows.flows_not_begun));
+        rows.count("flows not started, because an earlier one did not finish", report.flows.flows_not_begun);
     }
-    row("unfinished flows", count(report.flows.unfinished_flows));
-    row("flows given up", count(report.flows.failed_flows));
-    row("retransmissions by hosts", count(report.flows.retransmissions));
-    row("retransmission timeouts", count(report.flows.timeouts));
+    rows.count("unfinished flows", report.flows.unfinished_flows);
+    rows.count("flows given up", report.flows.failed_flows);
+    rows.count("retransmissions by hosts", report.flows.retransmissions);
+    rows.count("retransmission timeouts", report.flows.timeouts);
     let causes = &report.flows.rdma_timeouts;
     if *causes != TimeoutCounts::default() {
-        row("because NAKs were lost", count(causes.nak));
-        row("because a packet was lost twice", count(causes.twice));
-        row("because the last packet was lost", count(causes.tail));
-        row("because the last ACK was lost", count(causes.tail_ack));
-        row("after the end of flows, only for dummies", count(causes.behind));
+        rows.count("because NAKs were lost", causes.nak);
+        rows.count("because a packet was lost twice", causes.twice);
+        rows.count("because the last packet was lost", causes.tail);
+        rows.count("because the last ACK was lost", causes.tail_ack);
+        rows.count("after the end of flows, only for dummies", causes.behind);
     }
-    affected_rows(&mut row, &report.flows.affected_flows);
+    affected_rows(&mut rows, &report.flows.affected_flows);
     if let Some(failover) = &report.failover {
-        failover_rows(&mut row, failover);
+        failover_rows(&mut rows, failover);
     }
     if let Some(second) = &report.second_link {
-        second_link_rows(&mut row, second);
+        second_link_rows(&mut rows, second);
     }
     if let Some(spreading) = &report.spreading {
-        spreading_rows(&mut row, spreading);
+        spreading_rows(&mut rows, spreading);
     }
-    traffic_rows(&mut row, &report.traffic);
-    row("goodput", Cell::quantity(report.goodput_gbps * 1e9, Unit::BitPerSecond));
-    row("frames sent, on all links", count(report.network.frame_hops));
-    row("frames corrupted", count(report.network.frames_corrupted));
-    row("frames given up by protected links", count(report.network.frames_given_up));
+    traffic_rows(&mut rows, &report.traffic);
+    rows.quantity("goodput", report.goodput_gbps * 1e9, Unit::BitPerSecond);
+    rows.count("frames sent, on all links", report.network.frame_hops);
+    rows.count("frames corrupted", report.network.frames_corrupted);
+    rows.count("frames given up by protected links", report.network.frames_given_up);
     if report.network.frames_discarded > 0 {
-        row("frames discarded by ports in FLUSH", count(report.network.frames_discarded));
+        rows.count("frames discarded by ports in FLUSH", report.network.frames_discarded);
     }
-    row("frames dropped by queues", count(report.network.frames_dropped));
+    rows.count("frames dropped by queues", report.network.frames_dropped);
     if report.network.pauses > 0 {
-        row("pauses by switches (PFC)", count(report.network.pauses));
+        rows.count("pauses by switches (PFC)", report.network.pauses);
     }
-    row("frames marked (ECN)", count(report.network.frames_marked));
-    row("simulated time", Cell::quantity(report.network.simulated_s, Unit::Second));
-    row("events simulated", count(report.network.events));
-    table
+    rows.count("frames marked (ECN)", report.network.frames_marked);
+    rows.quantity("simulated time", report.network.simulated_s, Unit::Second);
+    rows.count("events simulated", report.network.events);
+    rows.into_table()
 }
 
 /// Flows that losses or reordering disturbed.
-fn affected_rows(row: &mut impl FnMut(&str, Cell), affected: &Affected) {
-    let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
+fn affected_rows(rows: &mut Rows, affected: &Affected) {
     if affected.sacked > 0 {
-        row("flows with a corrupted frame", count(affected.corrupted));
-        row("flows with a SACK", count(affected.sacked));
-        row("of these, at most 2 segments SACKed (A)", count(affected.group_a));
-        row("the same after a loss at the end (B)", count(affected.group_b));
-        row("more SACKed, nothing left to send (C)", count(affected.group_c));
-        row("more SACKed, something left to send (D)", count(affected.group_d));
-        row("flows that reduced their window", count(affected.reduced));
+        rows.count("flows with a corrupted frame", affected.corrupted);
+        rows.count("flows with a SACK", affected.sacked);
+        rows.count("of these, at most 2 segments SACKed (A)", affected.group_a);
+        rows.count("the same after a loss at the end (B)", affected.group_b);
+        rows.count("more SACKed, nothing left to send (C)", affected.group_c);
+        rows.count("more SACKed, something left to send (D)", affected.group_d);
+        rows.count("flows that reduced their window", affected.reduced);
     }
 }
 
 /// What the steps of a training job took.
-fn training_rows(row: &mut impl FnMut(&str, Cell), training: &TrainingReport) {
-    let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
-    let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
-    row("ranks", count(u64::from(training.ranks) * u64::from(training.groups)));
+fn training_rows(rows: &mut Rows, training: &TrainingReport) {
+    rows.count("ranks", u64::from(training.ranks) * u64::from(training.groups));
     if training.groups > 1 {
-        row("in groups of", count(u64::from(training.ranks)));
+        rows.count("in groups of", u64::from(training.ranks));
     }
     if let Some(steps) = &training.step_us {
-        row("steps", count(steps.count));
-        row("step time, mean", time(steps.mean));
-        row("median", time(steps.p50));
-        row("99 %", time(steps.p99));
-        row("maximum", time(steps.max));
+        rows.count("steps", steps.count);
+        rows.micros("step time, mean", steps.mean);
+        rows.micros("median", steps.p50);
+        rows.micros("99 %", steps.p99);
+        rows.micros("maximum", steps.max);
     }
-    row("step time without latency and disturbance", time(training.ideal_step_us));
+    rows.micros("step time without latency and disturbance", training.ideal_step_us);
     if let Some(ratio) = training.step_ratio {
-        row("mean step time, relative to that", Cell::text(format!("{ratio:.3}")));
+        rows.row("mean step time, relative to that", Cell::text(format!("{ratio:.3}")));
     }
     if let Some(gbps) = training.bus_gbps {
-        row("bus bandwidth", Cell::quantity(gbps * 1e9, Unit::BitPerSecond));
+        rows.quantity("bus bandwidth", gbps * 1e9, Unit::BitPerSecond);
     }
-    row("unfinished steps", count(training.unfinished_steps));
-    row("unfinished operations", count(training.unfinished_operations));
+    rows.count("unfinished steps", training.unfinished_steps);
+    rows.count("unfinished operations", training.unfinished_operations);
 }
 
 /// What became of the flows of each traffic, if there are several.
-fn traffic_rows(row: &mut impl FnMut(&str, Cell), traffic: &[TrafficReport]) {
-    let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
+fn traffic_rows(rows: &mut Rows, traffic: &[TrafficReport]) {
     for TrafficReport { name, flows, goodput_gbps } in traffic {
         if let Some(fct) = &flows.fct_us {
-            row(&format!("{name}: flows"), count(fct.count));
-            row("completion time, median", Cell::quantity(fct.p50 * MICRO, Unit::Second));
-            row("99 %", Cell::quantity(fct.p99 * MICRO, Unit::Second));
-            row("maximum", Cell::quantity(fct.max * MICRO, Unit::Second));
+            rows.count(&format!("{name}: flows"), fct.count);
+            rows.micros("completion time, median", fct.p50);
+            rows.micros("99 %", fct.p99);
+            rows.micros("maximum", fct.max);
         }
-        row(&format!("{name}: retransmissions by hosts"), count(flows.retransmissions));
-        row("retransmission timeouts", count(flows.timeouts));
-        row("goodput", Cell::quantity(goodput_gbps * 1e9, Unit::BitPerSecond));
+        rows.count(&format!("{name}: retransmissions by hosts"), flows.retransmissions);
+        rows.count("retransmission timeouts", flows.timeouts);
+        rows.quantity("goodput", goodput_gbps * 1e9, Unit::BitPerSecond);
     }
 }
 
 /// What failures of links cost.
-fn failover_rows(row: &mut impl FnMut(&str, Cell), failover: &FailoverReport) {
-    let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
-    let bytes = |value: u64| Cell::quantity(value as f64, Unit::Byte);
-    let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
-    row("failures", count(failover.stats.failures));
-    row("frames lost on failed links", count(failover.stats.frames_lost));
-    row("of these, sent on another path", count(failover.stats.frames_recovered));
-    row("frames sent on another path that had arrived", count(failover.stats.frames_duplicated));
-    row("frames that waited for another path", count(failover.stats.frames_held));
-    row("frames without room for a copy", count(failover.stats.frames_not_kept));
-    row("maximum kept for a port, link up", bytes(failover.stats.steady_buffer_bytes));
-    row("maximum kept for a port, link failed", bytes(failover.stats.failed_buffer_bytes));
+fn failover_rows(rows: &mut Rows, failover: &FailoverReport) {
+    rows.count("failures", failover.stats.failures);
+    rows.count("frames lost on failed links", failover.stats.frames_lost);
+    rows.count("of these, sent on another path", failover.stats.frames_recovered);
+    rows.count("frames sent on another path that had arrived", failover.stats.frames_duplicated);
+    rows.count("frames that waited for another path", failover.stats.frames_held);
+    rows.count("frames without room for a copy", failover.stats.frames_not_kept);
+    rows.quantity("maximum kept for a port, link up", failover.stats.steady_buffer_bytes as f64, Unit::Byte);
+    rows.quantity(
+        "maximum kept for a port, link failed",
+        failover.stats.failed_buffer_bytes as f64,
+        Unit::Byte,
+    );
     if let Some(recovery) = &failover.recovery_us {
-        row("recovery time, median", time(recovery.p50));
-        row("90 %", time(recovery.p90));
-        row("maximum", time(recovery.max));
+        rows.micros("recovery time, median", recovery.p50);
+        rows.micros("90 %", recovery.p90);
+        rows.micros("maximum", recovery.max);
     }
-    flow_rows(row, "flows hit by a failure", failover.hit_fct_us.as_ref());
-    flow_rows(row, "other flows", failover.other_fct_us.as_ref());
+    flow_rows(rows, "flows hit by a failure", failover.hit_fct_us.as_ref());
+    flow_rows(rows, "other flows", failover.other_fct_us.as_ref());
 }
 
 /// What second links did.
-fn second_link_rows(row: &mut impl FnMut(&str, Cell), second: &SecondLinkReport) {
-    let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
-    let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
-    row("link failures, counted at both ends", count(second.stats.cuts));
-    row("failures of the link in use", count(second.stats.cuts_in_use));
-    row("failovers", count(second.stats.failovers));
-    row("other changes of the link", count(second.stats.returns));
-    row("frames lost on failed links", count(second.stats.frames_cut));
-    row("frames retransmitted on the other link", count(second.stats.frames_resent));
+fn second_link_rows(rows: &mut Rows, second: &SecondLinkReport) {
+    rows.count("link failures, counted at both ends", second.stats.cuts);
+    rows.count("failures of the link in use", second.stats.cuts_in_use);
+    rows.count("failovers", second.stats.failovers);
+    rows.count("other changes of the link", second.stats.returns);
+    rows.count("frames lost on failed links", second.stats.frames_cut);
+    rows.count("frames retransmitted on the other link", second.stats.frames_resent);
     if let Some(gap) = &second.gap_us {
-        row("time without delivery after a failure, median", time(gap.p50));
-        row("maximum", time(gap.max));
+        rows.micros("time without delivery after a failure, median", gap.p50);
+        rows.micros("maximum", gap.max);
     }
-    flow_rows(row, "flows that lost a frame on a failed link", second.hit_fct_us.as_ref());
-    flow_rows(row, "other flows", second.other_fct_us.as_ref());
+    flow_rows(rows, "flows that lost a frame on a failed link", second.hit_fct_us.as_ref());
+    flow_rows(rows, "other flows", second.other_fct_us.as_ref());
 }
 
 /// Completion times of some of the flows.
-fn flow_rows(row: &mut impl FnMut(&str, Cell), flows: &str, times: Option<&Summary>) {
-    let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
+fn flow_rows(rows: &mut Rows, flows: &str, times: Option<&Summary>) {
     if let Some(times) = times {
-        row(flows, Cell::quantity(times.count as f64, Unit::Count));
-        row("completion time, minimum", time(times.min));
-        row("median", time(times.p50));
-        row("99 %", time(times.p99));
-        row("maximum", time(times.max));
+        rows.count(flows, times.count);
+        rows.micros("completion time, minimum", times.min);
+        rows.micros("median", times.p50);
+        rows.micros("99 %", times.p99);
+        rows.micros("maximum", times.max);
     }
 }
 
 /// What frames met in queues in parallel.
-fn spreading_rows(row: &mut impl FnMut(&str, Cell), spreading: &SpreadingReport) {
-    let time = |us: f64| Cell::quantity(us * MICRO, Unit::Second);
-    row("frames through parallel queues", Cell::quantity(spreading.frames as f64, Unit::Count));
-    row("utilisation of the link behind them", Cell::text(format!("{:.1} %", spreading.utilisation * 100.0)));
-    row("delay there, median", time(spreading.delay_p50_us));
-    row("99 %", time(spreading.delay_p99_us));
-    row("99.9 %", time(spreading.delay_p99_9_us));
+fn spreading_rows(rows: &mut Rows, spreading: &SpreadingReport) {
+    rows.count("frames through parallel queues", spreading.frames);
+    rows.row(
+        "utilisation of the link behind them",
+        Cell::text(format!("{:.1} %", spreading.utilisation * 100.0)),
+    );
+    rows.micros("delay there, median", spreading.delay_p50_us);
+    rows.micros("99 %", spreading.delay_p99_us);
+    rows.micros("99.9 %", spreading.delay_p99_9_us);
 }

@@ -1,6 +1,7 @@
 //! The tables of a run of generators over several links.
 
-use linkmend_report::{Alignment, Cell, Column, Table, Unit, quantity};
+use super::rows::Rows;
+use linkmend_report::{Cell, Column, Table, Unit, quantity};
 use linkmend_sim::flows::Summary;
 use linkmend_sim::link::config::Hardware;
 use linkmend_sim::links::{
@@ -156,27 +157,22 @@ const SAMPLES: [Numbers<Sample>; 7] = [
 
 /// What failures of two links cost, a row for each number.
 fn pair(report: &PairReport) -> Table {
-    let mut table = Table::new("")
-        .column(Column::text("two links, of which one fails"))
-        .column(Column::text("").align(Alignment::Right));
-    let mut row = |name: &str, value: f64, unit| {
-        table.push_row([Cell::text(name), Cell::quantity(value, unit)]);
-    };
-    row("failures", report.cuts.len() as f64, Unit::Count);
-    row("frames lost on failed links", report.frames_cut as f64, Unit::Count);
-    row("frames corrupted", report.frames_corrupted as f64, Unit::Count);
-    row("frames retransmitted because of a change of links", report.frames_resent as f64, Unit::Count);
-    row("duplicates dropped", report.duplicates_dropped as f64, Unit::Count);
+    let mut rows = Rows::new("", "two links, of which one fails");
+    rows.count("failures", report.cuts.len() as u64);
+    rows.count("frames lost on failed links", report.frames_cut);
+    rows.count("frames corrupted", report.frames_corrupted);
+    rows.count("frames retransmitted because of a change of links", report.frames_resent);
+    rows.count("duplicates dropped", report.duplicates_dropped);
     if let Some(Summary { min, p50, p99, max, .. }) = report.recovery_us {
         for (name, us) in [("recovery, minimum", min), ("median", p50), ("99 %", p99), ("maximum", max)] {
-            row(name, us * MICRO, Unit::Second);
+            rows.micros(name, us);
         }
     }
-    row("kept", report.steady_buffer_bytes as f64, Unit::Byte);
-    row("kept during a failure", report.failed_buffer_bytes as f64, Unit::Byte);
-    row("Rx buffer", report.rx_buffer_bytes as f64, Unit::Byte);
-    row("queue", report.queue_bytes as f64, Unit::Byte);
-    table.note("Recovery: from the last delivery before a failure to the first one after it. Buffers: maximum fill levels.")
+    rows.quantity("kept", report.steady_buffer_bytes as f64, Unit::Byte);
+    rows.quantity("kept during a failure", report.failed_buffer_bytes as f64, Unit::Byte);
+    rows.quantity("Rx buffer", report.rx_buffer_bytes as f64, Unit::Byte);
+    rows.quantity("queue", report.queue_bytes as f64, Unit::Byte);
+    rows.into_table().note("Recovery: from the last delivery before a failure to the first one after it. Buffers: maximum fill levels.")
 }
 
 /// Says how many frames were lost to corruption and how many to congestion.

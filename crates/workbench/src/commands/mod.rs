@@ -10,6 +10,7 @@ mod links_table;
 mod progress;
 pub mod rdma;
 pub mod reproduce;
+mod rows;
 mod shown;
 pub mod sim;
 pub mod study;

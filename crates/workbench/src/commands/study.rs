@@ -18,9 +18,6 @@ pub trait Study {
     /// # Errors
     /// What cannot be used, or has failed.
     fn find(&self, watch: &dyn Watch) -> Result<Found>;
-
-    /// Whether JSON is to be printed.
-    fn prints_json(&self) -> bool;
 }
 
 /// Whoever waits for a study, and may stop it.
@@ -186,15 +183,15 @@ fn plain(cell: &Cell) -> Value {
     }
 }
 
-/// Executes a study on the terminal.
+/// Executes a study on the terminal, and prints what it has found, as JSON or for people.
 ///
 /// # Errors
 /// Those of the study.
-pub fn execute(study: &impl Study) -> Result<()> {
+pub fn execute(study: &impl Study, as_json: bool) -> Result<()> {
     let watch = OnTerminal { stop: OnceLock::new(), bar: Mutex::new(ProgressBar::hidden()) };
     let found = study.find(&watch);
     watch.with_bar(ProgressBar::finish_and_clear);
-    found?.print(study.prints_json())
+    found?.print(as_json)
 }
 
 /// How often a bar is drawn whose steps are rare.

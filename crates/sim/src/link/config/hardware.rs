@@ -91,7 +91,7 @@ impl LinkConfig {
         let text = |shortfall: Shortfall| {
             let Shortfall { field, value, needed, consequence } = shortfall;
             let bytes = |bytes: u64| ByteSize(bytes).to_string();
-            let time = |ticks: u64| format!("{} us", Time(ticks).as_nanos() / 1e3);
+            let time = |ticks: u64| format!("{} us", Time(ticks).as_micros());
             let (name, value, needed) = match field {
                 "window_frames" => ("`window`", format!("{value} frames"), needed.to_string()),
                 "recovery_timeout" => ("`recovery-timeout`", time(value), time(needed)),

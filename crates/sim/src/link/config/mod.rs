@@ -28,33 +28,25 @@ use crate::corruption::Corruption;
 use crate::time::Rate;
 use hardware::TOFINO_PORT_MAX;
 use linkmend_protocol::schedule::QueueLimits;
+use linkmend_quantity::words;
 use linkmend_topology::Cable;
 
 /// One-way latency of the PHYs of a link, in Meta's budget for LLR.
 const PHY_NS: u64 = 66;
 
-/// How buffered frames can be accessed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Buffering {
-    /// As on the Tofino: buffered frames circulate through a recirculation port, and each is available only when it
-    /// returns.
-    Recirculating,
-    /// Immediately, as in software or with the credit-based queues of the Tofino2.
-    Direct,
+words! {
+    /// How buffered frames can be accessed.
+    #[derive(Hash)]
+    pub enum Buffering {
+        /// As on the Tofino: buffered frames circulate through a recirculation port, and each is available only when it
+        /// returns.
+        Recirculating = "recirculating",
+        /// Immediately, as in software or with the credit-based queues of the Tofino2.
+        Direct = "direct",
+    }
 }
 
 impl Buffering {
-    /// Both of them.
-    pub const ALL: [Buffering; 2] = [Buffering::Recirculating, Buffering::Direct];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Buffering::Recirculating => "recirculating",
-            Buffering::Direct => "direct",
-        }
-    }
-
     /// The kind of buffering of switches with ports of this rate. The Tofino's ports go up to 100G, and its successor
     /// does not need to recirculate: its advanced flow control holds frames back in their queues (section 5,
     /// "Implementing LinkGuardian with Tofino2").

@@ -8,6 +8,7 @@ use crate::time::TICK;
 use linkmend_protocol::daemon_profile::{DaemonProfile, Overrides};
 use linkmend_protocol::wire::HEADER_GROWTH_MAX;
 use linkmend_protocol::{Config, RoundTrips, Ticks, WINDOW_MAX};
+use linkmend_quantity::words;
 
 /// Where the parameters of the link ends come from.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -21,30 +22,18 @@ pub enum Profile {
     Daemon(Overrides),
 }
 
-/// The name of a [`Profile`] on the command line and in files.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ProfileName {
-    /// Those of the published prototype: compact headers, one round of retransmission, a clock by which frames are given up
-    #[default]
-    Tofino,
-    /// Those that `linkmend run` derives for a link of this speed and length: transparent headers, 32 rounds, no such clock,
-    /// copies by the measured loss, automatic fallback, and buffers in memory
-    Daemon,
-    /// Those of the prototype, with timeout, thresholds and window for a link of this speed and length, and buffers in memory
-    Planned,
-}
-
-impl ProfileName {
-    /// All of them.
-    pub const ALL: [ProfileName; 3] = [ProfileName::Tofino, ProfileName::Daemon, ProfileName::Planned];
-
-    /// As spelled in files and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            ProfileName::Tofino => "tofino",
-            ProfileName::Daemon => "daemon",
-            ProfileName::Planned => "planned",
-        }
+words! {
+    /// The name of a [`Profile`] on the command line and in files.
+    #[derive(Default)]
+    pub enum ProfileName {
+        /// Those of the published prototype: compact headers, one round of retransmission, a clock by which frames are given up
+        #[default]
+        Tofino = "tofino",
+        /// Those that `linkmend run` derives for a link of this speed and length: transparent headers, 32 rounds, no such clock,
+        /// copies by the measured loss, automatic fallback, and buffers in memory
+        Daemon = "daemon",
+        /// Those of the prototype, with timeout, thresholds and window for a link of this speed and length, and buffers in memory
+        Planned = "planned",
     }
 }
 

@@ -173,7 +173,7 @@ impl LinkConfig {
                     "distance" => Distance(u64::from(self.distance_m)).to_string(),
                     _ => Span(Duration::from_nanos(nanos)).to_string(),
                 };
-                (parameter, value, format!("the round trip takes {} us", there_and_back.as_nanos() / 1e3))
+                (parameter, value, format!("the round trip takes {} us", there_and_back.as_micros()))
             }
             _ if back > forth => ("reverse-loss", back.to_string(), losses()),
             _ => match &self.corruption {

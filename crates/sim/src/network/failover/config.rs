@@ -113,7 +113,7 @@ impl FailingLink {
     /// # Errors
     /// The first parameter that cannot be used.
     pub fn validate(&self) -> Result<(), ParameterError> {
-        let us = |time: Time| format!("{} us", time.as_nanos() / 1e3);
+        let us = |time: Time| format!("{} us", time.as_micros());
         check(
             self.detection > Time::ZERO && self.detection <= FAILURE_MAX,
             "detection",

@@ -5,8 +5,7 @@ use crate::link::config::{ParameterError, of_protocol};
 use crate::network::failover::{FailingLink, FailureTimes, HandOff};
 use crate::time::{TICK, Time};
 use linkmend_protocol::paths::PathsConfig;
-use linkmend_quantity::Span;
-use std::time::Duration;
+use linkmend_quantity::{Span, words};
 
 /// How the ends of a link use a second one.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,56 +36,31 @@ impl SecondLinkConfig {
         }
         let by_silence = self.cuts.is_some_and(|cuts| cuts.noticed == Noticed::Silence);
         let parameter = if by_silence { "detection" } else { "silence" };
-        let value = Span(Duration::from_nanos(self.paths.detection.0 / 1_000)).to_string();
+        let value = Span::from(Time(self.paths.detection.0)).to_string();
         let named = |error| ParameterError { parameter, value, ..of_protocol(error) };
         self.paths.validate().map_err(named)
     }
 }
 
-/// How the ends learn that a link has failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Noticed {
-    /// Both ports lose their carrier after the detection time.
-    Carrier,
-    /// Nothing is heard on it for the detection time. The carrier stays.
-    Silence,
-}
-
-impl Noticed {
-    /// Both of them.
-    pub const ALL: [Noticed; 2] = [Noticed::Carrier, Noticed::Silence];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Noticed::Carrier => "carrier",
-            Noticed::Silence => "silence",
-        }
+words! {
+    /// How the ends learn that a link has failed.
+    pub enum Noticed {
+        /// Both ports lose their carrier after the detection time.
+        Carrier = "carrier",
+        /// Nothing is heard on it for the detection time. The carrier stays.
+        Silence = "silence",
     }
 }
 
-/// Which link fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cut {
-    /// The link that is used unless it has failed.
-    Primary,
-    /// One of them, chosen at random each time.
-    Either,
-    /// Both at the same time.
-    Both,
-}
-
-impl Cut {
-    /// All of them.
-    pub const ALL: [Cut; 3] = [Cut::Primary, Cut::Either, Cut::Both];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Cut::Primary => "primary",
-            Cut::Either => "either",
-            Cut::Both => "both",
-        }
+words! {
+    /// Which link fails.
+    pub enum Cut {
+        /// The link that is used unless it has failed.
+        Primary = "primary",
+        /// One of them, chosen at random each time.
+        Either = "either",
+        /// Both at the same time.
+        Both = "both",
     }
 }
 

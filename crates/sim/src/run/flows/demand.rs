@@ -5,6 +5,7 @@ use crate::host::{Extent, FlowSizes, Workload};
 use crate::link::config::{ParameterError, check};
 use crate::random::Random;
 use crate::time::Time;
+use linkmend_quantity::words;
 use std::fmt;
 use std::sync::Arc;
 
@@ -78,36 +79,24 @@ pub enum Between {
     Halves,
 }
 
-/// Which hosts send to which, as it is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum TrafficKind {
-    /// Each flow of a load is between two hosts drawn at random; a trial is from the first to the last one.
-    #[default]
-    FullMesh,
-    /// From the first host to the last one.
-    PointToPoint,
-    /// Each flow of a load is from one of the first half of the hosts to one of the second, drawn at random; it is a load of one
-    /// link, over which all of them go.
-    Across,
-    /// From the first to the last one, and each flow is answered by one.
-    PingPong,
+words! {
+    /// Which hosts send to which, as it is asked for.
+    #[derive(Default)]
+    pub enum TrafficKind {
+        /// Each flow of a load is between two hosts drawn at random; a trial is from the first to the last one.
+        #[default]
+        FullMesh = "full-mesh",
+        /// From the first host to the last one.
+        PointToPoint = "point-to-point",
+        /// Each flow of a load is from one of the first half of the hosts to one of the second, drawn at random; it is a load of one
+        /// link, over which all of them go.
+        Across = "across",
+        /// From the first to the last one, and each flow is answered by one.
+        PingPong = "ping-pong",
+    }
 }
 
 impl TrafficKind {
-    /// All of them.
-    pub const ALL: [TrafficKind; 4] =
-        [TrafficKind::FullMesh, TrafficKind::PointToPoint, TrafficKind::Across, TrafficKind::PingPong];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            TrafficKind::FullMesh => "full-mesh",
-            TrafficKind::PointToPoint => "point-to-point",
-            TrafficKind::Across => "across",
-            TrafficKind::PingPong => "ping-pong",
-        }
-    }
-
     /// Checks that this does not contradict an incast, which says by itself who sends to whom.
     ///
     /// # Errors

@@ -31,13 +31,19 @@ pub struct FailoverReport {
     pub other_delivery_us: Option<Summary>,
 }
 
+/// Times of flows that ended, in microseconds: of those of which a failed link lost or held a frame, or of the others.
+pub(super) fn times_us(records: &[FlowRecord], is_hit: bool, time: fn(&FlowRecord) -> Time) -> Vec<f64> {
+    let ended = records.iter().filter(|record| !record.failed);
+    let of = ended.filter(|record| (record.disturbance.frames_failed > 0) == is_hit);
+    of.map(|record| time(record).as_micros()).collect()
+}
+
 impl FailoverReport {
     /// `None` if no link of the run fails.
     pub(super) fn new(config: &FlowsConfig, records: &[FlowRecord], stats: &FailoverStats) -> Option<Self> {
         let failing = config.failing.first()?;
-        let us = |time: &Time| time.as_nanos() / 1e3;
         let of_data = stats.recovery_times.iter().filter(|recovery| End(recovery.flow.0).is_sending());
-        let recovery = of_data.clone().map(|recovery| us(&recovery.time)).collect();
+        let recovery = of_data.clone().map(|recovery| recovery.time.as_micros()).collect();
         let longer = |of: &dyn Fn(&&Recovery) -> bool| {
             let (mut all, mut longer) = (0_u32, 0_u32);
             for recovery in of_data.clone().filter(of) {
@@ -46,11 +52,7 @@ impl FailoverReport {
             }
             (all > 0).then(|| f64::from(longer) / f64::from(all))
         };
-        let times = |is_hit: bool, time: fn(&FlowRecord) -> Time| {
-            let ended = records.iter().filter(|record| !record.failed);
-            let of = ended.filter(|record| (record.disturbance.frames_failed > 0) == is_hit);
-            of.map(|record| us(&time(record))).collect::<Vec<f64>>()
-        };
+        let times = |is_hit, time| times_us(records, is_hit, time);
         let hit = times(true, FlowRecord::completion_time);
         Some(FailoverReport {
             recovery_longer_share: longer(&|_| true),

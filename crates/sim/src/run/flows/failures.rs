@@ -2,7 +2,7 @@
 
 use crate::link::config::ParameterError;
 use crate::time::Time;
-use linkmend_quantity::Span;
+use linkmend_quantity::{Span, words};
 use std::fmt;
 use std::str::FromStr;
 
@@ -18,6 +18,8 @@ pub enum Detection {
 }
 
 impl Detection {
+    const NAMED: [(&str, Detection); 2] = [("f10", Detection::F10), ("squelch", Detection::Squelch)];
+
     /// From the failure until the switches know.
     pub fn time(self) -> Time {
         match self {
@@ -44,6 +46,9 @@ pub enum Reroute {
 }
 
 impl Reroute {
+    const NAMED: [(&str, Reroute); 3] =
+        [("sharebackup", Reroute::ShareBackup), ("local", Reroute::Local), ("portland", Reroute::Portland)];
+
     /// From detection until there is another way.
     pub fn time(self) -> Time {
         match self {
@@ -55,63 +60,56 @@ impl Reroute {
     }
 }
 
-/// What switches do about frames that a failed link lost or cannot take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum HandOffKind {
-    #[default]
-    None,
-    /// SQR, as published.
-    Sqr,
-    /// Frames that the other end has not acknowledged are retransmitted.
-    Acknowledged,
-}
-
-impl HandOffKind {
-    /// All of them.
-    pub const ALL: [HandOffKind; 3] = [HandOffKind::None, HandOffKind::Sqr, HandOffKind::Acknowledged];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            HandOffKind::None => "none",
-            HandOffKind::Sqr => "sqr",
-            HandOffKind::Acknowledged => "acknowledged",
-        }
+words! {
+    /// What switches do about frames that a failed link lost or cannot take.
+    #[derive(Default)]
+    pub enum HandOffKind {
+        #[default]
+        None = "none",
+        /// SQR, as published.
+        Sqr = "sqr",
+        /// Frames that the other end has not acknowledged are retransmitted.
+        Acknowledged = "acknowledged",
     }
 }
 
-/// A time that is asked for.
-fn after(parameter: &'static str, text: &str, names: &[&str]) -> Result<Time, ParameterError> {
+/// What is asked for by one of these names, or by a time.
+fn named_or_after<T: Copy>(
+    parameter: &'static str,
+    text: &str,
+    named: &[(&str, T)],
+    after: fn(Time) -> T,
+) -> Result<T, ParameterError> {
+    if let Some((_, known)) = named.iter().find(|(name, _)| *name == text) {
+        return Ok(*known);
+    }
     let span: Span = text.parse().map_err(|_| {
+        let names: Vec<&str> = named.iter().map(|(name, _)| *name).collect();
         let requirement = format!("must be {} or a time such as 100us", names.join(", "));
         ParameterError::new(parameter, format!("\"{text}\""), requirement)
     })?;
-    Ok(Time::from_nanos(u64::try_from(span.0.as_nanos()).unwrap_or(u64::MAX)))
+    Ok(after(span.into()))
 }
 
-fn span(time: Time) -> Span {
-    Span(std::time::Duration::from_nanos(time.0 / 1_000))
+/// The name of what is asked for, or its time.
+fn show<T: PartialEq>(f: &mut fmt::Formatter<'_>, of: &T, named: &[(&str, T)], time: Time) -> fmt::Result {
+    match named.iter().find(|(_, known)| known == of) {
+        Some((name, _)) => f.write_str(name),
+        None => fmt::Display::fmt(&Span::from(time), f),
+    }
 }
 
 impl FromStr for Detection {
     type Err = ParameterError;
 
     fn from_str(text: &str) -> Result<Detection, ParameterError> {
-        match text {
-            "f10" => Ok(Detection::F10),
-            "squelch" => Ok(Detection::Squelch),
-            _ => after("detection", text, &["f10", "squelch"]).map(Detection::After),
-        }
+        named_or_after("detection", text, &Detection::NAMED, Detection::After)
     }
 }
 
 impl fmt::Display for Detection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Detection::F10 => f.write_str("f10"),
-            Detection::Squelch => f.write_str("squelch"),
-            Detection::After(time) => span(*time).fmt(f),
-        }
+        show(f, self, &Detection::NAMED, self.time())
     }
 }
 
@@ -119,22 +117,12 @@ impl FromStr for Reroute {
     type Err = ParameterError;
 
     fn from_str(text: &str) -> Result<Reroute, ParameterError> {
-        match text {
-            "sharebackup" => Ok(Reroute::ShareBackup),
-            "local" => Ok(Reroute::Local),
-            "portland" => Ok(Reroute::Portland),
-            _ => after("reroute", text, &["sharebackup", "local", "portland"]).map(Reroute::After),
-        }
+        named_or_after("reroute", text, &Reroute::NAMED, Reroute::After)
     }
 }
 
 impl fmt::Display for Reroute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Reroute::ShareBackup => f.write_str("sharebackup"),
-            Reroute::Local => f.write_str("local"),
-            Reroute::Portland => f.write_str("portland"),
-            Reroute::After(time) => span(*time).fmt(f),
-        }
+        show(f, self, &Reroute::NAMED, self.time())
     }
 }

@@ -4,34 +4,25 @@ use crate::host::clock::nanos;
 use crate::host::{HostsConfig, Transport};
 use crate::link::config::ParameterError;
 use crate::time::Time;
+use linkmend_quantity::words;
 use linkmend_transport::{Nanos, tcp};
 use std::sync::Arc;
 
 /// A tick of a kernel with 250 a second.
 const TICK: Time = Time::from_nanos(4_000_000);
 
-/// The kernel that runs TCP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HostKernel {
-    /// Low latency, as on the hosts of LinkGuardian's paper, which used no timestamps: what [`super::TransportKind::hosts`] has.
-    Linux54,
-    /// As distributions built it, with its defaults: the hosts of SQR's paper. Their least timeout of 4 ms was "the smallest
-    /// possible value", one tick, and a full segment had 1,448 bytes, which leaves 12 for timestamps (section II of the paper).
-    Linux413,
+words! {
+    /// The kernel that runs TCP.
+    pub enum HostKernel {
+        /// Low latency, as on the hosts of LinkGuardian's paper, which used no timestamps: what [`super::TransportKind::hosts`] has.
+        Linux54 = "linux-5.4",
+        /// As distributions built it, with its defaults: the hosts of SQR's paper. Their least timeout of 4 ms was "the smallest
+        /// possible value", one tick, and a full segment had 1,448 bytes, which leaves 12 for timestamps (section II of the paper).
+        Linux413 = "linux-4.13",
+    }
 }
 
 impl HostKernel {
-    /// All of them.
-    pub const ALL: [HostKernel; 2] = [HostKernel::Linux54, HostKernel::Linux413];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            HostKernel::Linux54 => "linux-5.4",
-            HostKernel::Linux413 => "linux-4.13",
-        }
-    }
-
     /// Has hosts run it.
     ///
     /// # Errors

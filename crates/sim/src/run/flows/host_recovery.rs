@@ -2,6 +2,7 @@
 
 use crate::host::{HostsConfig, Transport};
 use crate::link::config::ParameterError;
+use linkmend_quantity::words;
 use linkmend_transport::{roce, tcp};
 use std::sync::Arc;
 
@@ -9,46 +10,25 @@ use std::sync::Arc;
 /// 30 us of the paper's round trips.
 const SELECTIVE_WINDOW: u32 = 1_024;
 
-/// What hosts take for a loss, and what they retransmit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HostRecovery {
-    /// TCP by time, with probes of the tail (RFC 8985): as in Linux.
-    Rack,
-    /// The same with a reordering window that DSACKs do not widen.
-    RackStatic,
-    /// TCP by three duplicate acknowledgements (RFC 6675).
-    DuplicateAcks,
-    /// TCP by as many duplicates as the reordering seen so far demands.
-    AdaptiveDuplicateAcks,
-    /// RDMA: everything from the missing packet on.
-    GoBackN,
-    /// RDMA: only what is missing.
-    SelectiveRepeat,
+words! {
+    /// What hosts take for a loss, and what they retransmit.
+    pub enum HostRecovery {
+        /// TCP by time, with probes of the tail (RFC 8985): as in Linux.
+        Rack = "rack",
+        /// The same with a reordering window that DSACKs do not widen.
+        RackStatic = "rack-static",
+        /// TCP by three duplicate acknowledgements (RFC 6675).
+        DuplicateAcks = "duplicate-acks",
+        /// TCP by as many duplicates as the reordering seen so far demands.
+        AdaptiveDuplicateAcks = "adaptive-duplicate-acks",
+        /// RDMA: everything from the missing packet on.
+        GoBackN = "go-back-n",
+        /// RDMA: only what is missing.
+        SelectiveRepeat = "selective-repeat",
+    }
 }
 
 impl HostRecovery {
-    /// All of them.
-    pub const ALL: [HostRecovery; 6] = [
-        HostRecovery::Rack,
-        HostRecovery::RackStatic,
-        HostRecovery::DuplicateAcks,
-        HostRecovery::AdaptiveDuplicateAcks,
-        HostRecovery::GoBackN,
-        HostRecovery::SelectiveRepeat,
-    ];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            HostRecovery::Rack => "rack",
-            HostRecovery::RackStatic => "rack-static",
-            HostRecovery::DuplicateAcks => "duplicate-acks",
-            HostRecovery::AdaptiveDuplicateAcks => "adaptive-duplicate-acks",
-            HostRecovery::GoBackN => "go-back-n",
-            HostRecovery::SelectiveRepeat => "selective-repeat",
-        }
-    }
-
     /// Hosts that recover so.
     ///
     /// # Errors

@@ -3,45 +3,25 @@
 use crate::host::{HostLatency, HostsConfig, RdmaConfig, Transport};
 use crate::time::Time;
 use linkmend_protocol::Mode;
+use linkmend_quantity::words;
 use linkmend_transport::{Nanos, roce, tcp};
 use std::sync::Arc;
 
-/// The transport of all flows of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TransportKind {
-    Reno,
-    Cubic,
-    Dctcp,
-    Bbr,
-    /// RoCEv2, reliable connection, RDMA WRITE.
-    Rdma,
-    /// The same with DCQCN, for the rate of the hosts' links.
-    RdmaDcqcn,
+words! {
+    /// The transport of all flows of a run.
+    pub enum TransportKind {
+        Dctcp = "dctcp",
+        Cubic = "cubic",
+        Bbr = "bbr",
+        Reno = "reno",
+        /// RoCEv2, reliable connection, RDMA WRITE.
+        Rdma = "rdma",
+        /// The same with DCQCN, for the rate of the hosts' links.
+        RdmaDcqcn = "rdma-dcqcn",
+    }
 }
 
 impl TransportKind {
-    /// All of them.
-    pub const ALL: [TransportKind; 6] = [
-        TransportKind::Dctcp,
-        TransportKind::Cubic,
-        TransportKind::Bbr,
-        TransportKind::Reno,
-        TransportKind::Rdma,
-        TransportKind::RdmaDcqcn,
-    ];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            TransportKind::Reno => "reno",
-            TransportKind::Cubic => "cubic",
-            TransportKind::Dctcp => "dctcp",
-            TransportKind::Bbr => "bbr",
-            TransportKind::Rdma => "rdma",
-            TransportKind::RdmaDcqcn => "rdma-dcqcn",
-        }
-    }
-
     /// Its congestion control, if it is TCP.
     pub fn algorithm(self) -> Option<tcp::Algorithm> {
         match self {

@@ -274,7 +274,7 @@ impl FlowCounts {
     ) -> (FlowCounts, u64) {
         let own = records.iter().filter(|record| numbers.contains(&usize::from(record.traffic)));
         let ended = own.clone().filter(|record| !record.failed);
-        let times = ended.clone().map(|record| record.completion_time().as_nanos() / 1e3).collect();
+        let times = ended.clone().map(|record| record.completion_time().as_micros()).collect();
         let mut in_progress = TrafficTotals::default();
         let mut flows_not_begun = 0;
         let training = |number: usize| {

@@ -13,7 +13,7 @@ use crate::host::{
 };
 use crate::link::config::ParameterError;
 use crate::link::scheme::{Absent, Scheme};
-use crate::network::{NoObserver, OPENING_MAX, Opening, Plan};
+use crate::network::{NoObserver, OPENING_MAX, Plan};
 use crate::node::NodeId;
 use crate::random::Random;
 use crate::time::Time;
@@ -151,10 +151,8 @@ pub(super) fn run_part<O: FlowObserver<X>, X: Scheme>(
     let seed = linkmend_random::mix(config.seed ^ linkmend_random::mix(part));
     let mut network = build_on(config.plan(other)?, config, part, seed, observer)?;
     let wanted = &mut || !stop.load(Ordering::Relaxed);
-    match network.open_sessions(wanted) {
-        Opening::Open => {}
-        Opening::Unwanted => return Ok((None, network.observer)),
-        Opening::Failed { .. } => return Err(config.link.not_opened(OPENING_MAX)),
+    if !network.open_sessions(wanted).goes_on(|_| config.link.not_opened(OPENING_MAX))? {
+        return Ok((None, network.observer));
     }
     let began = network.now();
     network.hosts.begin_at(began);

@@ -12,6 +12,7 @@ use crate::link::{LinkConfig, PortConfig};
 use crate::network::Plan;
 use crate::time::{Rate, Time};
 use linkmend_protocol::{Mode, TransmitState};
+use linkmend_quantity::words;
 
 crate::schemes! {
     /// The schemes that links between hosts may have. They are more than those of runs without hosts, whose frames would
@@ -58,48 +59,22 @@ impl<X> FlowSchemes<X> {
     }
 }
 
-/// How the corrupting link recovers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SchemeKind {
-    None,
-    Ordered,
-    NonBlocking,
-    /// Forward error correction.
-    Wharf,
-    /// Ultra Ethernet's Link Layer Retry.
-    Llr,
-    /// An idealised selective retry.
-    Selective,
+words! {
+    /// How the corrupting link recovers.
+    pub enum SchemeKind {
+        None = "none",
+        Ordered = "ordered",
+        NonBlocking = "non-blocking",
+        /// Forward error correction.
+        Wharf = "wharf",
+        /// Ultra Ethernet's Link Layer Retry.
+        Llr = "llr",
+        /// An idealised selective retry.
+        Selective = "selective",
+    }
 }
 
 impl SchemeKind {
-    /// Their names on the command line.
-    const NAMED: [(SchemeKind, &str); 6] = [
-        (SchemeKind::None, "none"),
-        (SchemeKind::Ordered, "ordered"),
-        (SchemeKind::NonBlocking, "non-blocking"),
-        (SchemeKind::Wharf, "wharf"),
-        (SchemeKind::Llr, "llr"),
-        (SchemeKind::Selective, "selective"),
-    ];
-
-    /// All of them.
-    pub const ALL: [SchemeKind; Self::NAMED.len()] = {
-        let mut all = [SchemeKind::None; Self::NAMED.len()];
-        let mut at = 0;
-        while at < all.len() {
-            all[at] = Self::NAMED[at].0;
-            assert!(all[at] as usize == at, "they are named in their order");
-            at += 1;
-        }
-        all
-    };
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        Self::NAMED[self as usize].1
-    }
-
     /// The class of the frames that this scheme protects.
     pub fn mode(self) -> Mode {
         if self == SchemeKind::NonBlocking { Mode::NonBlocking } else { Mode::Ordered }

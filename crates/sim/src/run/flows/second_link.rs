@@ -1,5 +1,6 @@
 //! Second links beside the links that corrupt, in a run with flows.
 
+use super::failover::times_us;
 use super::schemes::{FlowSchemeConfig, FlowSchemes, Recovery};
 use super::statistics::Summary;
 use crate::corruption::Corruption;
@@ -116,15 +117,10 @@ pub struct SecondLinkReport {
 
 impl SecondLinkReport {
     pub(super) fn new(records: &[FlowRecord], stats: &SecondLinkStats) -> SecondLinkReport {
-        let us = |time: &Time| time.as_nanos() / 1e3;
-        let times = |is_hit: bool| {
-            let ended = records.iter().filter(|record| !record.failed);
-            let of = ended.filter(|record| (record.disturbance.frames_failed > 0) == is_hit);
-            Summary::from_values(of.map(|record| us(&record.completion_time())).collect())
-        };
+        let times = |is_hit| Summary::from_values(times_us(records, is_hit, FlowRecord::completion_time));
         SecondLinkReport {
             stats: stats.clone(),
-            gap_us: Summary::from_values(stats.gaps.iter().map(us).collect()),
+            gap_us: Summary::from_values(stats.gaps.iter().map(|gap| gap.as_micros()).collect()),
             hit_fct_us: times(true),
             other_fct_us: times(false),
         }

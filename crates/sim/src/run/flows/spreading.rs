@@ -3,26 +3,16 @@
 use crate::histogram::Histogram;
 use crate::link::ParallelConfig;
 use crate::time::Time;
+use linkmend_quantity::words;
 use serde::Serialize;
 
-/// How frames are distributed over queues in parallel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum PlacementKind {
-    #[default]
-    Uniform,
-    Hashed,
-}
-
-impl PlacementKind {
-    /// All of them.
-    pub const ALL: [PlacementKind; 2] = [PlacementKind::Uniform, PlacementKind::Hashed];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            PlacementKind::Uniform => "uniform",
-            PlacementKind::Hashed => "hashed",
-        }
+words! {
+    /// How frames are distributed over queues in parallel.
+    #[derive(Default)]
+    pub enum PlacementKind {
+        #[default]
+        Uniform = "uniform",
+        Hashed = "hashed",
     }
 }
 

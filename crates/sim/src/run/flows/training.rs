@@ -8,6 +8,7 @@ use crate::random::Random;
 use crate::time::Time;
 use linkmend_collective::ideal::{self, IdealLink};
 use linkmend_collective::{Action, Algorithm, Collective, GenerateError, Groups, Operation, Program};
+use linkmend_quantity::words;
 use linkmend_topology::{Graph, NodeId};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -56,70 +57,36 @@ pub struct Training {
     pub left_out: Vec<String>,
 }
 
-/// On which hosts ranks are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum RankOrder {
-    /// In the order of the topology: consecutive ranks share a switch.
-    #[default]
-    Linear,
-    /// Consecutive ranks are at different switches, in turns.
-    Across,
-    /// Drawn at random, by the seed.
-    Random,
-}
-
-impl RankOrder {
-    /// All of them.
-    pub const ALL: [RankOrder; 3] = [RankOrder::Linear, RankOrder::Across, RankOrder::Random];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            RankOrder::Linear => "linear",
-            RankOrder::Across => "across",
-            RankOrder::Random => "random",
-        }
+words! {
+    /// On which hosts ranks are.
+    #[derive(Default)]
+    pub enum RankOrder {
+        /// In the order of the topology: consecutive ranks share a switch.
+        #[default]
+        Linear = "linear",
+        /// Consecutive ranks are at different switches, in turns.
+        Across = "across",
+        /// Drawn at random, by the seed.
+        Random = "random",
     }
 }
 
-/// Collective operations, and how they are performed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum CollectiveKind {
-    #[default]
-    AllReduceRing,
-    AllReduceTree,
-    AllReduceRecursiveDoubling,
-    AllReduceHalvingDoubling,
-    ReduceScatter,
-    AllGather,
-    AllToAll,
+words! {
+    /// Collective operations, and how they are performed.
+    #[derive(Default)]
+    pub enum CollectiveKind {
+        #[default]
+        AllReduceRing = "all-reduce-ring",
+        AllReduceTree = "all-reduce-tree",
+        AllReduceRecursiveDoubling = "all-reduce-recursive-doubling",
+        AllReduceHalvingDoubling = "all-reduce-halving-doubling",
+        ReduceScatter = "reduce-scatter",
+        AllGather = "all-gather",
+        AllToAll = "all-to-all",
+    }
 }
 
 impl CollectiveKind {
-    /// All of them.
-    pub const ALL: [CollectiveKind; 7] = [
-        CollectiveKind::AllReduceRing,
-        CollectiveKind::AllReduceTree,
-        CollectiveKind::AllReduceRecursiveDoubling,
-        CollectiveKind::AllReduceHalvingDoubling,
-        CollectiveKind::ReduceScatter,
-        CollectiveKind::AllGather,
-        CollectiveKind::AllToAll,
-    ];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            CollectiveKind::AllReduceRing => "all-reduce-ring",
-            CollectiveKind::AllReduceTree => "all-reduce-tree",
-            CollectiveKind::AllReduceRecursiveDoubling => "all-reduce-recursive-doubling",
-            CollectiveKind::AllReduceHalvingDoubling => "all-reduce-halving-doubling",
-            CollectiveKind::ReduceScatter => "reduce-scatter",
-            CollectiveKind::AllGather => "all-gather",
-            CollectiveKind::AllToAll => "all-to-all",
-        }
-    }
-
     fn collective(self) -> Collective {
         match self {
             CollectiveKind::AllReduceRing => Collective::AllReduce(Algorithm::Ring),

@@ -114,7 +114,7 @@ impl<'a> Follower<'a> {
         let level = network.status(self.port).map_or(self.level, |status| name(status.level));
         if level != self.level {
             self.level = level;
-            let at_us = (network.now() - self.began).as_nanos() / 1e3;
+            let at_us = (network.now() - self.began).as_micros();
             self.changes.push(LevelChange { at_us, level, loss });
         }
     }

@@ -7,7 +7,7 @@ use super::course::Follower;
 use super::pair::CutWatch;
 use super::report::{Completion, LinksReport};
 use crate::link::config::ParameterError;
-use crate::network::{Hosts, OPENING_MAX, Opening};
+use crate::network::{Hosts, OPENING_MAX};
 use crate::time::Time;
 
 /// Frames of the first source before buffer levels are recorded.
@@ -40,11 +40,8 @@ fn simulate<H: Hosts>(
     if config.fixed_dummies {
         network.set_replenishing(first.port, false);
     }
-    let mut wanted = match network.open_sessions(&mut || progress(0)) {
-        Opening::Open => true,
-        Opening::Unwanted => false,
-        Opening::Failed { port } => return Err(config.link_of(port).not_opened(OPENING_MAX)),
-    };
+    let opening = network.open_sessions(&mut || progress(0));
+    let mut wanted = opening.goes_on(|port| config.link_of(port).not_opened(OPENING_MAX))?;
     let began = network.now();
     network.observer.watch.begin(began);
     network.start_traffic();

@@ -11,7 +11,6 @@ use linkmend_protocol::Format;
 use linkmend_protocol::wire::HEADER_GROWTH_MAX;
 use linkmend_quantity::{LossRate, Span};
 use std::fmt::Display;
-use std::time::Duration;
 
 /// An hour. The clock holds 213 days, of which a run that stalls may take a hundred times as long as its traffic.
 const TRAFFIC_SECONDS_MAX: f64 = 3_600.0;
@@ -131,9 +130,9 @@ impl LinksConfig {
         check(self.total_load() <= 1.0, "non-blocking-load", self.non_blocking_load, requirement)?;
         let Some(spacing) = self.spacing else { return Ok(()) };
         let requirement =
-            format!("must be at least a frame's time on the link, {}", written(self.frame_time()));
-        check(spacing >= self.frame_time(), "spacing", written(spacing), &requirement)?;
-        self.check_lasts("spacing", written(spacing), self.frames, spacing.0 as f64)
+            format!("must be at least a frame's time on the link, {}", Span::from(self.frame_time()));
+        check(spacing >= self.frame_time(), "spacing", Span::from(spacing), &requirement)?;
+        self.check_lasts("spacing", Span::from(spacing), self.frames, spacing.0 as f64)
     }
 
     /// Whether so many frames, one each `interval_ps`, fit the simulator's clock.
@@ -180,17 +179,22 @@ impl LinksConfig {
         check(!course.phases.is_empty(), "phases", "none", "at least one phase is needed")?;
         for phase in &course.phases {
             let requirement = "each phase must last at least 1 us";
-            check(phase.duration >= Time::from_nanos(1_000), "phases", written(phase.duration), requirement)?;
+            check(
+                phase.duration >= Time::from_nanos(1_000),
+                "phases",
+                Span::from(phase.duration),
+                requirement,
+            )?;
             Corruption::iid(phase.loss).validate()?;
         }
         let duration = course.duration();
         let requirement = format!("all phases together may last at most {TRAFFIC_SECONDS_MAX} s");
-        check(duration.as_secs() <= TRAFFIC_SECONDS_MAX, "phases", written(duration), &requirement)?;
+        check(duration.as_secs() <= TRAFFIC_SECONDS_MAX, "phases", Span::from(duration), &requirement)?;
         let sample = course.sample;
         let requirement = "must be above 0 and no longer than all phases";
-        check((1..=duration.0).contains(&sample.0), "sample", written(sample), requirement)?;
+        check((1..=duration.0).contains(&sample.0), "sample", Span::from(sample), requirement)?;
         let requirement = "must be longer: at most a million samples are possible";
-        check(duration.0 / sample.0 <= SAMPLES_MAX, "sample", written(sample), requirement)
+        check(duration.0 / sample.0 <= SAMPLES_MAX, "sample", Span::from(sample), requirement)
     }
 
     fn validate_pair(&self, pair: &Pair) -> Result<(), ParameterError> {
@@ -245,9 +249,4 @@ impl Pair {
         let full_bytes = link.frame_bytes + HEADER_GROWTH_MAX as u32;
         SecondLinkConfig::new(self.silence, self.return_after, Some(self.cuts), full_bytes)
     }
-}
-
-/// A time as people write it.
-fn written(time: Time) -> Span {
-    Span(Duration::from_nanos(time.0 / 1_000))
 }

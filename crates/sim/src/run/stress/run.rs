@@ -7,8 +7,7 @@ use crate::measure::{
     GivenUp, Histogram, Levels, LinkMark, LinkMeasures, Percentiles, Quartiles, TimeSeries,
 };
 use crate::network::{
-    FRAME_BYTES_MIN, LinkId, Moment, NoHosts, OPENING_MAX, Observer, Opening, PortId, Side,
-    WIRE_OVERHEAD_BYTES,
+    FRAME_BYTES_MIN, LinkId, Moment, NoHosts, OPENING_MAX, Observer, PortId, Side, WIRE_OVERHEAD_BYTES,
 };
 use crate::run::flows::Recovery;
 use crate::run::links::{LinksConfig, Watched};
@@ -47,12 +46,8 @@ pub(super) fn run<O: Observer<Schemes<X>>, X: Scheme>(
     // A pipeline delays every frame alike, and nothing comes behind it.
     let without = config.clone().with_link(|link| link.switch.pipeline_latency_ns = 0);
     let mut network = without.network(other, observer)?;
-    let link = &config.links[0];
-    let mut ended_early = match network.open_sessions(&mut || progress(0)) {
-        Opening::Open => false,
-        Opening::Unwanted => true,
-        Opening::Failed { .. } => return Err(link.not_opened(OPENING_MAX)),
-    };
+    let opening = network.open_sessions(&mut || progress(0));
+    let mut ended_early = !opening.goes_on(|_| config.links[0].not_opened(OPENING_MAX))?;
     let began = network.now();
     if let Some(step) = series_step {
         let series = TimeSeries::new(network.now(), step, SERIES_SAMPLES_MAX);

@@ -4,7 +4,7 @@ use super::config::TimelineConfig;
 use crate::corruption::Corruption;
 use crate::link::Observer;
 use crate::link::config::ParameterError;
-use crate::network::{Hosts, Network, OPENING_MAX, Opening};
+use crate::network::{Hosts, Network, OPENING_MAX};
 use crate::random::Random;
 use crate::run::flows::FlowSchemes;
 use crate::time::Time;
@@ -32,11 +32,9 @@ impl Course {
     ) -> Result<Option<Course>, ParameterError> {
         let port = config.port();
         network.set_corruption(port, &Corruption::None, Random::new(config.flows.seed, "no corruption"))?;
-        match network.open_sessions(wanted) {
-            Opening::Open => Ok(Some(Course { began: network.now() })),
-            Opening::Unwanted => Ok(None),
-            Opening::Failed { .. } => Err(config.described()?.not_opened(OPENING_MAX)),
-        }
+        let link = config.described()?;
+        let goes_on = network.open_sessions(wanted).goes_on(|_| link.not_opened(OPENING_MAX))?;
+        Ok(goes_on.then(|| Course { began: network.now() }))
     }
 
     /// Runs to the end. `look` is called after each event, `take` at the end of each sample with that time and the sample's

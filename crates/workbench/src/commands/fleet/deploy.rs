@@ -1,7 +1,7 @@
 //! `linkmend fleet deploy`: which pods to upgrade first.
 
 use super::network::NetworkArgs;
-use super::source::{DRAWING, DrawArgs, network_and_trace};
+use super::source::SourceArgs;
 use super::{protection, repair, share};
 use crate::commands::study::{Found, Study, Watch};
 use clap::Args;
@@ -40,11 +40,8 @@ is counted from the first event of a trace to the last.")]
 pub struct DeployArgs {
     #[command(flatten)]
     network: NetworkArgs,
-    /// Read the trace from a file instead of generating it: CSV, or JSON of the authors' simulator
-    #[arg(long, value_name = "FILE", conflicts_with_all = DRAWING)]
-    trace: Option<PathBuf>,
     #[command(flatten)]
-    draw: DrawArgs,
+    source: SourceArgs,
     /// Number of traces to generate, with consecutive seeds
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=10_000), conflicts_with = "trace")]
     seeds: u64,
@@ -74,12 +71,12 @@ pub struct DeployArgs {
     threads: Option<u16>,
     /// Print JSON instead of tables
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 impl Study for DeployArgs {
     fn find(&self, watch: &dyn Watch) -> Result<Found> {
-        let mut settings = Settings::paper(Strategy::CorrOpt, self.constraint, self.draw.seed);
+        let mut settings = Settings::paper(Strategy::CorrOpt, self.constraint, self.source.draw.seed);
         settings.protection = protection::read(&self.protection)?;
         settings.repair = repair::delays(&self.repair)?;
         let (topology, runs) = self.runs(&settings, watch)?;
@@ -91,29 +88,25 @@ impl Study for DeployArgs {
         let results = Shown { arguments: self, topology: &topology, upgrades: &upgrades, runs: &runs };
         Found::new(&results.json(), TABLE_WIDTH, vec![results.pods(), results.steps()])
     }
-
-    fn prints_json(&self) -> bool {
-        self.json
-    }
 }
 
 impl DeployArgs {
     /// Builds the network, and computes what protection would have spared in each run.
     fn runs(&self, settings: &Settings, watch: &dyn Watch) -> Result<(Topology, Vec<Spared>)> {
-        if self.trace.is_some() {
-            let (topology, trace) = network_and_trace(&self.network, &self.draw, self.trace.as_deref())?;
+        if self.source.trace.is_some() {
+            let (topology, trace) = self.source.network_and_trace(&self.network)?;
             let runs = spared_in(&topology, &trace, settings, &[ALWAYS]);
             return Ok((topology, runs));
         }
         let topology = self.network.build(FabricParameters::PAPER)?;
-        self.draw.check(&topology)?;
-        let first = self.draw.seed;
+        self.source.draw.check(&topology)?;
+        let first = self.source.draw.seed;
         let last = first
             .checked_add(self.seeds)
             .ok_or_else(|| Plain("--seed and --seeds are too large together".to_owned()))?;
         let threads = threads(self.threads.map(usize::from));
         watch.begin(self.seeds, "{bar:30} {pos} of {len} traces  [{left}]");
-        let draw = |seed| self.draw.trace_of(&topology, seed);
+        let draw = |seed| self.source.draw.trace_of(&topology, seed);
         let watched = (threads, watch.stop()?, &|| watch.advance());
         let runs = spared_by_seed(&topology, settings, first..last, draw, &[ALWAYS], watched);
         let runs = runs.ok_or_else(|| Interrupted {
@@ -134,8 +127,8 @@ struct Shown<'a> {
 
 impl Shown<'_> {
     fn title(&self) -> String {
-        let DeployArgs { constraint, trace, .. } = self.arguments;
-        let traces = match (trace, self.runs.len()) {
+        let DeployArgs { constraint, source, .. } = self.arguments;
+        let traces = match (&source.trace, self.runs.len()) {
             (Some(path), _) => path.display().to_string(),
             (None, 1) => "1 trace".to_owned(),
             (None, count) => format!("{count} traces"),
@@ -235,7 +228,7 @@ impl Shown<'_> {
             "topology": self.topology.to_string(),
             "constraint": self.arguments.constraint,
             "traces": self.runs.len(),
-            "first_seed": self.arguments.trace.is_none().then_some(self.arguments.draw.seed),
+            "first_seed": self.arguments.source.trace.is_none().then_some(self.arguments.source.draw.seed),
             "total_penalty": penalty,
             "spared_by_all": self.upgrades.all(),
             "top_switches": self.upgrades.top_switches(),

@@ -23,9 +23,10 @@ pub use show::ShowArgs;
 pub use simulate::SimulateArgs;
 
 use super::study;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use linkmend::failure::Result;
-use linkmend_quantity::{QuantityError, Share};
+use linkmend_quantity::{QuantityError, Share, Word};
 
 /// Arguments of `linkmend fleet`.
 #[derive(Debug, Args)]
@@ -65,12 +66,18 @@ enum FleetCommand {
 /// Executes the command.
 pub fn execute(arguments: &FleetArgs) -> Result<()> {
     match &arguments.command {
-        FleetCommand::Deploy(arguments) => study::execute(&**arguments),
-        FleetCommand::Plan(arguments) => study::execute(&**arguments),
-        FleetCommand::Show(arguments) => study::execute(arguments),
-        FleetCommand::Simulate(arguments) => study::execute(&**arguments),
+        FleetCommand::Deploy(arguments) => study::execute(&**arguments, arguments.json),
+        FleetCommand::Plan(arguments) => study::execute(&**arguments, arguments.json),
+        FleetCommand::Show(arguments) => study::execute(arguments, arguments.json),
+        FleetCommand::Simulate(arguments) => study::execute(&**arguments, arguments.json),
         FleetCommand::Trace(arguments) => trace::execute(arguments),
     }
+}
+
+/// Takes the words of a choice.
+fn word<W: Word>() -> impl TypedValueParser<Value = W> {
+    let words = W::all().iter().map(|choice| choice.word());
+    PossibleValuesParser::new(words).try_map(|text| W::named(&text).ok_or("no such choice"))
 }
 
 /// A share as people write it: `75%` or `0.75`.

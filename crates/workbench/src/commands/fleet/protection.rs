@@ -1,8 +1,8 @@
 //! What protection leaves of a loss rate: the published table, a simulated one, or one from a file.
 
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use linkmend::failure::{Result, UsageError};
-use linkmend_fleet::protection::ProtectionTable;
+use linkmend_fleet::protection::{ProtectionLimits, ProtectionTable};
 
 /// What may be written instead.
 const HINT: &str = "use `authors`, `25G`, `100G`, `400G`, `llr-100G`, `llr-400G` or `llr-800G`, or a JSON file with rows of loss_rate, \
@@ -16,6 +16,25 @@ const LLR: &str = "llr-";
 pub enum ModeName {
     Ordered,
     NonBlocking,
+}
+
+/// How many links can be protected.
+#[derive(Debug, Args)]
+pub struct LimitArgs {
+    /// Maximum number of protected links per forwarding pipe, the part of a switch chip that serves a group of ports
+    /// [default: no limit]
+    #[arg(long, value_name = "N")]
+    max_protected_per_pipe: Option<u32>,
+    /// Maximum number of protected links per switch [default: no limit]
+    #[arg(long, value_name = "N")]
+    max_protected_per_switch: Option<u32>,
+}
+
+impl LimitArgs {
+    /// The limits that are set.
+    pub fn limits(&self) -> ProtectionLimits {
+        ProtectionLimits { per_pipe: self.max_protected_per_pipe, per_switch: self.max_protected_per_switch }
+    }
 }
 
 /// The table of [`read`], with only the rows of one mode.

@@ -1,6 +1,7 @@
 //! The crew that repairs disabled links, and its order.
 
-use clap::{Args, ValueEnum};
+use super::word;
+use clap::Args;
 use linkmend::failure::{Result, UsageError};
 use linkmend_diagnose::Diagnose;
 use linkmend_fleet::repair::{Crew, RepairDelays, RepairError, RepairOrder, TakeDown};
@@ -16,24 +17,11 @@ pub struct RepairArgs {
     crew: Option<u32>,
     /// Which disabled link is repaired next: the one that was disabled first, the one with the highest loss rate, or
     /// the one whose return is worth the most (other links that can then be disabled, then paths)
-    #[arg(long, value_enum, default_value_t = OrderName::FirstCome, requires = "crew")]
-    repair_order: OrderName,
+    #[arg(long, default_value = RepairOrder::FirstCome.name(), value_parser = word::<RepairOrder>(), requires = "crew")]
+    repair_order: RepairOrder,
     /// When a protected link that may be disabled is taken down: immediately, or when a crew is free to repair it
-    #[arg(long, value_enum, default_value_t = TakeDownName::AtOnce, requires = "crew")]
-    take_down: TakeDownName,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum OrderName {
-    FirstCome,
-    WorstFirst,
-    MostWorth,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum TakeDownName {
-    AtOnce,
-    ForRepair,
+    #[arg(long, default_value = TakeDown::AtOnce.name(), value_parser = word::<TakeDown>(), requires = "crew")]
+    take_down: TakeDown,
 }
 
 /// Reads the argument `--repair`. It is no parser of clap, which would not show the hint.
@@ -50,15 +38,6 @@ impl RepairArgs {
 
     /// The crew, if its size is limited.
     pub fn crew(&self) -> Option<Crew> {
-        let order = match self.repair_order {
-            OrderName::FirstCome => RepairOrder::FirstCome,
-            OrderName::WorstFirst => RepairOrder::WorstFirst,
-            OrderName::MostWorth => RepairOrder::MostWorth,
-        };
-        let take_down = match self.take_down {
-            TakeDownName::AtOnce => TakeDown::AtOnce,
-            TakeDownName::ForRepair => TakeDown::ForRepair,
-        };
-        self.crew.map(|size| Crew { size, order, take_down })
+        self.crew.map(|size| Crew { size, order: self.repair_order, take_down: self.take_down })
     }
 }

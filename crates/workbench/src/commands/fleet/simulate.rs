@@ -2,16 +2,17 @@
 
 use super::deployment::DeploymentArgs;
 use super::network::NetworkArgs;
-use super::protection::{self, ModeName};
+use super::protection::{self, LimitArgs, ModeName};
 use super::repair::RepairArgs;
-use super::source::{DRAWING, DrawArgs, network_and_trace};
+use super::source::SourceArgs;
+use super::word;
 use crate::commands::study::{Found, Study, Watch};
 use clap::{Args, ValueEnum};
 use linkmend::failure::{Context, Interrupted, Result};
 use linkmend::written_file::{Unfinished, cannot_write};
 use linkmend_fleet::Constraint;
 use linkmend_fleet::optimizer::Objective;
-use linkmend_fleet::protection::{ProtectionLimits, ProtectionTable};
+use linkmend_fleet::protection::ProtectionTable;
 use linkmend_fleet::simulate::{Optimizer, SeriesWriter, Settings, Summary, simulate_while};
 use linkmend_fleet::strategy::Strategy;
 use linkmend_quantity::LossRate;
@@ -45,14 +46,11 @@ contact with each other \
 pub struct SimulateArgs {
     #[command(flatten)]
     network: NetworkArgs,
-    /// Read the trace from a file instead of generating it: CSV, or JSON of the authors' simulator
-    #[arg(long, value_name = "FILE", conflicts_with_all = DRAWING)]
-    trace: Option<PathBuf>,
     #[command(flatten)]
-    draw: DrawArgs,
+    source: SourceArgs,
     /// Strategy for handling corrupting links
-    #[arg(long, value_enum, default_value_t = StrategyName::ProtectCorropt)]
-    strategy: StrategyName,
+    #[arg(long, default_value = Strategy::ProtectCorrOpt.name(), value_parser = word::<Strategy>())]
+    strategy: Strategy,
     /// Share of its paths and capacity to the top layer that every ToR must keep, while ToRs that can reach each other
     /// stay connected: one share for both, like 75%; one for each, like paths=75%,capacity=50%; or the paper's
     /// constraint, like paper=75%, which counts only paths and lets ToRs lose contact with each other
@@ -70,13 +68,8 @@ pub struct SimulateArgs {
     mode: ModeName,
     #[command(flatten)]
     deployment: DeploymentArgs,
-    /// Maximum number of protected links per forwarding pipe, the part of a switch chip that serves a group of ports
-    /// [default: no limit]
-    #[arg(long, value_name = "N")]
-    max_protected_per_pipe: Option<u32>,
-    /// Maximum number of protected links per switch [default: no limit]
-    #[arg(long, value_name = "N")]
-    max_protected_per_switch: Option<u32>,
+    #[command(flatten)]
+    limits: LimitArgs,
     /// Objective to minimise: CorrOpt's penalty, or the loss and the capacity cost that remain with protection
     #[arg(long, value_enum, default_value_t = ObjectiveName::Penalty)]
     objective: ObjectiveName,
@@ -84,8 +77,8 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "LOSS", default_value = "1e-3")]
     capacity_weight: LossRate,
     /// Optimizer: exact, or greedy (the worst link first)
-    #[arg(long, value_enum, default_value_t = OptimizerName::Exact)]
-    optimizer: OptimizerName,
+    #[arg(long, default_value = Optimizer::Exact.name(), value_parser = word::<Optimizer>())]
+    optimizer: Optimizer,
     /// Loss rate assumed for a link that does not corrupt frames
     #[arg(long, value_name = "LOSS", default_value = "1e-18")]
     clean_loss_rate: LossRate,
@@ -94,17 +87,7 @@ pub struct SimulateArgs {
     series: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]
-    json: bool,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum StrategyName {
-    DoNothing,
-    DisableIfPossible,
-    Corropt,
-    Protect,
-    #[value(name = "protect+corropt")]
-    ProtectCorropt,
+    pub json: bool,
 }
 
 /// What an optimizer minimises.
@@ -112,12 +95,6 @@ enum StrategyName {
 pub enum ObjectiveName {
     Penalty,
     Effective,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum OptimizerName {
-    Exact,
-    Greedy,
 }
 
 impl ObjectiveName {
@@ -130,23 +107,11 @@ impl ObjectiveName {
     }
 }
 
-impl From<StrategyName> for Strategy {
-    fn from(name: StrategyName) -> Strategy {
-        match name {
-            StrategyName::DoNothing => Strategy::DoNothing,
-            StrategyName::DisableIfPossible => Strategy::DisableIfPossible,
-            StrategyName::Corropt => Strategy::CorrOpt,
-            StrategyName::Protect => Strategy::Protect,
-            StrategyName::ProtectCorropt => Strategy::ProtectCorrOpt,
-        }
-    }
-}
-
 impl Study for SimulateArgs {
     fn find(&self, watch: &dyn Watch) -> Result<Found> {
         let began = Instant::now();
         let protection = protection::read_for(&self.protection, self.mode)?;
-        let (topology, trace) = network_and_trace(&self.network, &self.draw, self.trace.as_deref())?;
+        let (topology, trace) = self.source.network_and_trace(&self.network)?;
         let settings = self.settings(&topology, protection)?;
         let mut series = match &self.series {
             Some(path) => {
@@ -190,31 +155,21 @@ impl Study for SimulateArgs {
             vec![self.table(&topology, &summary, wall_s)],
         )
     }
-
-    fn prints_json(&self) -> bool {
-        self.json
-    }
 }
 
 impl SimulateArgs {
     fn settings(&self, topology: &Topology, protection: ProtectionTable) -> Result<Settings> {
         Ok(Settings {
-            strategy: self.strategy.into(),
+            strategy: self.strategy,
             constraint: self.constraint,
             repair: self.repair.delays()?,
             crew: self.repair.crew(),
-            seed: self.draw.seed,
+            seed: self.source.draw.seed,
             protection,
-            deployment: self.deployment.deployment(topology, self.draw.seed)?,
-            limits: ProtectionLimits {
-                per_pipe: self.max_protected_per_pipe,
-                per_switch: self.max_protected_per_switch,
-            },
+            deployment: self.deployment.deployment(topology, self.source.draw.seed)?,
+            limits: self.limits.limits(),
             objective: self.objective.with(self.capacity_weight.0),
-            optimizer: match self.optimizer {
-                OptimizerName::Exact => Optimizer::Exact,
-                OptimizerName::Greedy => Optimizer::Greedy,
-            },
+            optimizer: self.optimizer,
             clean_loss_rate: self.clean_loss_rate.0,
         })
     }
@@ -222,10 +177,10 @@ impl SimulateArgs {
     fn json(&self, topology: &Topology, summary: &Summary) -> Result<Value> {
         let mut object = json!({
             "version": env!("CARGO_PKG_VERSION"),
-            "seed": self.draw.seed,
+            "seed": self.source.draw.seed,
             "topology": topology.to_string(),
             "links": topology.link_count(),
-            "strategy": Strategy::from(self.strategy).name(),
+            "strategy": self.strategy.name(),
             "constraint": self.constraint.paths,
             "capacity_constraint": self.constraint.capacity,
             "connected": self.constraint.connected,
@@ -240,11 +195,11 @@ impl SimulateArgs {
     }
 
     fn table(&self, topology: &Topology, summary: &Summary, wall_s: f64) -> Table {
-        let strategy = Strategy::from(self.strategy).name();
+        let strategy = self.strategy.name();
         let title = format!(
             "{strategy} on {topology}, every ToR keeps {}, seed {}",
             self.constraint.phrase(),
-            self.draw.seed
+            self.source.draw.seed
         );
         let mut table = Table::new(title).column(Column::text("Over time"));
         for heading in ["Mean", "Minimum", "10 %", "Median", "90 %", "99 %", "Maximum"] {

@@ -1,19 +1,29 @@
 //! Loss events: drawn at random, or read from a file.
 
 use super::network::NetworkArgs;
-use super::share;
-use clap::{Args, ValueEnum};
+use super::{share, word};
+use clap::Args;
 use linkmend::failure::{Error, Result};
 use linkmend_fleet::FileError;
 use linkmend_fleet::trace::{
     LossDistribution, SharedFailures, Trace, TraceFile, TraceParameters, WithinBucket,
 };
 use linkmend_topology::{FabricParameters, Topology};
-use std::path::Path;
+use std::path::PathBuf;
 
 /// Flags that only describe how a trace is drawn, and would silently have no effect on a trace from a file. The seed is
 /// not one of them, because repairs are drawn as well.
-pub const DRAWING: [&str; 6] = ["days", "mttf", "weibull_shape", "within_bucket", "shared", "shared_links"];
+const DRAWING: [&str; 6] = ["days", "mttf", "weibull_shape", "within_bucket", "shared", "shared_links"];
+
+/// Arguments that say where the trace comes from.
+#[derive(Debug, Args)]
+pub struct SourceArgs {
+    /// Read the trace from a file instead of generating it: CSV, or JSON of the authors' simulator
+    #[arg(long, value_name = "FILE", conflicts_with_all = DRAWING)]
+    pub trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub draw: DrawArgs,
+}
 
 /// Arguments that say how a trace is drawn.
 #[derive(Debug, Args)]
@@ -28,8 +38,8 @@ pub struct DrawArgs {
     #[arg(long, value_name = "SHAPE", default_value_t = 1.0, value_parser = shape)]
     weibull_shape: f64,
     /// Distribution of loss rates within the buckets of the paper's Table 1
-    #[arg(long, value_enum, default_value_t = Within::LogUniform)]
-    within_bucket: Within,
+    #[arg(long, default_value = WithinBucket::LogUniform.name(), value_parser = word::<WithinBucket>())]
+    within_bucket: WithinBucket,
     /// Share of failures that affect several links of a switch simultaneously (measured: 10 to 26 %)
     #[arg(long, value_name = "SHARE", default_value = "0%", value_parser = share)]
     shared: f64,
@@ -39,12 +49,6 @@ pub struct DrawArgs {
     /// Seed for all random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Within {
-    LogUniform,
-    Uniform,
 }
 
 impl DrawArgs {
@@ -66,37 +70,31 @@ impl DrawArgs {
 
     /// The parameters of the trace.
     fn parameters(&self) -> TraceParameters {
-        let within = match self.within_bucket {
-            Within::LogUniform => WithinBucket::LogUniform,
-            Within::Uniform => WithinBucket::Uniform,
-        };
         let shared = SharedFailures { share: self.shared, links: self.shared_links };
         TraceParameters {
             length_s: u64::from(self.days) * 86_400,
             mttf_hours: self.mttf,
             weibull_shape: self.weibull_shape,
-            loss: LossDistribution::table_1(within),
+            loss: LossDistribution::table_1(self.within_bucket),
             shared: (self.shared > 0.0).then_some(shared),
             seed: self.seed,
         }
     }
 }
 
-/// The network and its trace. Without a `file`, the trace is drawn. A file of the authors' simulator describes its
-/// network.
-pub fn network_and_trace(
-    network: &NetworkArgs,
-    draw: &DrawArgs,
-    file: Option<&Path>,
-) -> Result<(Topology, Trace)> {
-    let file = file.map(TraceFile::open).transpose().map_err(unreadable)?;
-    let own = file.as_ref().and_then(TraceFile::fabric);
-    let topology = network.build(own.unwrap_or(FabricParameters::PAPER))?;
-    let trace = match file {
-        Some(file) => file.for_network(&topology).map_err(unreadable)?,
-        None => draw.trace(&topology)?,
-    };
-    Ok((topology, trace))
+impl SourceArgs {
+    /// The network and its trace. Without a file, the trace is drawn. A file of the authors' simulator describes its
+    /// network.
+    pub fn network_and_trace(&self, network: &NetworkArgs) -> Result<(Topology, Trace)> {
+        let file = self.trace.as_deref().map(TraceFile::open).transpose().map_err(unreadable)?;
+        let own = file.as_ref().and_then(TraceFile::fabric);
+        let topology = network.build(own.unwrap_or(FabricParameters::PAPER))?;
+        let trace = match file {
+            Some(file) => file.for_network(&topology).map_err(unreadable)?,
+            None => self.draw.trace(&topology)?,
+        };
+        Ok((topology, trace))
+    }
 }
 
 /// Adds to the error of an unreadable file what the file was needed for.

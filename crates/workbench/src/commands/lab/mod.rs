@@ -1,5 +1,6 @@
 //! `linkmend lab`: a lab of network namespaces that stays up, with a real daemon at each end of its link.
 
+mod background;
 mod cut;
 mod wires;
 
@@ -7,9 +8,8 @@ use crate::commands::shown;
 use clap::{Args, Subcommand};
 use cut::{CutArgs, MendArgs};
 use linkmend::commands::arguments::{Bursts, Daemons, RateOrOff};
-use linkmend::failure::{Context, Error, Hinted, Plain, Result};
+use linkmend::failure::{Context, Error, Hinted, Result};
 use linkmend::output::print;
-use linkmend::written_file;
 use linkmend_control::{CONTROL_FOLDER, Client, ClientError, CorruptionModel, ProtectConfig};
 use linkmend_dataplane::config::EcnThreshold;
 use linkmend_lab::delay_line::WiresReport;
@@ -18,8 +18,7 @@ use linkmend_lab::topology::BACKUP_INTERFACE;
 use linkmend_lab::{DownOutcome, Lab, LabError, LabOptions, Role, StopFlag};
 use linkmend_quantity::{BitRate, ByteSize};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wires::{BackupArgs, ImpairmentArgs};
 
 /// How long the daemons may take until they answer.
@@ -240,11 +239,8 @@ fn up(prefix: &str, mtu: u32, packet: bool, impairments: &ImpairmentArgs, backup
 
 fn start(lab: &Lab, role: Role, packet: bool) -> Result<()> {
     let prefix = &lab.options().prefix;
-    std::fs::create_dir_all(CONTROL_FOLDER).with_context(|| format!("cannot create {CONTROL_FOLDER}"))?;
-    let path = log(prefix, role);
-    let log = written_file::create_private(&path)?;
-    let program = std::env::current_exe().context("cannot find this program")?;
-    let mut command = Command::new(program);
+    let log = log(prefix, role);
+    let mut command = background::command(&log)?;
     command.args(["run", "--inner", "inner", "--link", "link", "--mode", "off", "--allow-corruption"]);
     // It must start dormant, as documented.
     command.args(["--restore", "false"]);
@@ -267,23 +263,9 @@ fn start(lab: &Lab, role: Role, packet: bool) -> Result<()> {
         }
     }
     command.arg("--control").arg(socket(prefix, role));
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-    let mut child = lab.spawn(role, command)?;
-    let deadline = Instant::now() + START_TIMEOUT;
-    while client(prefix, role).is_err() {
-        let ended = child.try_wait().context("cannot monitor the daemon")?;
-        if ended.is_some() || Instant::now() > deadline {
-            let said = std::fs::read_to_string(&path).unwrap_or_default();
-            return Err(Plain(format!(
-                "the daemon in {} did not start: {}",
-                name(prefix, role),
-                said.trim_end()
-            ))
-            .into());
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    Ok(())
+    let child = lab.spawn(role, command)?;
+    let what = format!("the daemon in {}", name(prefix, role));
+    background::wait_for_start(child, &what, &log, START_TIMEOUT, || client(prefix, role).is_ok())
 }
 
 fn down(prefix: &str) -> Result<()> {

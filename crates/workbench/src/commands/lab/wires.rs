@@ -1,12 +1,11 @@
 //! The delay lines of a lab that stays up, as a separate process.
 
-use linkmend::failure::{Context, Plain, Result};
-use linkmend::written_file;
+use super::background;
+use linkmend::failure::{Context, Result};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 use linkmend_control::CONTROL_FOLDER;
@@ -18,7 +17,6 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 /// How long the process may take to start.
 const START_TIMEOUT: Duration = Duration::from_secs(5);
-const POLL: Duration = Duration::from_millis(20);
 
 /// Rate and delays, as arguments of `linkmend lab up`.
 #[derive(Debug, Args)]
@@ -136,25 +134,11 @@ pub fn start(lab: &Lab) -> Result<()> {
     if runs() {
         return Ok(());
     }
-    let path = log_path(prefix);
-    std::fs::create_dir_all(CONTROL_FOLDER).with_context(|| format!("cannot create {CONTROL_FOLDER}"))?;
-    let log = written_file::create_private(&path)?;
-    let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
+    let log = log_path(prefix);
+    let mut command = background::command(&log)?;
     command.args(["lab", "--prefix", prefix, "wires"]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-    let mut child = lab.spawn_in(wires, command)?;
-    let deadline = Instant::now() + START_TIMEOUT;
-    while !runs() {
-        let ended = child.try_wait().context("cannot monitor the delay lines")?.is_some();
-        if ended || Instant::now() > deadline {
-            let said = std::fs::read_to_string(&path).unwrap_or_default();
-            return Err(
-                Plain(format!("the delay lines of {prefix} did not start: {}", said.trim_end())).into()
-            );
-        }
-        std::thread::sleep(POLL);
-    }
-    Ok(())
+    let child = lab.spawn_in(wires, command)?;
+    background::wait_for_start(child, &format!("the delay lines of {prefix}"), &log, START_TIMEOUT, runs)
 }
 
 /// Runs the process itself, until it is told to stop or the lab is gone.

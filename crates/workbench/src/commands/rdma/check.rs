@@ -36,7 +36,7 @@ pub struct CheckArgs {
     threads: Option<usize>,
     /// Print one JSON list instead of a table
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 impl Study for CheckArgs {
@@ -60,10 +60,6 @@ impl Study for CheckArgs {
         let message = format!("{outside} of {} expectations are far outside the interval", rows.len());
         let hint = "chance explains hardly one case in a thousand; try another --seed";
         Ok(found.failing((outside > 0).then(|| Hinted::error(message, hint))))
-    }
-
-    fn prints_json(&self) -> bool {
-        self.json
     }
 }
 

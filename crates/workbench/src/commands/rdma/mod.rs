@@ -48,8 +48,8 @@ enum RdmaCommand {
 /// Executes the command.
 pub fn execute(arguments: &RdmaArgs) -> Result<()> {
     match &arguments.command {
-        RdmaCommand::Model(arguments) => study::execute(arguments),
-        RdmaCommand::Plan(arguments) => study::execute(arguments),
-        RdmaCommand::Check(arguments) => study::execute(arguments),
+        RdmaCommand::Model(arguments) => study::execute(arguments, arguments.json),
+        RdmaCommand::Plan(arguments) => study::execute(arguments, arguments.json),
+        RdmaCommand::Check(arguments) => study::execute(arguments, arguments.json),
     }
 }

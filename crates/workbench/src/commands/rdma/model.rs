@@ -26,7 +26,7 @@ pub struct ModelArgs {
     mechanisms: MechanismArgs,
     /// Print one JSON object instead of tables
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 /// What the model says.
@@ -129,10 +129,6 @@ impl Report {
 impl Study for ModelArgs {
     fn find(&self, _watch: &dyn Watch) -> Result<Found> {
         found(&self.path.model()?, self.mechanisms.mechanisms()?, &self.path)
-    }
-
-    fn prints_json(&self) -> bool {
-        self.json
     }
 }
 

@@ -24,7 +24,7 @@ pub struct PlanArgs {
     wanted: LossRate,
     /// Print one JSON object instead of tables
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 impl Study for PlanArgs {
@@ -41,9 +41,5 @@ impl Study for PlanArgs {
             )
         })?;
         found(&model, mechanisms, &self.path)
-    }
-
-    fn prints_json(&self) -> bool {
-        self.json
     }
 }

@@ -189,20 +189,12 @@ impl Study for ChosenArgs {
     fn find(&self, watch: &dyn Watch) -> Result<Found> {
         run::run(&self.planned()?, &self.options, self.experiments.is_none(), watch)
     }
-
-    fn prints_json(&self) -> bool {
-        self.options.json
-    }
 }
 
 impl Study for RunArgs {
     fn find(&self, watch: &dyn Watch) -> Result<Found> {
         let planned = self.options.resized(vec![Planned::read(&self.file)?])?;
         run::run(&planned, &self.options, false, watch)
-    }
-
-    fn prints_json(&self) -> bool {
-        self.options.json
     }
 }
 
@@ -216,7 +208,7 @@ pub fn execute(arguments: &ReproduceArgs) -> Result<()> {
         Some((shard, out)) => {
             shards::part::run(&chosen.planned()?, &chosen.options, shard, out, chosen.experiments.is_none())
         }
-        None => study::execute(chosen),
+        None => study::execute(chosen, chosen.options.json),
     }
 }
 
@@ -227,7 +219,7 @@ pub fn run_file(arguments: &RunArgs) -> Result<()> {
             let planned = arguments.options.resized(vec![Planned::read(&arguments.file)?])?;
             shards::part::run(&planned, &arguments.options, shard, out, false)
         }
-        None => study::execute(arguments),
+        None => study::execute(arguments, arguments.options.json),
     }
 }
 

@@ -101,7 +101,7 @@ pub struct FlowsArgs {
     capture: PortCaptureArgs,
     /// Print one JSON object instead of a table
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 /// How many threads run trials.
@@ -154,10 +154,6 @@ impl Study for FlowsArgs {
             check_endless(given)?;
         }
         run(&parameters, self, watch)
-    }
-
-    fn prints_json(&self) -> bool {
-        self.json
     }
 }
 

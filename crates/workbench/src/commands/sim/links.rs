@@ -75,7 +75,7 @@ pub struct LinksArgs {
     parameters: ParameterArgs<Links>,
     /// Print one JSON object instead of tables
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 /// After Ctrl-C, the results so far are shown.
@@ -92,10 +92,6 @@ impl Study for LinksArgs {
         let report = report.map_err(usage)?;
         let found = Found::new(&report, TABLE_WIDTH, tables("", &report))?;
         Ok(found.closing(closing(&report)).failing(failure(&report, stop.load(Ordering::Relaxed))))
-    }
-
-    fn prints_json(&self) -> bool {
-        self.json
     }
 }
 

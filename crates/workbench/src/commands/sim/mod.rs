@@ -77,12 +77,12 @@ enum SimCommand {
 /// Executes the command.
 pub fn execute(arguments: &SimArgs) -> Result<()> {
     match &arguments.command {
-        SimCommand::Stress(arguments) => study::execute(&**arguments),
-        SimCommand::Flows(arguments) => study::execute(&**arguments),
-        SimCommand::Timeline(arguments) => study::execute(&**arguments),
+        SimCommand::Stress(arguments) => study::execute(&**arguments, arguments.json),
+        SimCommand::Flows(arguments) => study::execute(&**arguments, arguments.json),
+        SimCommand::Timeline(arguments) => study::execute(&**arguments, arguments.json),
         SimCommand::Kernel(arguments) => kernel::execute(arguments),
         SimCommand::Run(arguments) => super::reproduce::run_file(arguments),
-        SimCommand::Links(arguments) => study::execute(&**arguments),
+        SimCommand::Links(arguments) => study::execute(&**arguments, arguments.json),
         SimCommand::Packetdrill(arguments) => packetdrill::execute(arguments),
         SimCommand::Llr(arguments) => llr::execute(arguments),
         SimCommand::Replay(arguments) => replay::execute(arguments),

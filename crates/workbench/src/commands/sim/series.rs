@@ -71,7 +71,7 @@ impl SeriesArgs {
             .as_ref()
             .map(|path| Ok::<_, linkmend::failure::Error>((path.clone(), written_file::create(path)?)));
         simulate_every_event(config, "skipped time is not recorded");
-        Ok(Some(Levels { file: file.transpose()?, step: Time::from_nanos(span.0.as_nanos() as u64) }))
+        Ok(Some(Levels { file: file.transpose()?, step: span.into() }))
     }
 }
 

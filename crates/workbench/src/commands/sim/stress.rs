@@ -3,10 +3,11 @@
 use super::capture::{self, CaptureArgs, Capturing};
 use super::parameters::{LineRate, ParameterArgs, usage};
 use super::series::{self, Levels, SeriesArgs};
+use crate::commands::rows::Rows;
 use crate::commands::study::{Columns, Found, Study, Watch};
 use clap::Args;
 use linkmend::failure::{Interrupted, Result};
-use linkmend_report::{Cell, Column, Table, Unit, quantity};
+use linkmend_report::{Cell, Table, Unit, quantity};
 use linkmend_sim::flows::Recovery;
 use linkmend_sim::link::config::Hardware;
 use linkmend_sim::links::LinksConfig;
@@ -65,7 +66,7 @@ pub struct StressArgs {
     series: SeriesArgs,
     /// Print one JSON object instead of a table
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 /// After Ctrl-C, the results so far are shown.
@@ -103,10 +104,6 @@ impl Study for StressArgs {
             Interrupted::error(message, "fewer --frames take less time")
         });
         Ok(found.failing(unwritten.or(interrupted)))
-    }
-
-    fn prints_json(&self) -> bool {
-        self.json
     }
 }
 
@@ -160,54 +157,50 @@ fn table(config: &LinksConfig, report: &StressReport) -> Table {
         quantity::rate(config.links[0].rate.bits_per_second() as f64),
         report.seed
     );
-    let mut table = Table::new(title)
-        .column(Column::text(""))
-        .column(Column::text("").align(linkmend_report::Alignment::Right));
-    let mut row = |name: &str, cell: Cell| table.push_row([Cell::text(name), cell]);
-    let count = |value: u64| Cell::quantity(value as f64, Unit::Count);
-    row("actual loss rate", Cell::quantity(report.actual_loss_rate, Unit::LossRate));
-    row("frames lost on the link", count(report.frames_lost));
-    row("frames undelivered", judged(count(report.frames_undelivered), report.frames_undelivered == 0));
-    row("effective loss rate", Cell::quantity(report.effective_loss_rate, Unit::LossRate));
+    let mut rows = Rows::new(title, "");
+    rows.quantity("actual loss rate", report.actual_loss_rate, Unit::LossRate);
+    rows.count("frames lost on the link", report.frames_lost);
+    rows.row("frames undelivered", none_is_good(report.frames_undelivered));
+    rows.quantity("effective loss rate", report.effective_loss_rate, Unit::LossRate);
     if let Some(expected) = report.effective_loss_rate_expected {
-        row("expected by Equation 1", Cell::quantity(expected, Unit::LossRate));
+        rows.quantity("expected by Equation 1", expected, Unit::LossRate);
     }
-    row("effective speed", Cell::quantity(report.effective_speed_gbps * 1e9, Unit::BitPerSecond));
-    row("effective link speed", Cell::quantity(report.effective_speed_pct / 100.0, Unit::Share));
+    rows.quantity("effective speed", report.effective_speed_gbps * 1e9, Unit::BitPerSecond);
+    rows.quantity("effective link speed", report.effective_speed_pct / 100.0, Unit::Share);
     if config.links[0].protection.is_some() {
-        row("copies of a lost frame", count(report.copies.unwrap_or(0).into()));
-        row("copies sent", count(report.retransmitted_copies));
-        row("frames reordered", count(report.frames_reordered));
-        row("recovery timeouts", count(report.recovery_timeouts));
-        row("Tx buffer", buffer(report.tx_buffer_bytes));
-        row("Rx buffer", buffer(report.rx_buffer_bytes));
-        row(
-            "Rx buffer overflows",
-            judged(count(report.rx_buffer_overflows), report.rx_buffer_overflows == 0),
-        );
-        row("pauses", count(report.pauses));
-        row("retransmission delay", delay(report.retransmission_delay_ns));
-        row("buffering", Cell::text(buffering(report)));
-        row("recirculation, Tx and Rx", Cell::text(recirculation(report)));
+        rows.count("copies of a lost frame", report.copies.unwrap_or(0).into());
+        rows.count("copies sent", report.retransmitted_copies);
+        rows.count("frames reordered", report.frames_reordered);
+        rows.count("recovery timeouts", report.recovery_timeouts);
+        rows.row("Tx buffer", buffer(report.tx_buffer_bytes));
+        rows.row("Rx buffer", buffer(report.rx_buffer_bytes));
+        rows.row("Rx buffer overflows", none_is_good(report.rx_buffer_overflows));
+        rows.count("pauses", report.pauses);
+        rows.row("retransmission delay", delay(report.retransmission_delay_ns));
+        rows.row("buffering", Cell::text(buffering(report)));
+        rows.row("recirculation, Tx and Rx", Cell::text(recirculation(report)));
     }
     if let Recovery::Llr(_) | Recovery::Selective(_) = config.recovery {
-        row("retransmitted frames", count(report.retransmitted_copies));
-        row("frames reordered", count(report.frames_reordered));
-        row("replay buffer", buffer(report.tx_buffer_bytes));
+        rows.count("retransmitted frames", report.retransmitted_copies);
+        rows.count("frames reordered", report.frames_reordered);
+        rows.row("replay buffer", buffer(report.tx_buffer_bytes));
         if let Recovery::Selective(_) = config.recovery {
-            row("Rx buffer", buffer(report.rx_buffer_bytes));
+            rows.row("Rx buffer", buffer(report.rx_buffer_bytes));
         }
-        row("retransmission delay", delay(report.retransmission_delay_ns));
+        rows.row("retransmission delay", delay(report.retransmission_delay_ns));
     }
     for PortCounter { name, sender, receiver } in &report.counters {
         if sender + receiver > 0 {
             let [sender, receiver] = [sender, receiver].map(|value| quantity::count(*value as f64));
-            row(&format!("{name}, at the sender and receiver"), Cell::text(format!("{sender} / {receiver}")));
+            rows.row(
+                &format!("{name}, at the sender and receiver"),
+                Cell::text(format!("{sender} / {receiver}")),
+            );
         }
     }
-    row("simulated time", Cell::quantity(report.simulated_ns * NANO, Unit::Second));
-    row("events simulated", count(report.events));
-    row("took", Cell::quantity(report.wall_s, Unit::Second));
+    rows.quantity("simulated time", report.simulated_ns * NANO, Unit::Second);
+    rows.count("events simulated", report.events);
+    rows.quantity("took", report.wall_s, Unit::Second);
     let notes = [
         Some("Buffers: minimum, quartiles, maximum. Delay: minimum, median, 99.9 %, maximum.".to_owned()),
         config.links[0].protection.map(|_| format!("Buffering: {}.", report.hardware.reason)),
@@ -215,7 +208,7 @@ fn table(config: &LinksConfig, report: &StressReport) -> Table {
     ];
     let warnings = report.warnings.iter().map(|warning| format!("Warning: {warning}."));
     let notes: Vec<String> = notes.into_iter().flatten().chain(warnings).collect();
-    table.note(notes.join(" "))
+    rows.into_table().note(notes.join(" "))
 }
 
 /// Describes how frames are buffered, with the rate of the recirculation port.
@@ -256,8 +249,10 @@ fn why_undelivered(config: &LinksConfig, report: &StressReport) -> Option<String
     (!said.is_empty()).then(|| format!("Undelivered: {}.", said.join("; ")))
 }
 
-fn judged(cell: Cell, good: bool) -> Cell {
-    if good { cell } else { cell.bad() }
+/// A count that should be 0.
+fn none_is_good(count: u64) -> Cell {
+    let cell = Cell::quantity(count as f64, Unit::Count);
+    if count == 0 { cell } else { cell.bad() }
 }
 
 fn buffer(levels: Quartiles) -> Cell {

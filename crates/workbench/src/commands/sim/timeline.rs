@@ -9,7 +9,6 @@ use linkmend::written_file::{self, cannot_write};
 use linkmend_quantity::Span;
 use linkmend_report::{Axis, Cell, Column, Panel, Report, Section, Series, Table, Timeline, Tone, Unit};
 use linkmend_sim::parameters::Runs;
-use linkmend_sim::time::Time;
 use linkmend_sim::timeline::{self, Phase, Sample, TimelineConfig, TimelineReport};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -80,7 +79,7 @@ pub struct TimelineArgs {
     report: Option<PathBuf>,
     /// Print one JSON object instead of a table
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 fn milliseconds(count: u64) -> Span {
@@ -91,9 +90,9 @@ impl TimelineArgs {
     fn config(&self) -> Result<TimelineConfig> {
         let config = TimelineConfig {
             flows: self.parameters.parameters().flows(Path::new("")).map_err(usage)?,
-            corruption_at: time(self.corruption_at),
-            protection_at: time(self.protection_at),
-            sample: time(self.sample),
+            corruption_at: self.corruption_at.into(),
+            protection_at: self.protection_at.into(),
+            sample: self.sample.into(),
         };
         config.validate().map_err(usage)?;
         Ok(config)
@@ -116,11 +115,6 @@ impl TimelineArgs {
             parameters.seed.unwrap_or(1)
         )
     }
-}
-
-/// A time of the command line in the simulator's.
-fn time(span: Span) -> Time {
-    Time::from_nanos(u64::try_from(span.0.as_nanos()).unwrap_or(u64::MAX))
 }
 
 impl Study for TimelineArgs {
@@ -147,10 +141,6 @@ impl Study for TimelineArgs {
         }
         let found = Found::new(&report, TABLE_WIDTH, vec![summary(title, &report)])?;
         Ok(found.plots([plot(&report)]).series("samples", samples))
-    }
-
-    fn prints_json(&self) -> bool {
-        self.json
     }
 }
 

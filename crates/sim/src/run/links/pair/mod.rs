@@ -155,18 +155,13 @@ impl<'a> CutWatch<'a> {
     fn begin_row<H: Hosts>(&mut self, network: &mut Watched<H>, cut_at: Time, row: CutRow) {
         let passed = cut_at + self.config.links[0].ingress_latency();
         network.observer.watch.streams.iter_mut().for_each(|stream| stream.cut(passed));
-        self.report.cuts.push(CutRow { at_us: micros(cut_at - self.began), ..row });
+        self.report.cuts.push(CutRow { at_us: (cut_at - self.began).as_micros(), ..row });
     }
 
     /// Takes down how long the latest failure was felt.
     fn end_row<H: Hosts>(&mut self, network: &Watched<H>) {
         if let Some(row) = self.report.cuts.last_mut() {
-            row.recovery_us = network.observer.watch.streams[0].recovery().map(micros);
+            row.recovery_us = network.observer.watch.streams[0].recovery().map(Time::as_micros);
         }
     }
-}
-
-/// A time in us.
-fn micros(time: Time) -> f64 {
-    time.as_nanos() / 1e3
 }

@@ -9,8 +9,9 @@ mod tables;
 
 use super::deployment::UpgradedArgs;
 use super::network::{Described, NetworkArgs};
+use super::protection::{self, LimitArgs};
+use super::share;
 use super::simulate::ObjectiveName;
-use super::{protection, share};
 use crate::commands::study::{Found, Study, Watch};
 use clap::Args;
 use linkmend::failure::{Context, Error, Hinted, Result, UsageError};
@@ -20,7 +21,7 @@ use linkmend_fleet::Constraint;
 use linkmend_fleet::plan::{
     Explanation, FindError, LinkFinder, Plan, PlanSettings, ReportedLink, Surroundings, read_links,
 };
-use linkmend_fleet::protection::{ProtectionLimits, ProtectionTable};
+use linkmend_fleet::protection::ProtectionTable;
 use linkmend_fleet::{FileError, FileKind};
 use linkmend_monitor::config::CONTROL_DEFAULT;
 use linkmend_monitor::daemon::{ask_directions, ask_findings};
@@ -103,13 +104,8 @@ pub struct PlanArgs {
     min_capacity: f64,
     #[command(flatten)]
     upgraded: UpgradedArgs,
-    /// Maximum number of protected links per forwarding pipe, the part of a switch chip that serves a group of ports
-    /// [default: no limit]
-    #[arg(long, value_name = "N")]
-    max_protected_per_pipe: Option<u32>,
-    /// Maximum number of protected links per switch [default: no limit]
-    #[arg(long, value_name = "N")]
-    max_protected_per_switch: Option<u32>,
+    #[command(flatten)]
+    limits: LimitArgs,
     /// Number of concurrent repairs
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     crew: u32,
@@ -124,7 +120,7 @@ pub struct PlanArgs {
     html: Option<PathBuf>,
     /// Print JSON instead of tables
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 impl Study for PlanArgs {
@@ -159,10 +155,6 @@ impl Study for PlanArgs {
         value["network"] = described.clone().into();
         let found = Found::new(&value, TABLE_WIDTH, tables::all(&plan))?;
         Ok(described.into_iter().fold(found, Found::beginning))
-    }
-
-    fn prints_json(&self) -> bool {
-        self.json
     }
 }
 
@@ -202,10 +194,7 @@ impl PlanArgs {
             protection,
             min_capacity: self.min_capacity,
             deployment: self.upgraded.deployment(topology)?,
-            limits: ProtectionLimits {
-                per_pipe: self.max_protected_per_pipe,
-                per_switch: self.max_protected_per_switch,
-            },
+            limits: self.limits.limits(),
             crew: self.crew,
             store_and_forward: self.store_and_forward,
         })

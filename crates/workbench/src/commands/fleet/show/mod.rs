@@ -32,7 +32,7 @@ pub struct ShowArgs {
     html: Option<PathBuf>,
     /// Print JSON instead of tables
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 fn after_help() -> String {
@@ -69,9 +69,5 @@ impl Study for ShowArgs {
         let found =
             Found::new(&json::network(&loaded), TABLE_WIDTH, tables::all(&loaded, MAX_ROWS_ON_TERMINAL))?;
         Ok(found.beginning(line).plots([drawing]))
-    }
-
-    fn prints_json(&self) -> bool {
-        self.json
     }
 }

@@ -34,7 +34,7 @@ pub struct MergeArgs {
     out: PathBuf,
     /// Print JSON instead of tables
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 /// A shard, where it is, and what it is a part of.
@@ -93,10 +93,6 @@ impl Study for MergeArgs {
             return Err(UsageError::hinted(message, hint.to_owned()).into());
         }
         run::with_outcomes(&planned, &options, study.built_in, &all, watch)
-    }
-
-    fn prints_json(&self) -> bool {
-        self.json
     }
 }
 

@@ -22,7 +22,6 @@ use linkmend_quantity::{BitRate, ByteSize, Span};
 use linkmend_sim::corruption::Corruption;
 use linkmend_sim::flows::TransportKind;
 use linkmend_sim::network::{FULL_FRAME_BYTES, WIRE_OVERHEAD_BYTES};
-use linkmend_sim::time::Time;
 use linkmend_sim::transfer::{self, TransferConfig, TransferPath};
 use losses::LossPattern;
 use std::path::{Path, PathBuf};
@@ -129,13 +128,13 @@ impl KernelArgs {
     fn simulated(&self, cell: &Cell) -> Result<TransferConfig> {
         let path = TransferPath {
             rate: TransferConfig::rate(self.rate).map_err(usage)?,
-            delay: time(self.delay.0),
+            delay: self.delay.into(),
             queue_bytes: self.impairments().queue_bytes().unwrap_or_default(),
             losses: Corruption::Recorded(Arc::clone(&cell.lost)),
         };
-        let config = TransferConfig::linux(cell.kind, path, time(self.duration.0), self.seed);
+        let config = TransferConfig::linux(cell.kind, path, self.duration.into(), self.seed);
         let mut config = config.map_err(usage)?;
-        config.sample_interval = time(SAMPLE_INTERVAL);
+        config.sample_interval = Span(SAMPLE_INTERVAL).into();
         config.validate().map_err(usage)?;
         Ok(config)
     }
@@ -155,10 +154,6 @@ impl KernelArgs {
         let report = transfers::run(&options, &transfers, &stop, progress);
         report.context("the kernel's transfers did not finish")
     }
-}
-
-fn time(span: Duration) -> Time {
-    Time::from_nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// Executes the command. After Ctrl-C the laboratory is taken down, too.

@@ -53,7 +53,7 @@ enum LlrCommand {
 /// Executes the command.
 pub fn execute(arguments: &LlrArgs) -> Result<()> {
     match &arguments.command {
-        Some(LlrCommand::Plan(arguments)) => study::execute(arguments),
+        Some(LlrCommand::Plan(arguments)) => study::execute(arguments, arguments.json),
         None => conformance::execute(arguments.case.as_deref(), arguments.json),
     }
 }

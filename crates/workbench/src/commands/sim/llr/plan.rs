@@ -53,7 +53,7 @@ pub struct PlanArgs {
     years: f64,
     /// Print one JSON object instead of tables
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 impl PlanArgs {
@@ -85,10 +85,6 @@ impl Study for PlanArgs {
         let tables = [table(&title, &plan.steps)].into_iter().chain(budget.as_ref().map(allowed)).collect();
         let found = Found::new(&object(&plan, budget.as_ref()), TABLE_WIDTH, tables)?;
         Ok(plan.warnings.iter().fold(found, |found, warning| found.warning(warning)))
-    }
-
-    fn prints_json(&self) -> bool {
-        self.json
     }
 }
 
