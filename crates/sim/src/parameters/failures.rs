@@ -1,9 +1,10 @@
 //! Links that fail.
 
+use super::flows::check_links;
 use super::table::RunParameters;
-use crate::link::config::{ParameterError, check};
+use crate::link::config::ParameterError;
 use crate::network::{Cut, Cuts, FailingLink, HandOff, LinkId, Noticed, SqrConfig};
-use crate::run::flows::{FlowsConfig, HandOffKind, Reroute, SecondLink};
+use crate::run::flows::{HandOffKind, Reroute, SecondLink};
 use crate::time::Time;
 use linkmend_topology::Graph;
 
@@ -22,16 +23,7 @@ impl RunParameters {
         }
         let Some(every) = self.failure_every.map(Time::from) else { return Ok(Vec::new()) };
         let links = self.failing_links.unwrap_or(1);
-        let between_switches = FlowsConfig::middle_links(graph, usize::MAX).len();
-        check(
-            (1..=between_switches).contains(&(links as usize)),
-            "failing-links",
-            links,
-            &match between_switches {
-                0 => "there is no link between switches that could fail; use a topology such as line:switches=2,hosts=4".to_owned(),
-                _ => format!("must be 1 to the {between_switches} links between switches of the topology"),
-            },
-        )?;
+        check_links(graph, "failing-links", (1, links), "could fail; use")?;
         let reroute = self.reroute.unwrap_or_default();
         let has_backup = reroute == Reroute::Local;
         let first_backup = graph.links().len() as u32;

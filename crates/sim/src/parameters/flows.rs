@@ -46,18 +46,11 @@ impl RunParameters {
     ) -> Result<FlowsConfig, ParameterError> {
         check(self.has_hosts(), "transport", "", "must be given, because hosts need a transport")?;
         let mut link = self.link(folder)?;
-        let between_switches = FlowsConfig::middle_links(&graph, usize::MAX).len();
         let corrupting = self.corrupting_links.unwrap_or(1);
-        check(
-            corrupting as usize <= between_switches || self.loss() == 0.0,
-            "corrupting-links",
-            corrupting,
-            &match between_switches {
-                0 => "there is no link between switches that could corrupt frames; set `loss` to 0, or use a topology such as line:switches=2,hosts=4"
-                    .to_owned(),
-                _ => format!("must be at most the {between_switches} links between switches of the topology"),
-            },
-        )?;
+        if self.loss() != 0.0 {
+            let otherwise = "could corrupt frames; set `loss` to 0, or use";
+            check_links(&graph, "corrupting-links", (0, corrupting), otherwise)?;
+        }
         // Wharf's receiver hands blocks over as wholes, and acknowledges no frame.
         check(
             self.scheme() != SchemeKind::Wharf || self.hand_off != Some(HandOffKind::Acknowledged),
@@ -111,10 +104,7 @@ impl RunParameters {
     pub fn graph(&self, folder: &Path) -> Result<Graph, ParameterError> {
         let graph = self.whole_graph(folder)?;
         let Some(drained) = self.drained_links.filter(|drained| *drained > 0) else { return Ok(graph) };
-        let between_switches = FlowsConfig::middle_links(&graph, usize::MAX).len();
-        let requirement =
-            format!("must be at most the {between_switches} links between switches of the topology");
-        check(drained as usize <= between_switches, "drained-links", drained, &requirement)?;
+        check_links(&graph, "drained-links", (0, drained), "could be taken out of service; use")?;
         let others = graph.without(&self.chosen_links(&graph, drained));
         others.map_err(|error| {
             let requirement = format!("must leave a way between all hosts: {error}");
@@ -217,6 +207,24 @@ impl RunParameters {
         check((1..=QUEUES_MAX).contains(&queues), "parallel-queues", queues, "must be 1 to 4096")?;
         Ok(Spreading { queues: Some(ParallelConfig { queues, placement, ecn_bytes }), reverse_delay })
     }
+}
+
+/// Refuses so many links between switches if the network has fewer. If it has none, the error says that none `could`.
+pub(super) fn check_links(
+    graph: &Graph,
+    parameter: &'static str,
+    (least, count): (usize, u32),
+    could: &str,
+) -> Result<(), ParameterError> {
+    let most = FlowsConfig::middle_links(graph, usize::MAX).len();
+    let range = if least == 0 { "at most".to_owned() } else { format!("{least} to") };
+    let requirement = match most {
+        0 => format!(
+            "there is no link between switches that {could} a topology such as line:switches=2,hosts=4"
+        ),
+        _ => format!("must be {range} the {most} links between switches of the topology"),
+    };
+    check((least..=most).contains(&(count as usize)), parameter, count, &requirement)
 }
 
 /// What light takes there and back between the first host and the one that is farthest from it, if all cables were as long as

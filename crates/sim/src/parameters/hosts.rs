@@ -44,16 +44,9 @@ impl RunParameters {
             check(mechanisms.dummies > 0, "dummy-gap", gap, "needs `rdma-mechanisms` with dummies")?;
         }
         let Transport::Roce(card) = &mut hosts.transport else {
-            let of_cards = [
-                ("rdma-mechanisms", (!mechanisms.is_none()).then(|| RdmaMechanisms(mechanisms).to_string())),
-                ("timeout-exponent", self.timeout_exponent.map(|exponent| exponent.to_string())),
-                ("rdma-mtu", self.rdma_mtu.map(|mtu| mtu.to_string())),
-                ("rdma-window", self.rdma_window.map(|window| window.to_string())),
-            ];
-            let first = of_cards.into_iter().find_map(|(name, value)| Some((name, value?)));
-            return first.map_or(Ok(()), |(name, value)| {
-                Err(ParameterError::new(name, value, "needs an RDMA transport"))
-            });
+            let needs = "needs an RDMA transport";
+            check(mechanisms.is_none(), "rdma-mechanisms", RdmaMechanisms(mechanisms), needs)?;
+            return self.refuse(&["timeout-exponent", "rdma-mtu", "rdma-window"], needs);
         };
         let card: &mut roce::Config = Arc::make_mut(card);
         card.timeout_exponent = self.timeout_exponent.unwrap_or(card.timeout_exponent);
@@ -73,9 +66,7 @@ impl RunParameters {
             hosts.latency = HostLatency::TESTBED;
         }
         let Some(latency) = self.host_latency else {
-            return self.host_latency_min.map_or(Ok(()), |min| {
-                Err(ParameterError::new("host-latency-min", min, "needs `host-latency`"))
-            });
+            return self.refuse(&["host-latency-min"], "needs `host-latency`");
         };
         let median = Time::from(latency);
         check(median <= LATENCY_MAX, "host-latency", latency, "must be at most 1 s")?;
@@ -94,9 +85,7 @@ impl RunParameters {
         let handshake = self.handshake.unwrap_or(false);
         let Transport::Tcp(config) = &mut hosts.transport else {
             check(!handshake, "handshake", "with RDMA", needs)?;
-            return self
-                .rto_min
-                .map_or(Ok(()), |rto_min| Err(ParameterError::new("rto-min", rto_min, needs)));
+            return self.refuse(&["rto-min"], needs);
         };
         hosts.handshake = handshake;
         if let Some(rto_min) = self.rto_min {

@@ -24,9 +24,6 @@ const LOSSES_FILE_BYTES: u64 = 110_000_000;
 /// The slowest line with a shorter code.
 const LOW_LATENCY_FEC_MIN: u64 = 50_000_000_000;
 
-/// What corrupts frames, and the parameter that says so.
-type Cause = (&'static str, Option<String>);
-
 impl RunParameters {
     /// How the corrupting links recover.
     pub fn scheme(&self) -> SchemeKind {
@@ -36,8 +33,8 @@ impl RunParameters {
     /// What recovers on the corrupting link, which these parameters describe.
     pub(super) fn recovery(&self, link: &LinkConfig) -> Result<Recovery, ParameterError> {
         let scheme = self.scheme();
-        if let (Some(profile), true) = (&self.llr, scheme != SchemeKind::Llr) {
-            return Err(ParameterError::new("llr", profile, "needs `scheme` llr"));
+        if scheme != SchemeKind::Llr {
+            self.refuse(&["llr"], "needs `scheme` llr")?;
         }
         scheme.recovery(link, self.loss(), self.llr.as_ref().unwrap_or(&LlrProfile::default()))
     }
@@ -104,10 +101,7 @@ impl RunParameters {
         if let Some(profile @ (ProfileName::Daemon | ProfileName::Planned)) = self.profile {
             return Err(ParameterError::new("profile", profile.name(), needs));
         }
-        match self.dummy_copies {
-            Some(copies) => Err(ParameterError::new("dummy-copies", copies, needs)),
-            None => Ok(None),
-        }
+        self.refuse(&["dummy-copies"], needs).map(|()| None)
     }
 
     fn protection(&self, paper: Protection, frame_bytes: u64) -> Result<Protection, ParameterError> {
@@ -147,19 +141,12 @@ impl RunParameters {
 
     /// Refuses what link ends do not have that buffer in memory.
     fn refuse_recirculation(&self, profile: ProfileName) -> Result<(), ParameterError> {
-        let of_recirculation = [
-            (
-                "buffering",
-                self.buffering.filter(|kind| *kind != Buffering::Direct).map(|kind| kind.name().to_owned()),
-            ),
-            ("recirculation-speed", self.recirculation_speed.map(|speed| speed.to_string())),
-            ("recirculation-buffer", self.recirculation_buffer.map(|size| size.to_string())),
-            ("loop-latency", self.loop_latency.map(|latency| latency.to_string())),
-        ];
-        match of_recirculation.into_iter().find_map(|(name, value)| Some((name, value?))) {
-            Some((name, value)) => Err(conflicts_with(name, value, &format!("profile {}", profile.name()))),
-            None => Ok(()),
+        let profile = format!("profile {}", profile.name());
+        if let Some(buffering @ Buffering::Recirculating) = self.buffering {
+            return Err(conflicts_with("buffering", buffering.name(), &profile));
         }
+        let of_recirculation = ["recirculation-speed", "recirculation-buffer", "loop-latency"];
+        self.refuse(&of_recirculation, &cannot_be_combined_with(&profile))
     }
 
     /// A threshold that is not set keeps its distance from the other one.
@@ -191,19 +178,14 @@ impl RunParameters {
 
     /// What the link corrupts. Bit errors are those by which frames of this length get lost at the rate that is set.
     pub(super) fn corruption(&self, folder: &Path, frame_bytes: u32) -> Result<Corruption, ParameterError> {
-        let models: [Cause; 4] = [
-            ("loss", self.loss.map(|loss| loss.to_string())),
-            ("bit-error-rate", self.bit_error_rate.map(|rate| rate.to_string())),
-            ("attenuation", self.attenuation.map(|attenuation| attenuation.to_string())),
-            ("losses", self.losses.as_ref().map(|path| path.display().to_string())),
-        ];
-        let mut written = models.iter().filter_map(|(name, value)| Some((*name, value.as_ref()?)));
+        let models = ["loss", "bit-error-rate", "attenuation", "losses"];
+        let mut written = models.into_iter().filter(|key| self.value(key).is_some());
         let first = written.next();
-        if let (Some((name, value)), Some((other, _))) = (first, written.next()) {
-            return Err(conflicts_with(name, value, other));
+        if let (Some(name), Some(other)) = (first, written.next()) {
+            return Err(conflicts_with(name, self.text(name), other));
         }
         let loss = self.loss();
-        let other = first.filter(|(name, _)| *name != "loss").map(|(name, _)| name);
+        let other = first.filter(|name| *name != "loss");
         let bit_errors = self.bit_errors.unwrap_or(false);
         if let Some(mean_burst_frames) = self.mean_burst {
             let other = other.or(bit_errors.then_some("bit-errors"));
@@ -317,13 +299,17 @@ fn nanoseconds(parameter: &'static str, span: Span) -> Result<u64, ParameterErro
 }
 
 fn conflicts_with(parameter: &'static str, value: impl std::fmt::Display, other: &str) -> ParameterError {
-    let requirement = format!("cannot be combined with `{other}`; remove one of them");
-    ParameterError::new(parameter, value, requirement)
+    ParameterError::new(parameter, value, cannot_be_combined_with(other))
+}
+
+fn cannot_be_combined_with(other: &str) -> String {
+    format!("cannot be combined with `{other}`; remove one of them")
 }
 
 fn needs(parameter: &'static str, value: impl std::fmt::Display, other: &str) -> ParameterError {
     ParameterError::new(parameter, value, format!("needs `{other}` as well"))
 }
+
 /// Reads the numbers of the frames to corrupt: one a line, ascending; `#` begins a remark.
 fn recorded(path: &Path) -> Result<Corruption, ParameterError> {
     let wrong = |requirement: String| ParameterError {
