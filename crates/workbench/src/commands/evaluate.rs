@@ -108,13 +108,15 @@ fn time(seconds: Option<f64>) -> String {
     seconds.map_or_else(|| "> 1 day".to_owned(), duration)
 }
 
+/// A table whose first column is text, and whose others are aligned as numbers.
+fn table(title: &'static str, first: &'static str, others: &[&'static str]) -> Table {
+    let others = others.iter().map(|name| Column::text(*name).align(Alignment::Right));
+    others.fold(Table::new(title).column(Column::text(first)), Table::column)
+}
+
 fn detection(evaluation: &Evaluation) -> Table {
-    let mut table = Table::new("Time to detect a link that starts to corrupt frames")
-        .column(Column::text("loss rate"))
-        .column(Column::text("load of 100G").align(Alignment::Right));
-    for name in ["found", "median", "95 %", "paper's rule"] {
-        table = table.column(Column::text(name).align(Alignment::Right));
-    }
+    let columns = ["load of 100G", "found", "median", "95 %", "paper's rule"];
+    let mut table = table("Time to detect a link that starts to corrupt frames", "loss rate", &columns);
     for cell in &evaluation.detection {
         table.push_row([
             Cell::text(loss_rate(cell.loss_rate)),
@@ -129,12 +131,9 @@ fn detection(evaluation: &Evaluation) -> Table {
 }
 
 fn false_alarms(evaluation: &Evaluation) -> Table {
-    let mut table = Table::new("Healthy links reported as corrupting")
-        .column(Column::text("loss rate"))
-        .column(Column::text("load of 100G").align(Alignment::Right));
-    for name in ["link-years", "alarms", "per link-year", "interval (95 %)", "paper's rule"] {
-        table = table.column(Column::text(name).align(Alignment::Right));
-    }
+    let columns =
+        ["load of 100G", "link-years", "alarms", "per link-year", "interval (95 %)", "paper's rule"];
+    let mut table = table("Healthy links reported as corrupting", "loss rate", &columns);
     for cell in &evaluation.false_alarms {
         let (low, high) = cell.interval;
         table.push_row([
@@ -151,12 +150,8 @@ fn false_alarms(evaluation: &Evaluation) -> Table {
 }
 
 fn forecasts(evaluation: &Evaluation) -> Table {
-    let mut table = Table::new("Loss rates predicted from one minute of FEC counters")
-        .column(Column::text("errors"))
-        .column(Column::text("loss rate").align(Alignment::Right));
-    for name in ["predicted (median)", "in the interval", "would be armed"] {
-        table = table.column(Column::text(name).align(Alignment::Right));
-    }
+    let columns = ["loss rate", "predicted (median)", "in the interval", "would be armed"];
+    let mut table = table("Loss rates predicted from one minute of FEC counters", "errors", &columns);
     for cell in &evaluation.forecasts {
         table.push_row([
             Cell::text(cell.errors),

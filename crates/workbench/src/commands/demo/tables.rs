@@ -1,5 +1,6 @@
 //! The demo's results as tables: conditions as columns, as in the authors' artifact.
 
+use linkmend_control::report::BufferReport;
 use linkmend_lab::Summary;
 use linkmend_lab::demo::{Condition, DemoResult, FctColumn, GoodputRow, Part, StressColumn};
 use linkmend_lab::statistics::MedianInterval;
@@ -53,10 +54,6 @@ fn median(interval: MedianInterval) -> String {
 /// The stress test, a column for each condition.
 pub fn stress(result: &DemoResult) -> Table {
     let columns = &result.stress;
-    let cells = |name: &str, cell: fn(&StressColumn) -> Cell| {
-        std::iter::once(Cell::text(name)).chain(columns.iter().map(cell)).collect::<Vec<_>>()
-    };
-    let bytes = |min: u64, max: u64| Cell::text(span(Unit::Byte, min as f64, max as f64));
     let protected =
         |column: &StressColumn| matches!(column.condition, Condition::Ordered | Condition::NonBlocking);
     let pace = match result.options.impairments.rate_bps {
@@ -66,45 +63,43 @@ pub fn stress(result: &DemoResult) -> Table {
     let title =
         format!("Stress test: 1514 B frames {pace}, loss {}", quantity::loss_rate(result.options.loss));
     let mut table = by_condition(title, "");
-    table.push_row(cells("frames sent", |c| Cell::text(quantity::count(c.frames_sent as f64))));
-    table.push_row(cells("actual loss", |c| Cell::quantity(c.actual_loss, Unit::LossRate)));
-    table.push_row(cells("effective loss", |c| {
+    let mut row = |name: &str, cell: &dyn Fn(&StressColumn) -> Cell| {
+        table.push_row([Cell::text(name)].into_iter().chain(columns.iter().map(cell)));
+    };
+    row("frames sent", &|c| Cell::text(quantity::count(c.frames_sent as f64)));
+    row("actual loss", &|c| Cell::quantity(c.actual_loss, Unit::LossRate));
+    row("effective loss", &|c| {
         let cell = Cell::quantity(c.effective_loss, Unit::LossRate);
         if c.frames_lost > 0 { cell.bad() } else { cell.good() }
-    }));
-    table.push_row(cells("Equation 1 predicts", |c| Cell::quantity(c.predicted_loss, Unit::LossRate)));
-    table.push_row(cells("frames lost", |c| Cell::text(c.frames_lost.to_string())));
-    table.push_row(cells("duplicated / reordered", |c| {
+    });
+    row("Equation 1 predicts", &|c| Cell::quantity(c.predicted_loss, Unit::LossRate));
+    row("frames lost", &|c| Cell::text(c.frames_lost.to_string()));
+    row("duplicated / reordered", &|c| {
         Cell::text(format!("{} / {}", c.frames_duplicated, c.frames_reordered))
-    }));
-    table.push_row(cells("speed, median", |c| Cell::quantity(c.speed_bps, Unit::BitPerSecond)));
-    table.push_row(cells("speed, interval", |c| match c.speed {
-        Some(speed) => Cell::text(span(Unit::BitPerSecond, speed.low, speed.high)),
-        None => Cell::missing(),
-    }));
-    table.push_row(cells("effective link speed", |c| {
+    });
+    row("speed, median", &|c| Cell::quantity(c.speed_bps, Unit::BitPerSecond));
+    row("speed, interval", &|c| {
+        c.speed
+            .map_or_else(Cell::missing, |speed| Cell::text(span(Unit::BitPerSecond, speed.low, speed.high)))
+    });
+    row("effective link speed", &|c| {
         c.effective_speed.map_or(Cell::text("dormant"), |share| Cell::quantity(share, Unit::Share))
-    }));
-    table.push_row(cells("copies per loss", |c| {
+    });
+    row("copies per loss", &|c| {
         if c.copies > 0 { Cell::text(c.copies.to_string()) } else { Cell::missing() }
-    }));
-    let recovery = |c: &StressColumn| match c.recovery_ns {
-        Some((p50, p99)) => Cell::text(format!(
-            "{} / {}",
-            quantity::duration(p50 as f64 / 1e9),
-            quantity::duration(p99 as f64 / 1e9)
-        )),
-        None => Cell::missing(),
+    });
+    row("recovery, 50% / 99%", &|c| {
+        c.recovery_ns.map_or_else(Cell::missing, |(p50, p99)| {
+            let [p50, p99] = [p50, p99].map(|ns| quantity::duration(ns as f64 / 1e9));
+            Cell::text(format!("{p50} / {p99}"))
+        })
+    });
+    let buffer = |c: &StressColumn, levels: &BufferReport| match protected(c) {
+        true => Cell::text(span(Unit::Byte, levels.min as f64, levels.max as f64)),
+        false => Cell::missing(),
     };
-    table.push_row(std::iter::once(Cell::text("recovery, 50% / 99%")).chain(columns.iter().map(recovery)));
-    let tx = columns
-        .iter()
-        .map(|c| if protected(c) { bytes(c.tx_buffer.min, c.tx_buffer.max) } else { Cell::missing() });
-    table.push_row(std::iter::once(Cell::text("Tx buffer, min - max")).chain(tx));
-    let rx = columns
-        .iter()
-        .map(|c| if protected(c) { bytes(c.rx_buffer.min, c.rx_buffer.max) } else { Cell::missing() });
-    table.push_row(std::iter::once(Cell::text("Rx buffer, min - max")).chain(rx));
+    row("Tx buffer, min - max", &|c| buffer(c, &c.tx_buffer));
+    row("Rx buffer, min - max", &|c| buffer(c, &c.rx_buffer));
     let disturbed: u64 = columns.iter().filter(|c| protected(c)).map(|c| c.frames_lost_disturbed).sum();
     let mut note =
         "Effective link speed: relative to the same daemons forwarding unprotected frames. The healthy link is \
@@ -118,57 +113,49 @@ pub fn stress(result: &DemoResult) -> Table {
     table.note(note)
 }
 
+/// A value of a summary.
+type Value = (&'static str, fn(&Summary) -> f64);
+
+/// The values of a summary that the demo shows, in nanoseconds.
+const COMPLETION_TIMES: [Value; 10] = [
+    ("min", |s| s.min as f64),
+    ("mean", |s| s.mean),
+    ("50%", |s| s.p50 as f64),
+    ("90%", |s| s.p90 as f64),
+    ("95%", |s| s.p95 as f64),
+    ("99%", |s| s.p99 as f64),
+    ("99.9%", |s| s.p99_9 as f64),
+    ("99.99%", |s| s.p99_99 as f64),
+    ("max", |s| s.max as f64),
+    ("std", |s| s.std),
+];
+
 /// Flow completion times, a row for each size.
 pub fn fct(result: &DemoResult) -> Table {
-    let columns = &result.fct;
     let title = format!(
         "Flow completion times of {} B over kernel TCP, loss {}",
         result.options.flow_bytes,
         quantity::loss_rate(result.options.loss)
     );
     let mut table = by_condition(title, "");
-    let mut row = |name: &str, value: fn(&Summary) -> f64| {
-        let cell = |c: &FctColumn| {
-            c.completion_ns
-                .as_ref()
-                .map_or(Cell::missing(), |summary| Cell::quantity(value(summary) / 1e9, Unit::Second))
-        };
-        table.push_row(std::iter::once(Cell::text(name)).chain(columns.iter().map(cell)));
+    let mut row = |name: &str, cell: &dyn Fn(&FctColumn) -> Cell| {
+        table.push_row([Cell::text(name)].into_iter().chain(result.fct.iter().map(cell)));
     };
-    row("min", |s| s.min as f64);
-    row("mean", |s| s.mean);
-    row("50%", |s| s.p50 as f64);
-    row("90%", |s| s.p90 as f64);
-    row("95%", |s| s.p95 as f64);
-    row("99%", |s| s.p99 as f64);
-    row("99.9%", |s| s.p99_9 as f64);
-    row("99.99%", |s| s.p99_99 as f64);
-    row("max", |s| s.max as f64);
-    row("std", |s| s.std);
-    let counts = |value: fn(&FctColumn) -> u64| columns.iter().map(move |c| Cell::text(value(c).to_string()));
-    table.push_row(
-        std::iter::once(Cell::text("flows"))
-            .chain(counts(|c| c.completion_ns.as_ref().map_or(0, |s| s.count))),
-    );
-    table.push_row(
-        std::iter::once(Cell::text("segments retransmitted")).chain(counts(|c| c.retransmitted_segments)),
-    );
-    let interval = |name: &str, of: fn(&FctColumn) -> Option<(u64, u64)>| {
-        let cell = |c: &FctColumn| match of(c) {
-            Some((low, high)) => Cell::text(span(Unit::Second, low as f64 / 1e9, high as f64 / 1e9)),
-            None => Cell::missing(),
-        };
-        std::iter::once(Cell::text(name)).chain(columns.iter().map(cell)).collect::<Vec<_>>()
+    let time = |ns: Option<f64>| ns.map_or_else(Cell::missing, |ns| Cell::quantity(ns / 1e9, Unit::Second));
+    let interval = |of: Option<(u64, u64)>| {
+        of.map_or_else(Cell::missing, |(low, high)| {
+            Cell::text(span(Unit::Second, low as f64 / 1e9, high as f64 / 1e9))
+        })
     };
-    table.push_row(interval("99.9%, interval", |c| c.p99_9_interval_ns));
+    for (name, value) in COMPLETION_TIMES {
+        row(name, &|c| time(c.completion_ns.as_ref().map(value)));
+    }
+    row("flows", &|c| Cell::text(c.completion_ns.as_ref().map_or(0, |s| s.count).to_string()));
+    row("segments retransmitted", &|c| Cell::text(c.retransmitted_segments.to_string()));
+    row("99.9%, interval", &|c| interval(c.p99_9_interval_ns));
     if result.options.connections == Connections::FreshWithHandshake {
-        let cell = |c: &FctColumn| {
-            let p99_9 = c.established_ns.as_ref().map(|summary| summary.p99_9 as f64 / 1e9);
-            p99_9.map_or(Cell::missing(), |seconds| Cell::quantity(seconds, Unit::Second))
-        };
-        let name = "99.9%, no handshake";
-        table.push_row(std::iter::once(Cell::text(name)).chain(columns.iter().map(cell)));
-        table.push_row(interval("its interval", |c| c.established_p99_9_interval_ns));
+        row("99.9%, no handshake", &|c| time(c.established_ns.as_ref().map(|s| s.p99_9 as f64)));
+        row("its interval", &|c| interval(c.established_p99_9_interval_ns));
     }
     let handshake = match result.options.connections {
         Connections::FreshWithHandshake => {
@@ -276,8 +263,8 @@ pub(super) mod tests {
                 retransmitted_copies: 3_000,
                 recovery_timeouts: 0,
                 recovery_ns: Some((524_000, 1_050_000)),
-                tx_buffer: linkmend_control::report::BufferReport { now: 0, min: 0, max: 71_200 },
-                rx_buffer: linkmend_control::report::BufferReport { now: 0, min: 0, max: 25_700 },
+                tx_buffer: BufferReport { now: 0, min: 0, max: 71_200 },
+                rx_buffer: BufferReport { now: 0, min: 0, max: 25_700 },
             });
         }
         result
