@@ -1,6 +1,6 @@
 # `make demo` shows what Linkmend does, `make test` runs the checks that every change must pass, and `make help` lists the rest.
 
-.PHONY: build demo test bench wheels packages static fuzz miri mutants advisories acceptance kernels matrix clean help
+.PHONY: build demo test bench book wheels packages static fuzz miri mutants advisories acceptance kernels matrix clean help
 
 # Build the two programs, linkmend and linkmend-workbench (simulator, fleet, demo), in target/release.
 build:
@@ -30,6 +30,11 @@ kernels:
 # Run two link ends in virtual machines, on Debian's kernels and each emulated network card, and write the table of docs/matrix.md: hours, with QEMU.
 matrix:
 	@scripts/matrix
+
+# Build docs/ as a book in target/book with mdBook, which takes minutes to install, and check every link in it.
+book:
+	@scripts/require book
+	@scripts/book
 
 # Build the Python package for other machines: a wheel and the source distribution, in target/wheels.
 wheels:

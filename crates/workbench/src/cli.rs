@@ -27,7 +27,10 @@ pub enum Command {
 
 /// The command line as it is parsed.
 pub fn command() -> clap::Command {
-    let both = Command::augment_subcommands(linkmend::cli::command());
+    let first = linkmend::cli::command();
+    let (about, long_about) =
+        (first.get_about().cloned().unwrap_or_default(), first.get_long_about().cloned().unwrap_or_default());
+    let both = Command::augment_subcommands(first).about(about).long_about(long_about);
     let (parent, name, about) = workbench::STUDY;
     let study = evaluate::EvaluateArgs::augment_args(clap::Command::new(name)).about(about);
     let both = both.mut_subcommand(parent, |parent| parent.subcommand(study));
