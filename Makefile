@@ -7,9 +7,11 @@ build:
 	@scripts/require
 	cargo build --release --locked --bin linkmend --bin linkmend-workbench
 
-# Run kernel TCP over a corrupting link, unprotected and protected, for 1 to 2 minutes; with AF_XDP as root, otherwise AF_PACKET.
-demo: build
-	"$${CARGO_TARGET_DIR:-target}/release/linkmend" demo
+# Run kernel TCP over a corrupting link, unprotected and protected, for 2 minutes after 3 to 4 of building; as root with AF_XDP.
+demo:
+	@scripts/require
+	cargo build --profile demo --locked -p linkmend-workbench --bin linkmend-workbench
+	"$${CARGO_TARGET_DIR:-target}/demo/linkmend-workbench" demo
 
 # Run every check of the project; the tests in network namespaces run only as root.
 test:

@@ -210,6 +210,13 @@ impl Test {
     }
 
     fn restart(&mut self, mtu: u32, more: &[&str]) -> io::Result<()> {
+        self.stop(mtu)?;
+        (0..2).try_for_each(|which| self.start(which, more))?;
+        self.protect("ordered")
+    }
+
+    /// Stops both daemons, and leaves the cards to themselves.
+    fn stop(&mut self, mtu: u32) -> io::Result<()> {
         for which in 0..2 {
             self.pair.machines[which].ask(&crate::request::Request::Stop)?;
             // What an ended daemon has left would keep the ports in its way of using them.
@@ -217,9 +224,7 @@ impl Test {
             let names: Vec<&str> = cards.iter().map(String::as_str).collect();
             let _ = self.pair.run(which, &[&["detach"], &names[..]].concat());
         }
-        self.pair.bring_up(mtu)?;
-        (0..2).try_for_each(|which| self.start(which, more))?;
-        self.protect("ordered")
+        self.pair.bring_up(mtu)
     }
 
     fn corrupt(&mut self, rate: &str) -> io::Result<()> {
@@ -351,7 +356,12 @@ impl Test {
         cell.jumbo_port = Some(port_kind(&port));
         self.corrupt(LOSS)?;
         let bytes_max = (self.card.mtu_max - GROWTH + ETHERNET_BYTES) as usize;
-        self.deliver(Frames { count: self.frames / 5, bytes_max, vlan: None }, true)
+        let frames = Frames { count: self.frames / 5, bytes_max, vlan: None };
+        self.deliver(frames, true).or_else(|error| {
+            self.stop(self.card.mtu_max)?;
+            let alone = described(&self.pair.send_without_daemons(frames)?);
+            Err(io::Error::other(format!("{error}; between the cards alone: {alone}")))
+        })
     }
 
     fn offloads(&mut self, cell: &mut Cell) -> io::Result<String> {

@@ -163,31 +163,50 @@ impl Pair {
         }
     }
 
-    /// Sends numbered frames. `at` is called while they are sent, with the number of those that have arrived.
+    /// Sends numbered frames between the machines' own interfaces. `at` is called while they are sent, with the number
+    /// of those that have arrived.
     ///
     /// # Errors
     /// If a machine does not answer.
     pub fn send(
         &mut self,
         frames: Frames,
+        at: impl FnMut(&mut Pair, u64) -> io::Result<()>,
+    ) -> io::Result<Fate> {
+        self.send_between([HOST, HOST].map(str::to_owned), frames, at)
+    }
+
+    /// Sends numbered frames from card to card of the first cable.
+    ///
+    /// # Errors
+    /// As [`Pair::send`].
+    pub fn send_without_daemons(&mut self, frames: Frames) -> io::Result<Fate> {
+        let cards = self.cards.each_ref().map(|cards| cards[0].name.clone());
+        self.send_between(cards, frames, |_, _| Ok(()))
+    }
+
+    fn send_between(
+        &mut self,
+        interfaces: [String; 2],
+        frames: Frames,
         mut at: impl FnMut(&mut Pair, u64) -> io::Result<()>,
     ) -> io::Result<Fate> {
         self.runs += 1;
         let mut macs = [[0; 6]; 2];
-        for (machine, mac) in self.machines.iter_mut().zip(&mut macs) {
+        for ((machine, name), mac) in self.machines.iter_mut().zip(&interfaces).zip(&mut macs) {
             if let Reply::Interfaces(found) = machine.ask(&Request::Interfaces)? {
-                *mac = found.iter().find(|interface| interface.name == HOST).map_or([0; 6], |host| host.mac);
+                *mac = found.iter().find(|found| found.name == *name).map_or([0; 6], |found| found.mac);
             }
         }
-        let traffic = |peer| Traffic {
-            interface: HOST.to_owned(),
+        let traffic = |which: usize, peer| Traffic {
+            interface: interfaces[which].clone(),
             peer,
             run: self.runs,
             count: frames.count,
             bytes_max: frames.bytes_max,
             vlan: frames.vlan,
         };
-        let (to, from) = (traffic(macs[1]), traffic(macs[0]));
+        let (to, from) = (traffic(0, macs[1]), traffic(1, macs[0]));
         self.machines[1].ask(&Request::Receive(from))?;
         self.machines[0].ask(&Request::Send(to))?;
         let mut moved = (Instant::now(), 0);
