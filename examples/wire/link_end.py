@@ -1,8 +1,9 @@
 """One end of a link, in Python: it protects the frames of --inner on --link together with `linkmend run` at the other end.
 
-Written from docs/design/wire.md and docs/design/protocol.md alone. It speaks the transparent format without a key,
-protects what it sends in one lane, and receives both. It is a reference for reading, not for speed. It has no fallback,
-no second link and no limit on what it holds back except the window.
+Written from docs/design/wire.md and docs/design/protocol.md; three rules that they lacked (restarts) came from the
+source. It speaks the transparent format without a key, protects what it sends in one lane, and receives both. It is a
+reference for reading, not for speed. It has no fallback, no second link and no limit on what it holds back except the
+window.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Linkmend's frames, written from docs/design/wire.md alone. `encode` and `decode` are inverse to each other.
+"""Linkmend's frames, written from docs/design/wire.md. `encode` and `decode` are inverse to each other.
 
 Sequence numbers on data frames and ACKs have 17 bits here: the 16 bits on the wire, and the era bit above them.
 """

@@ -32,7 +32,7 @@ impl Rows {
         self.quantity(name, micros * 1e-6, Unit::Second);
     }
 
-    /// The table.
+    /// Ends the table with the last row that was added.
     pub fn into_table(self) -> Table {
         self.0
     }

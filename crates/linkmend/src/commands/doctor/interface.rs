@@ -59,22 +59,7 @@ pub(super) fn examine(
         .map_err(system("looking the interface up"))?
         .ok_or_else(|| PortError::UnknownInterface { interface: name.to_owned() })?;
     let uses = interface_use::of(name, login).map_err(system("finding out what it is used for"))?;
-    let features = xdp_features(facts.index).ok();
-    let interface = Interface {
-        name: name.to_owned(),
-        driver: ethtool::driver(name).unwrap_or_else(|| "unknown".to_owned()),
-        up: facts.up,
-        carrier: facts.carrier,
-        mtu: facts.mtu,
-        mtu_max: facts.mtu_max,
-        queueing_discipline: facts.queueing_discipline.clone(),
-        speed: ethtool::speed(name),
-        receive_queues: ethtool::receive_queues(name).unwrap_or(1),
-        native_xdp: features.map(|features| features.redirects_from(false) && features.redirected_to(false)),
-        zero_copy: features.map(|features| features.zero_copy()),
-        bypass: carries_bypass(name),
-        uses: uses.iter().map(ToString::to_string).collect(),
-    };
+    let interface = describe(name, &facts, &uses);
     let mut found = |severity: Severity, problem: String, remedy: String| {
         findings.push(Finding { severity, interface: Some(name.to_owned()), problem, remedy });
     };
@@ -120,6 +105,25 @@ pub(super) fn examine(
         );
     }
     Ok(interface)
+}
+
+fn describe(name: &str, facts: &route::InterfaceFacts, uses: &[InterfaceUse]) -> Interface {
+    let features = xdp_features(facts.index).ok();
+    Interface {
+        name: name.to_owned(),
+        driver: ethtool::driver(name).unwrap_or_else(|| "unknown".to_owned()),
+        up: facts.up,
+        carrier: facts.carrier,
+        mtu: facts.mtu,
+        mtu_max: facts.mtu_max,
+        queueing_discipline: facts.queueing_discipline.clone(),
+        speed: ethtool::speed(name),
+        receive_queues: ethtool::receive_queues(name).unwrap_or(1),
+        native_xdp: features.map(|features| features.redirects_from(false) && features.redirected_to(false)),
+        zero_copy: features.map(|features| features.zero_copy()),
+        bypass: carries_bypass(name),
+        uses: uses.iter().map(ToString::to_string).collect(),
+    }
 }
 
 /// What is wrong if the hosts use frames of 1500 bytes.

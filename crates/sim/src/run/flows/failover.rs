@@ -1,10 +1,9 @@
 //! What failures of links meant for a run with flows.
 
 use super::config::FlowsConfig;
-use super::statistics::Summary;
+use super::statistics::{Summary, times_us};
 use crate::host::{End, FlowRecord};
 use crate::network::{FailoverStats, Recovery};
-use crate::time::Time;
 use serde::Serialize;
 
 /// Between these times lie the clusters of completion times of the paper's Figure 3.
@@ -29,13 +28,6 @@ pub struct FailoverReport {
     pub other_fct_us: Option<Summary>,
     /// The same until the receiver had everything, half a round trip before the sender knew.
     pub other_delivery_us: Option<Summary>,
-}
-
-/// Times of flows that ended, in microseconds: of those of which a failed link lost or held a frame, or of the others.
-pub(super) fn times_us(records: &[FlowRecord], is_hit: bool, time: fn(&FlowRecord) -> Time) -> Vec<f64> {
-    let ended = records.iter().filter(|record| !record.failed);
-    let of = ended.filter(|record| (record.disturbance.frames_failed > 0) == is_hit);
-    of.map(|record| time(record).as_micros()).collect()
 }
 
 impl FailoverReport {

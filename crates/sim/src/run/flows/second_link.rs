@@ -1,8 +1,7 @@
 //! Second links beside the links that corrupt, in a run with flows.
 
-use super::failover::times_us;
 use super::schemes::{FlowSchemeConfig, FlowSchemes, Recovery};
-use super::statistics::Summary;
+use super::statistics::{Summary, times_us};
 use crate::corruption::Corruption;
 use crate::host::FlowRecord;
 use crate::link::config::{Buffering, ParameterError, check, of_protocol};

@@ -1,5 +1,7 @@
 //! What a set of flow completion times amounts to.
 
+use crate::host::FlowRecord;
+use crate::time::Time;
 use linkmend_statistics::percentile;
 use serde::Serialize;
 
@@ -46,6 +48,13 @@ impl Summary {
             std,
         })
     }
+}
+
+/// Times of flows that ended, in microseconds: of those of which a failed link lost or held a frame, or of the others.
+pub(super) fn times_us(records: &[FlowRecord], is_hit: bool, time: fn(&FlowRecord) -> Time) -> Vec<f64> {
+    let ended = records.iter().filter(|record| !record.failed);
+    let of = ended.filter(|record| (record.disturbance.frames_failed > 0) == is_hit);
+    of.map(|record| time(record).as_micros()).collect()
 }
 
 #[cfg(test)]
