@@ -7,7 +7,7 @@ build:
 	@scripts/require
 	cargo build --release --locked --bin linkmend --bin linkmend-workbench
 
-# Run kernel TCP over a corrupting link, unprotected and protected, for 2 minutes after 3 to 4 of building; as root with AF_XDP.
+# Run kernel TCP over a corrupting link, unprotected and protected, for 2 minutes after about 3 of building; as root with AF_XDP.
 demo:
 	@scripts/require
 	cargo build --profile demo --locked -p linkmend-workbench --bin linkmend-workbench
