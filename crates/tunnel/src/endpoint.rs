@@ -1,0 +1,301 @@
+//! One end of a path of datagrams.
+
+use crate::acquaintance::{Acquaintance, Change, Identity, Reply, Role};
+use crate::address::Reach;
+use crate::counters::Counters;
+use crate::path_mtu::{BASE_BYTES, PathMtu};
+use crate::receiver::Receiver;
+use crate::sender::{NoRoom, Sender};
+use crate::wire::{self, Body, Datagram};
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+/// How many addresses of a name are tried.
+pub const ADDRESSES_MAX: usize = 4;
+
+/// How often an end calls a peer that it does not know.
+const CALL_NS: u64 = 250_000_000;
+/// How often an end that knows its peer says so. NATs keep a mapping for 30 s at least (RFC 4787 demands two minutes).
+const KEEPALIVE_NS: u64 = 5_000_000_000;
+/// The shortest time between two answers to hellos and strangers, of which there are as many as somebody sends.
+const ANSWER_NS: u64 = 10_000_000;
+/// Hellos, probes and acknowledgements that wait to be sent.
+const CONTROL_MAX: usize = 16;
+
+/// How an endpoint is set up.
+#[derive(Clone, Copy, Debug)]
+pub struct EndpointConfig {
+    pub identity: Identity,
+    pub role: Role,
+    pub reach: Reach,
+}
+
+/// What came of a datagram that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handled {
+    /// The peer sent it, or nobody of importance.
+    Usual,
+    /// There is a peer, or another one, or it was restarted.
+    NewPeer(SocketAddr),
+    /// The peer's address has changed.
+    Moved(SocketAddr),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Control {
+    Hello(Reply),
+    Probe(usize),
+    ProbeAcknowledged(usize),
+}
+
+/// One end. The crate's documentation gives the order of calls.
+#[derive(Debug)]
+pub struct Endpoint {
+    acquaintance: Acquaintance,
+    /// Where the peer is looked for.
+    expected: Vec<SocketAddr>,
+    sender: Sender,
+    receiver: Receiver,
+    path_mtu: PathMtu,
+    control: VecDeque<(SocketAddr, Control)>,
+    buffer: Vec<u8>,
+    hellos: u64,
+    call_at_ns: u64,
+    answer_at_ns: u64,
+    counters: Counters,
+}
+
+impl Endpoint {
+    /// An end that knows nobody yet.
+    pub fn new(now_ns: u64, config: &EndpointConfig) -> Endpoint {
+        let EndpointConfig { identity, role, reach } = *config;
+        Endpoint {
+            acquaintance: Acquaintance::new(identity, role, reach),
+            expected: Vec::with_capacity(ADDRESSES_MAX),
+            sender: Sender::new(BASE_BYTES),
+            receiver: Receiver::default(),
+            path_mtu: PathMtu::new(now_ns, false),
+            control: VecDeque::with_capacity(CONTROL_MAX),
+            buffer: Vec::new(),
+            hellos: 0,
+            call_at_ns: now_ns,
+            answer_at_ns: now_ns,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Sets the addresses at which the peer is looked for: the first [`ADDRESSES_MAX`].
+    pub fn expect_at(&mut self, now_ns: u64, addresses: impl IntoIterator<Item = SocketAddr>) {
+        self.expected.clear();
+        self.expected.extend(addresses.into_iter().take(ADDRESSES_MAX));
+        self.call_at_ns = self.call_at_ns.min(now_ns);
+    }
+
+    /// Where the peer is; `None` as long as it is not known.
+    pub fn peer(&self) -> Option<SocketAddr> {
+        self.acquaintance.address()
+    }
+
+    /// Whether there is no peer, or it has been silent for [`crate::SILENCE_NS`].
+    pub fn is_silent(&self, now_ns: u64) -> bool {
+        self.acquaintance.is_silent(now_ns)
+    }
+
+    /// The longest datagram that the path takes, as far as is known.
+    pub fn datagram_bytes(&self) -> usize {
+        self.path_mtu.datagram_bytes()
+    }
+
+    /// How long a missing datagram is waited for now.
+    pub fn wait_ns(&self) -> u64 {
+        self.receiver.wait_ns()
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> Counters {
+        let mut counters = self.counters;
+        self.receiver.count(&mut counters);
+        counters
+    }
+
+    /// Handles a datagram. Calls `deliver` for each frame that is next.
+    pub fn handle_datagram(
+        &mut self,
+        now_ns: u64,
+        from: SocketAddr,
+        datagram: &[u8],
+        deliver: &mut impl FnMut(&[u8]),
+    ) -> Handled {
+        let Some(Datagram { token, number, body }) = wire::parse(datagram) else {
+            self.counters.malformed += 1;
+            return Handled::Usual;
+        };
+        if let Body::Hello(hello) = body {
+            let expected = &self.expected;
+            let (change, reply) =
+                self.acquaintance.handle_hello(now_ns, from, token, number, &hello, expected);
+            let handled = self.handle_change(now_ns, change);
+            if let Some(reply) = reply {
+                self.answer(now_ns, from, reply);
+            }
+            return handled;
+        }
+        let outer = matches!(body, Body::Frames(_)).then_some(number);
+        let change = self.acquaintance.handle(now_ns, from, token, outer);
+        let handled = self.handle_change(now_ns, change);
+        match (change, body) {
+            (Change::Refused, _) => {}
+            (Change::Stranger, _) => {
+                if self.acquaintance.may_follow(now_ns, from.ip(), &self.expected) {
+                    self.answer(now_ns, from, self.acquaintance.introduction());
+                }
+            }
+            (_, Body::Frames(records)) => self.receiver.handle(now_ns, number, records, deliver),
+            (_, Body::Probe(bytes)) => self.queue(from, Control::ProbeAcknowledged(bytes)),
+            (_, Body::ProbeAcknowledged(bytes)) => {
+                self.path_mtu.handle_acknowledgement(now_ns, bytes);
+                self.sender.set_limit(self.path_mtu.datagram_bytes());
+            }
+            (_, Body::Hello(_)) => {}
+        }
+        handled
+    }
+
+    fn handle_change(&mut self, now_ns: u64, change: Change) -> Handled {
+        match change {
+            Change::Stranger => self.counters.strangers += 1,
+            Change::Refused => self.counters.refused_addresses += 1,
+            Change::NewPeer => {
+                self.counters.sessions += 1;
+                self.receiver.restart();
+            }
+            Change::Moved => self.counters.roamed += 1,
+            Change::Nothing => {}
+        }
+        self.sender.set_token(self.acquaintance.grant());
+        let (Change::NewPeer | Change::Moved, Some(address)) = (change, self.peer()) else {
+            return Handled::Usual;
+        };
+        // The path is another one.
+        let is_ipv6 = address.ip().to_canonical().is_ipv6();
+        self.path_mtu = PathMtu::new(now_ns, is_ipv6);
+        self.sender.set_limit(self.path_mtu.datagram_bytes());
+        if change == Change::NewPeer { Handled::NewPeer(address) } else { Handled::Moved(address) }
+    }
+
+    /// Does what is due: hellos, probes, and giving up datagrams that have been waited for.
+    pub fn handle_timeout(&mut self, now_ns: u64, deliver: &mut impl FnMut(&[u8])) {
+        self.receiver.handle_timeout(now_ns, deliver);
+        if now_ns >= self.call_at_ns {
+            let is_silent = self.is_silent(now_ns);
+            let greeting = self.acquaintance.greeting();
+            let peer = self.peer();
+            if let Some(peer) = peer {
+                self.queue(peer, Control::Hello(greeting));
+            }
+            if is_silent {
+                let introduction = self.acquaintance.introduction();
+                for place in 0..self.expected.len() {
+                    if Some(self.expected[place]) != peer {
+                        self.queue(self.expected[place], Control::Hello(introduction));
+                    }
+                }
+            }
+            self.call_at_ns = now_ns.saturating_add(if is_silent { CALL_NS } else { KEEPALIVE_NS });
+        }
+        if let Some(peer) = self.peer()
+            && !self.is_silent(now_ns)
+        {
+            if let Some(bytes) = self.path_mtu.poll_probe(now_ns) {
+                self.queue(peer, Control::Probe(bytes));
+            }
+            self.sender.set_limit(self.path_mtu.datagram_bytes());
+        }
+    }
+
+    /// When [`Endpoint::handle_timeout`] is to be called at the latest. It may have passed if the peer is silent: probes then
+    /// wait for it.
+    pub fn next_timeout(&self) -> u64 {
+        let probe = self.peer().map_or(u64::MAX, |_| self.path_mtu.next_timeout());
+        let wait = self.receiver.next_timeout().unwrap_or(u64::MAX);
+        self.call_at_ns.min(wait).min(probe)
+    }
+
+    fn answer(&mut self, now_ns: u64, to: SocketAddr, reply: Reply) {
+        if now_ns >= self.answer_at_ns {
+            self.answer_at_ns = now_ns.saturating_add(ANSWER_NS);
+            self.queue(to, Control::Hello(reply));
+        }
+    }
+
+    fn queue(&mut self, to: SocketAddr, control: Control) {
+        // What does not fit is repeated.
+        if self.control.len() < CONTROL_MAX {
+            self.control.push_back((to, control));
+        }
+    }
+
+    /// The next datagram without frames, and where to send it. `None` if there is none.
+    pub fn poll_control(&mut self) -> Option<(SocketAddr, &[u8])> {
+        let (to, control) = self.control.pop_front()?;
+        let grant = self.acquaintance.grant();
+        let out = &mut self.buffer;
+        match control {
+            Control::Hello(Reply { token, hello }) => {
+                self.hellos += 1;
+                wire::write(out, token, self.hellos, &Body::Hello(hello));
+            }
+            Control::Probe(bytes) => wire::write(out, grant, 0, &Body::Probe(bytes)),
+            Control::ProbeAcknowledged(bytes) => wire::write(out, grant, 0, &Body::ProbeAcknowledged(bytes)),
+        }
+        Some((to, &self.buffer))
+    }
+
+    /// The kernel has refused a datagram of so many bytes as too long for the interface.
+    pub fn handle_too_long(&mut self, now_ns: u64, bytes: usize) {
+        self.path_mtu.handle_refusal(now_ns, bytes);
+        self.sender.set_limit(self.path_mtu.datagram_bytes());
+    }
+
+    /// How many frames of at most `frame_bytes` [`Endpoint::push`] certainly takes now.
+    pub fn room(&self, frame_bytes: usize) -> usize {
+        self.sender.room() / self.sender.datagrams_for(frame_bytes)
+    }
+
+    /// Adds a frame of `bytes`, given by its pieces. Without a peer it is dropped, as on a cable that leads nowhere;
+    /// returns whether there is one.
+    ///
+    /// # Errors
+    /// [`NoRoom`]; the frame was not taken.
+    pub fn push<'a>(
+        &mut self,
+        bytes: usize,
+        pieces: impl IntoIterator<Item = &'a [u8]>,
+    ) -> Result<bool, NoRoom> {
+        if self.peer().is_none() {
+            return Ok(false);
+        }
+        self.sender.push(bytes, pieces)?;
+        Ok(true)
+    }
+
+    /// Lets the datagram go that was being filled.
+    pub fn close(&mut self) {
+        self.sender.close();
+    }
+
+    /// The datagrams with frames for the peer, oldest first.
+    pub fn datagrams(&self) -> impl Iterator<Item = &[u8]> {
+        self.sender.datagrams()
+    }
+
+    /// How many datagrams with frames wait.
+    pub fn waiting(&self) -> usize {
+        self.sender.len()
+    }
+
+    /// Takes the first datagrams with frames out of the queue, because they were sent or cannot be.
+    pub fn drop_first(&mut self, count: usize) {
+        self.sender.drop_first(count);
+    }
+}

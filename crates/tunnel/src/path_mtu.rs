@@ -1,0 +1,215 @@
+//! Finds the longest datagram that a path takes (RFC 8899, datagram packetization layer path MTU discovery).
+//!
+//! Sizes are those of the datagram without the headers of IP and UDP. The search begins at a size that every path takes and
+//! tries the sizes of usual MTUs upwards, until one does not pass three times. Afterwards, the size in use is confirmed
+//! regularly. If it no longer passes although the peer is heard, the search begins again from the bottom (a black hole).
+
+/// The size that every path is expected to take (`BASE_PLPMTU`): a packet of 1,280 bytes, with room for a tunnel.
+pub const BASE_BYTES: usize = 1_200;
+
+/// MTUs that are usual: of IPv6, of tunnels, of PPPoE, of Ethernet, and of jumbo frames.
+const MTUS: [usize; 11] = [1_280, 1_340, 1_380, 1_400, 1_420, 1_440, 1_460, 1_492, 1_500, 4_000, 9_000];
+/// Attempts with one size (`MAX_PROBES`).
+const PROBES_MAX: u32 = 3;
+/// The wait for an acknowledgement (`PROBE_TIMER`), the least that the RFC allows.
+const PROBE_TIMER_NS: u64 = 1_000_000_000;
+/// How often the size in use is confirmed (`CONFIRMATION_TIMER`).
+const CONFIRM_NS: u64 = 5_000_000_000;
+/// When larger sizes are tried again (`PMTU_RAISE_TIMER`).
+const RAISE_NS: u64 = 600_000_000_000;
+
+/// What is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Goal {
+    Raise,
+    Confirm,
+}
+
+/// The search on one path.
+#[derive(Debug)]
+pub struct PathMtu {
+    /// Bytes of the headers of IP and UDP.
+    overhead_bytes: usize,
+    bytes: usize,
+    goal: Goal,
+    /// Probes without acknowledgement for this goal.
+    unanswered: u32,
+    /// When the next probe is due, or the last one counts as lost.
+    at_ns: u64,
+    raise_at_ns: u64,
+    is_in_flight: bool,
+}
+
+impl PathMtu {
+    /// A search on a path of IPv4, or of IPv6.
+    pub fn new(now_ns: u64, is_ipv6: bool) -> PathMtu {
+        PathMtu {
+            overhead_bytes: if is_ipv6 { 48 } else { 28 },
+            bytes: BASE_BYTES,
+            goal: Goal::Raise,
+            unanswered: 0,
+            at_ns: now_ns,
+            raise_at_ns: now_ns.saturating_add(RAISE_NS),
+            is_in_flight: false,
+        }
+    }
+
+    /// The longest datagram to send.
+    pub fn datagram_bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The next larger size.
+    fn next_bytes(&self) -> Option<usize> {
+        MTUS.iter().map(|mtu| mtu - self.overhead_bytes).find(|bytes| *bytes > self.bytes)
+    }
+
+    fn target(&self) -> Option<usize> {
+        match self.goal {
+            Goal::Raise => self.next_bytes(),
+            Goal::Confirm => Some(self.bytes),
+        }
+    }
+
+    /// The size of a probe that is to be sent now.
+    pub fn poll_probe(&mut self, now_ns: u64) -> Option<usize> {
+        if now_ns < self.at_ns {
+            return None;
+        }
+        if std::mem::take(&mut self.is_in_flight) {
+            self.unanswered += 1;
+            if self.unanswered == PROBES_MAX {
+                self.give_up(now_ns);
+            }
+        }
+        if self.goal == Goal::Confirm && now_ns >= self.raise_at_ns {
+            self.raise_at_ns = now_ns.saturating_add(RAISE_NS);
+            self.begin(now_ns, Goal::Raise);
+        }
+        if now_ns < self.at_ns {
+            return None;
+        }
+        let Some(bytes) = self.target() else {
+            self.begin(now_ns.saturating_add(CONFIRM_NS), Goal::Confirm);
+            return None;
+        };
+        self.is_in_flight = true;
+        self.at_ns = now_ns.saturating_add(PROBE_TIMER_NS);
+        Some(bytes)
+    }
+
+    fn begin(&mut self, at_ns: u64, goal: Goal) {
+        (self.goal, self.at_ns, self.unanswered, self.is_in_flight) = (goal, at_ns, 0, false);
+    }
+
+    /// No probe of a size has passed.
+    fn give_up(&mut self, now_ns: u64) {
+        match self.goal {
+            Goal::Raise => self.begin(now_ns.saturating_add(CONFIRM_NS), Goal::Confirm),
+            Goal::Confirm => self.fall(now_ns),
+        }
+    }
+
+    fn fall(&mut self, now_ns: u64) {
+        self.bytes = BASE_BYTES;
+        self.begin(now_ns, Goal::Raise);
+    }
+
+    /// A probe of this size has arrived.
+    pub fn handle_acknowledgement(&mut self, now_ns: u64, bytes: usize) {
+        if !self.is_in_flight || self.target() != Some(bytes) {
+            return;
+        }
+        self.bytes = bytes;
+        match self.goal {
+            Goal::Raise => self.begin(now_ns, Goal::Raise),
+            Goal::Confirm => self.begin(now_ns.saturating_add(CONFIRM_NS), Goal::Confirm),
+        }
+    }
+
+    /// The kernel does not send datagrams of this size, because the interface has a smaller MTU.
+    pub fn handle_refusal(&mut self, now_ns: u64, bytes: usize) {
+        if bytes > self.bytes {
+            if self.goal == Goal::Raise && self.is_in_flight {
+                self.begin(now_ns.saturating_add(CONFIRM_NS), Goal::Confirm);
+            }
+        } else if self.bytes > BASE_BYTES {
+            self.fall(now_ns);
+        }
+    }
+
+    /// When [`PathMtu::poll_probe`] is to be called.
+    pub fn next_timeout(&self) -> u64 {
+        self.at_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// Drives a search over a path that takes datagrams of `path_bytes` for some seconds. Returns the number of probes.
+    fn drive(search: &mut PathMtu, seconds: std::ops::Range<u64>, path_bytes: usize) -> u32 {
+        let mut probes = 0;
+        for now in seconds.flat_map(|second| (0..100).map(move |step| second * SECOND + step * SECOND / 100))
+        {
+            if let Some(bytes) = search.poll_probe(now) {
+                probes += 1;
+                if bytes <= path_bytes {
+                    search.handle_acknowledgement(now, bytes);
+                }
+            }
+        }
+        probes
+    }
+
+    #[test]
+    fn finds_the_largest_usual_size_that_passes() {
+        for (path, is_ipv6, expected) in [
+            (1_472, false, 1_472),
+            (1_452, true, 1_452),
+            (1_392, false, 1_392),
+            (1_400, false, 1_392),
+            (1_232, true, 1_232),
+            (1_200, false, 1_200),
+            (9_999, false, 8_972),
+        ] {
+            let mut search = PathMtu::new(0, is_ipv6);
+            drive(&mut search, 0..5, path);
+            assert_eq!(search.datagram_bytes(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_black_hole_is_left_within_twice_the_confirmation_and_a_wider_path_used_later() {
+        let mut search = PathMtu::new(0, false);
+        drive(&mut search, 0..10, 1_472);
+        drive(&mut search, 10..20, 1_300);
+        assert_eq!(search.datagram_bytes(), 1_280 - 28);
+        assert!(drive(&mut search, 20..620, 9_000) < 700);
+        assert_eq!(search.datagram_bytes(), 8_972);
+    }
+
+    #[test]
+    fn what_the_interface_refuses_is_not_tried_again_and_not_sent() {
+        let mut search = PathMtu::new(0, false);
+        let first = search.poll_probe(0).expect("a probe");
+        search.handle_refusal(0, first);
+        assert_eq!((search.poll_probe(1), search.datagram_bytes()), (None, BASE_BYTES));
+        let mut search = PathMtu::new(0, false);
+        drive(&mut search, 0..5, 1_472);
+        search.handle_refusal(6 * SECOND, 1_472);
+        assert_eq!(search.datagram_bytes(), BASE_BYTES);
+    }
+
+    #[test]
+    fn acknowledgements_of_what_was_not_sent_raise_nothing() {
+        let mut search = PathMtu::new(0, false);
+        for bytes in [0, 1_252, 8_972, usize::MAX] {
+            search.handle_acknowledgement(0, bytes);
+        }
+        assert_eq!(search.datagram_bytes(), BASE_BYTES);
+    }
+}
