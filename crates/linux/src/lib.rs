@@ -8,6 +8,7 @@
 //! - [`device_counters`]: the kernel's counters of an interface, and the length of its queue (rtnetlink);
 //! - [`interface_counters`]: errors and frames of all interfaces in one request (rtnetlink);
 //! - [`link_statistics`]: symbol errors, check sequence errors and error correction of links (generic netlink);
+//! - [`udp_socket`]: UDP sockets that take and give many datagrams in one call;
 //! - [`veth`]: creating, marking and removing a pair (rtnetlink);
 //! - [`xdp_features`]: the XDP features that a driver reports (generic netlink);
 //! - [`ethtool`]: driver, speed and queues (ioctl);
@@ -65,5 +66,7 @@ pub mod sysfs;
 pub mod tap;
 #[allow(unsafe_code, reason = "sched_setscheduler(2) and a thread's setpriority(2), which nix does not wrap")]
 pub mod thread;
+#[allow(unsafe_code, reason = "system calls need it")]
+pub mod udp_socket;
 pub mod veth;
 pub mod xdp_features;
