@@ -4,7 +4,7 @@
 //!
 //! - [`frame_pool`]: the memory of all frames of a link end, shared with the kernel;
 //! - [`port`]: ports on one interface each: AF_XDP, AF_PACKET, and for hosts that leave segmentation to their interface
-//!   (`offload` cuts and joins their segments);
+//!   (`offload` cuts and joins their segments); and the port of a link over UDP ([`udp_link`]);
 //! - [`bypass`]: the programs that forward between the ports in the kernel without the daemon;
 //! - [`port_pair`]: all of these opened together; a link end starts here.
 //!
@@ -76,6 +76,7 @@ mod saved_protection;
 pub mod settings;
 #[allow(unsafe_code, reason = "system calls need it; no other module has any")]
 mod sys;
+pub mod udp_link;
 
 pub use bypass::{Bypass, BypassCounters, BypassMode, BypassOptions};
 pub use command::{Command, CommandError, CommandResult};

@@ -2,8 +2,11 @@
 
 use crate::bypass::{self, Bypass, BypassOptions};
 use crate::frame_pool::{FramePool, PoolOptions};
-use crate::port::{Interface, OffloadPort, PacketPort, Port, PortError, XdpPort};
+use crate::port::{Interface, OffloadPort, PacketPort, Port, PortError, UdpPort, UdpPortOptions, XdpPort};
+use crate::udp_link::UdpLink;
 use linkmend_protocol::daemon_profile::{LENT_CHUNKS_MAX, POOL_CHUNKS_DEFAULT};
+use linkmend_tunnel::Reach;
+use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
@@ -31,6 +34,8 @@ pub struct PortPairOptions {
     pub chunks: u32,
     /// Let the host at the inner port leave segmentation and checksums to it. Requires AF_XDP at the links.
     pub offloads: bool,
+    /// Let the peer of a link over UDP have a public address, although nothing is encrypted.
+    pub insecure: bool,
     /// The state in which the bypass starts.
     pub bypass: BypassOptions,
 }
@@ -41,6 +46,7 @@ impl Default for PortPairOptions {
             choice: PortChoice::Auto,
             chunks: POOL_CHUNKS_DEFAULT,
             offloads: false,
+            insecure: false,
             bypass: BypassOptions::default(),
         }
     }
@@ -62,7 +68,7 @@ pub struct PortPair {
 }
 
 impl PortPair {
-    /// Opens the inner port, and those of one or two links.
+    /// Opens the inner port, and those of one or two links, each an interface or a [`UdpLink`].
     ///
     /// # Errors
     /// See [`PortError`]. With [`PortChoice::Auto`], an error that would not affect AF_PACKET ports leads to AF_PACKET
@@ -85,9 +91,12 @@ impl PortPair {
         assert!(matches!(links.len(), 1 | 2), "a link end has one link or two");
         let names = [&[inner], links].concat();
         let error = match options.choice {
+            _ if links.iter().any(|link| UdpLink::is_meant(link)) => {
+                return Self::open_packet(&names, options, "a link is one over UDP", None);
+            }
             // A host with its offloads on sends nothing that other ports could take.
             _ if options.offloads => return Self::open_xdp(&names, options),
-            PortChoice::Packet => return Self::open_packet(&names, options, None),
+            PortChoice::Packet => return Self::open_packet(&names, options, "as asked", None),
             PortChoice::Xdp => return Self::open_xdp(&names, options),
             PortChoice::Auto => match Self::open_xdp(&names, options) {
                 Ok(pair) => return Ok(pair),
@@ -99,7 +108,7 @@ impl PortPair {
                 Err(error) => return Err(error),
             },
         };
-        Self::open_packet(&names, options, Some(error))
+        Self::open_packet(&names, options, &reason_of(&error), Some(error))
     }
 
     fn open_xdp(names: &[&str], options: &PortPairOptions) -> Result<Self, PortError> {
@@ -132,16 +141,31 @@ impl PortPair {
     fn open_packet(
         names: &[&str],
         options: &PortPairOptions,
+        reason: &str,
         fell_back: Option<PortError>,
     ) -> Result<Self, PortError> {
-        let reason = fell_back.as_ref().map_or_else(|| "as asked".to_owned(), reason_of);
-        let acquire = |name: &&str| Interface::acquire(name);
-        let interfaces = names.iter().map(acquire).collect::<Result<Vec<_>, _>>()?;
+        let reach = if options.insecure { Reach::Anywhere } else { Reach::Near };
+        let mut interfaces: Vec<Interface> = Vec::with_capacity(names.len());
+        for (place, name) in names.iter().enumerate() {
+            interfaces.push(match interfaces.first().filter(|_| UdpLink::is_meant(name)) {
+                Some(inner) => UdpPort::interface_for(&UdpPortOptions { name, place, inner })?,
+                None => Interface::acquire(name)?,
+            });
+        }
         let pool = pool(interfaces.iter(), options)?;
-        let open = |interface| PacketPort::open(interface, &reason).map(Port::Packet);
-        let mut ports = interfaces.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let mut ports = Vec::with_capacity(names.len());
+        for (interface, name) in interfaces.into_iter().zip(names) {
+            if UdpLink::is_meant(name) {
+                let malformed = |error| io::Error::new(io::ErrorKind::InvalidInput, error);
+                let link = UdpLink::parse(name).map_err(malformed);
+                let link = link.map_err(PortError::system(name, "reading the link"))?;
+                ports.push(Port::Udp(Box::new(UdpPort::open(&link, interface, reach, &pool)?)));
+            } else {
+                ports.push(Port::Packet(PacketPort::open(interface, reason)?));
+            }
+        }
         // A program left by an earlier run would take the frames before our sockets see them.
-        for port in &ports {
+        for port in ports.iter().filter(|port| matches!(port, Port::Packet(_))) {
             bypass::remove(port.interface())?;
         }
         Ok(PortPair { bypass: None, inner: ports.remove(0), links: ports, fell_back, pool })

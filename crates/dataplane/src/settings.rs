@@ -15,7 +15,7 @@ pub struct LinkSettings {
     pub name: String,
     /// Interface that faces the host or switch. It must exist.
     pub inner: String,
-    /// Interface that faces the corrupting link.
+    /// Interface that faces the corrupting link, or a [`UdpLink`](crate::udp_link::UdpLink).
     pub link: String,
     /// A second link between the same two ends, for when the first fails.
     pub backup: Option<BackupSettings>,
@@ -23,6 +23,8 @@ pub struct LinkSettings {
     pub ports: PortChoice,
     /// Whether the host at the inner port leaves segmentation and checksums to it.
     pub offloads: bool,
+    /// Whether the peer of a link over UDP may have a public address, although nothing is encrypted.
+    pub insecure: bool,
     /// Header format of protected frames.
     pub format: Format,
     /// Protection of the sending direction from the start; `None` starts dormant.
@@ -56,7 +58,7 @@ pub struct LinkSettings {
 /// A second link, and when it is used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BackupSettings {
-    /// Interface that faces it.
+    /// Interface that faces it, or a [`UdpLink`](crate::udp_link::UdpLink).
     pub interface: String,
     /// Its rate in bit/s, if it is slower than its port.
     pub rate_bps: Option<u64>,
@@ -108,6 +110,7 @@ impl LinkSettings {
             backup: None,
             ports: PortChoice::Auto,
             offloads: false,
+            insecure: false,
             format: Format::Transparent,
             protection: None,
             overrides: Overrides::default(),

@@ -136,6 +136,27 @@ impl UdpSocket {
         Ok(Errno::result(sent)? as usize)
     }
 
+    /// How many datagrams the kernel has dropped because the memory of the socket was full (`SO_MEMINFO`).
+    ///
+    /// # Errors
+    /// If the kernel does not tell.
+    pub fn drops(&self) -> io::Result<u64> {
+        let mut values = [0u32; libc::SK_MEMINFO_DROPS as usize + 1];
+        let mut length = size_of_val(&values) as libc::socklen_t;
+        // SAFETY: the kernel writes at most `length` bytes to `values`.
+        let result = unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_MEMINFO,
+                values.as_mut_ptr().cast(),
+                &raw mut length,
+            )
+        };
+        Errno::result(result)?;
+        Ok(u64::from(values[libc::SK_MEMINFO_DROPS as usize]))
+    }
+
     /// Describes each piece, with its address, as a message.
     fn describe(&mut self, count: usize) {
         let length =

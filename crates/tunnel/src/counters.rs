@@ -13,6 +13,8 @@ pub struct Counters {
     pub late: u64,
     /// Datagrams that had arrived before.
     pub duplicates: u64,
+    /// Frames for the peer that took several datagrams.
+    pub split_frames: u64,
     /// Frames that were lost because a part was.
     pub incomplete_frames: u64,
     /// Datagrams that nobody who speaks this format sends.

@@ -62,6 +62,9 @@ pub struct Endpoint {
     hellos: u64,
     call_at_ns: u64,
     answer_at_ns: u64,
+    /// Whether the peer was silent when the time was last told. Probes then wait for it.
+    probes_wait: bool,
+    round_trip_ns: Option<u64>,
     counters: Counters,
 }
 
@@ -80,6 +83,8 @@ impl Endpoint {
             hellos: 0,
             call_at_ns: now_ns,
             answer_at_ns: now_ns,
+            probes_wait: true,
+            round_trip_ns: None,
             counters: Counters::default(),
         }
     }
@@ -111,10 +116,16 @@ impl Endpoint {
         self.receiver.wait_ns()
     }
 
+    /// The time that a probe and its acknowledgement took, lately.
+    pub fn round_trip_ns(&self) -> Option<u64> {
+        self.round_trip_ns
+    }
+
     /// What was counted so far.
     pub fn counters(&self) -> Counters {
         let mut counters = self.counters;
         self.receiver.count(&mut counters);
+        self.sender.count(&mut counters);
         counters
     }
 
@@ -153,7 +164,8 @@ impl Endpoint {
             (_, Body::Frames(records)) => self.receiver.handle(now_ns, number, records, deliver),
             (_, Body::Probe(bytes)) => self.queue(from, Control::ProbeAcknowledged(bytes)),
             (_, Body::ProbeAcknowledged(bytes)) => {
-                self.path_mtu.handle_acknowledgement(now_ns, bytes);
+                let round_trip_ns = self.path_mtu.handle_acknowledgement(now_ns, bytes);
+                self.round_trip_ns = round_trip_ns.or(self.round_trip_ns);
                 self.sender.set_limit(self.path_mtu.datagram_bytes());
             }
             (_, Body::Hello(_)) => {}
@@ -179,6 +191,7 @@ impl Endpoint {
         // The path is another one.
         let is_ipv6 = address.ip().to_canonical().is_ipv6();
         self.path_mtu = PathMtu::new(now_ns, is_ipv6);
+        self.round_trip_ns = None;
         self.sender.set_limit(self.path_mtu.datagram_bytes());
         if change == Change::NewPeer { Handled::NewPeer(address) } else { Handled::Moved(address) }
     }
@@ -203,8 +216,9 @@ impl Endpoint {
             }
             self.call_at_ns = now_ns.saturating_add(if is_silent { CALL_NS } else { KEEPALIVE_NS });
         }
+        self.probes_wait = self.is_silent(now_ns);
         if let Some(peer) = self.peer()
-            && !self.is_silent(now_ns)
+            && !self.probes_wait
         {
             if let Some(bytes) = self.path_mtu.poll_probe(now_ns) {
                 self.queue(peer, Control::Probe(bytes));
@@ -213,10 +227,9 @@ impl Endpoint {
         }
     }
 
-    /// When [`Endpoint::handle_timeout`] is to be called at the latest. It may have passed if the peer is silent: probes then
-    /// wait for it.
+    /// When [`Endpoint::handle_timeout`] is to be called at the latest.
     pub fn next_timeout(&self) -> u64 {
-        let probe = self.peer().map_or(u64::MAX, |_| self.path_mtu.next_timeout());
+        let probe = if self.probes_wait { u64::MAX } else { self.path_mtu.next_timeout() };
         let wait = self.receiver.next_timeout().unwrap_or(u64::MAX);
         self.call_at_ns.min(wait).min(probe)
     }

@@ -13,8 +13,8 @@ const MTUS: [usize; 11] = [1_280, 1_340, 1_380, 1_400, 1_420, 1_440, 1_460, 1_49
 const PROBES_MAX: u32 = 3;
 /// The wait for an acknowledgement (`PROBE_TIMER`), the least that the RFC allows.
 const PROBE_TIMER_NS: u64 = 1_000_000_000;
-/// How often the size in use is confirmed (`CONFIRMATION_TIMER`).
-const CONFIRM_NS: u64 = 5_000_000_000;
+/// How often the size in use is confirmed (`CONFIRMATION_TIMER`). With the three attempts, a smaller size is used within 5 s.
+const CONFIRM_NS: u64 = 2_000_000_000;
 /// When larger sizes are tried again (`PMTU_RAISE_TIMER`).
 const RAISE_NS: u64 = 600_000_000_000;
 
@@ -115,16 +115,20 @@ impl PathMtu {
         self.begin(now_ns, Goal::Raise);
     }
 
-    /// A probe of this size has arrived.
-    pub fn handle_acknowledgement(&mut self, now_ns: u64, bytes: usize) {
+    /// A probe of this size has arrived. Returns the round trip, if it is that of the last probe.
+    pub fn handle_acknowledgement(&mut self, now_ns: u64, bytes: usize) -> Option<u64> {
         if !self.is_in_flight || self.target() != Some(bytes) {
-            return;
+            return None;
         }
+        let sent_ns = self.at_ns.saturating_sub(PROBE_TIMER_NS);
+        let is_first = self.unanswered == 0;
         self.bytes = bytes;
         match self.goal {
             Goal::Raise => self.begin(now_ns, Goal::Raise),
             Goal::Confirm => self.begin(now_ns.saturating_add(CONFIRM_NS), Goal::Confirm),
         }
+        // That of a repeated probe may answer an earlier one.
+        is_first.then(|| now_ns.saturating_sub(sent_ns))
     }
 
     /// The kernel does not send datagrams of this size, because the interface has a smaller MTU.

@@ -1,10 +1,11 @@
 //! Packs frames into datagrams.
 
+use crate::counters::Counters;
 use crate::wire::{self, DATAGRAM_BYTES_MAX, FRAME_BYTES_MAX, HEADER_BYTES, Part, RECORD_BYTES};
 use std::collections::VecDeque;
 
 /// The largest number of datagrams that wait for the kernel.
-pub const QUEUE_DATAGRAMS: usize = 256;
+pub const QUEUE_DATAGRAMS: usize = 512;
 
 /// The frame does not fit the queue; it stays with the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,7 @@ pub struct Sender {
     /// What the peer wants to see in every datagram.
     token: u64,
     limit_bytes: usize,
+    split_frames: u64,
 }
 
 impl Sender {
@@ -37,6 +39,7 @@ impl Sender {
             next_number: 0,
             token: 0,
             limit_bytes,
+            split_frames: 0,
         };
         sender.set_limit(limit_bytes);
         sender
@@ -97,6 +100,7 @@ impl Sender {
         if self.datagrams_for(bytes) > self.room() {
             return Err(NoRoom);
         }
+        self.split_frames += 1;
         let (mut left, mut piece) = (bytes, &[][..]);
         while left > 0 {
             self.begin()?;
@@ -159,6 +163,10 @@ impl Sender {
     pub fn drop_first(&mut self, count: usize) {
         self.free.extend(self.queue.drain(..count.min(self.queue.len())));
         self.is_open &= !self.queue.is_empty();
+    }
+
+    pub(crate) fn count(&self, counters: &mut Counters) {
+        counters.split_frames = self.split_frames;
     }
 
     /// How many datagrams wait.

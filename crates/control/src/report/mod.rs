@@ -4,12 +4,14 @@
 mod failover;
 mod rates;
 mod state;
+mod udp;
 
 pub use failover::{FailoverReport, LastChangeReport};
 pub use rates::Rates;
 pub use state::{
     ChangeReason, FallbackLevel, Format, KeyTrouble, Mode, Path, PortState, ReceiveState, TransmitState,
 };
+pub use udp::UdpReport;
 
 use crate::corruption_model::CorruptionModel;
 use crate::side::Side;
@@ -161,6 +163,9 @@ pub struct PortReport {
     /// Frames that arrived here and that the bypass could not send on, because they are too long for the other port or
     /// it is gone.
     pub bypass_failed_redirects: u64,
+    /// The path, if the port is one over UDP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub udp: Option<UdpReport>,
 }
 
 /// Who has set which processors receive the frames of a port.

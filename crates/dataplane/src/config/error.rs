@@ -196,6 +196,7 @@ impl Diagnose for Problem {
             Problem::InterfaceName { limit, .. } if *limit == HOST_PORT_NAME_BYTES_MAX => {
                 Some("create:NAME makes a pair `NAME` and `lm-NAME`; both must fit 15 characters".to_owned())
             }
+            Problem::LinkNameTaken => Some("give it a name of its own with `name`".to_owned()),
             Problem::InterfaceTaken { .. } => Some("each link needs two separate interfaces".to_owned()),
             _ => None,
         }

@@ -6,8 +6,10 @@ use super::header_format::HeaderFormat;
 use super::interface_name::PEER_PREFIX;
 use super::parameters::ParametersConfig;
 use super::protect::protection;
+use super::udp;
 use crate::port_pair::PortChoice;
 use crate::settings::LinkSettings;
+use crate::udp_link::UdpLink;
 use linkmend_control::ProtectConfig;
 use linkmend_quantity::{BitRate, ByteSize, QuantityError};
 use serde::{Deserialize, Serialize};
@@ -27,7 +29,7 @@ const CREATE: &str = "create:";
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", command(next_help_heading = "Link"))]
 pub struct LinkConfig {
-    /// Name for status, metrics and commands [default: the name of the link interface]
+    /// Name for status, metrics and commands [default: the name of the link interface, or `udp`]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -43,7 +45,8 @@ pub struct LinkConfig {
         )
     )]
     pub inner: InnerPort,
-    /// Interface that faces the corrupting link
+    /// Interface that faces the corrupting link. Or a path without a cable: udp:PEER[:PORT] calls the other end over UDP (a
+    /// name or an address), udp:listen[:PORT] waits for its call [default port: 34997]
     #[cfg_attr(
         feature = "clap",
         arg(
@@ -55,10 +58,15 @@ pub struct LinkConfig {
         )
     )]
     pub link: String,
-    /// Interface of a second link to the same peer, which takes over without frame loss when the first one fails
+    /// Interface of a second link to the same peer, which takes over without frame loss when the first one fails; or a path
+    /// over UDP, like --link
     #[cfg_attr(feature = "clap", arg(long, value_name = "IF"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<String>,
+    /// Let the peer of a link over UDP have a public address, although its datagrams are neither encrypted nor authenticated
+    #[cfg_attr(feature = "clap", arg(long))]
+    #[serde(default)]
+    pub insecure: bool,
     /// Kind of socket
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
     #[serde(default)]
@@ -288,6 +296,7 @@ impl LinkConfig {
             inner,
             link: link.to_owned(),
             backup: None,
+            insecure: false,
             ports: PortKind::default(),
             offloads: false,
             format: HeaderFormat::default(),
@@ -310,20 +319,37 @@ impl LinkConfig {
         }
     }
 
-    /// The configured name, or else that of the link interface.
+    /// The configured name, or else that of the link interface, or `udp`.
     pub fn name(&self) -> &str {
-        self.name.as_deref().unwrap_or(&self.link)
+        let default = if UdpLink::is_meant(&self.link) { "udp" } else { &self.link };
+        self.name.as_deref().unwrap_or(default)
     }
 
-    /// The interfaces that face the other end: of the link, and of the second one if there is one.
-    pub fn link_interfaces(&self) -> impl Iterator<Item = &String> {
+    /// The link, and the second one if there is one, as they are written.
+    pub(super) fn links(&self) -> impl Iterator<Item = &String> {
         [&self.link].into_iter().chain(&self.backup)
+    }
+
+    /// The interfaces that face the other end. A link over UDP has none.
+    pub fn link_interfaces(&self) -> impl Iterator<Item = &String> {
+        self.links().filter(|link| !UdpLink::is_meant(link))
+    }
+
+    /// Whether a link is one over UDP.
+    pub fn has_udp(&self) -> bool {
+        self.links().any(|link| UdpLink::is_meant(link))
     }
 
     /// Translates the configuration into the link end's settings. Call [`super::DaemonConfig::validate`] first.
     pub fn settings(&self) -> LinkSettings {
+        let settings = self.settings_of_a_cable();
+        if self.has_udp() { udp::suited(settings, self) } else { settings }
+    }
+
+    fn settings_of_a_cable(&self) -> LinkSettings {
         LinkSettings {
             backup: self.backup.as_deref().map(|interface| self.failover.settings(interface)),
+            insecure: self.insecure,
             ports: self.ports.into(),
             offloads: self.offloads,
             format: self.format.into(),

@@ -22,6 +22,7 @@ mod parameters;
 mod protect;
 #[cfg(test)]
 mod tests;
+mod udp;
 mod validate;
 
 pub use daemon::DaemonConfig;

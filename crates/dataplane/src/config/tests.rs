@@ -195,7 +195,7 @@ fn every_bad_value_of_a_link_is_named_with_its_line() {
             "link eth2: offloads: true: requires AF_XDP at the link, so it cannot be used with `ports = \"packet\"`".to_owned(),
         ),
         ("ports = \"dpdk\"", "unknown variant `dpdk`, expected one of `auto`, `xdp`, `packet`".to_owned()),
-        ("speed = \"25G\"", "unknown field `speed`, expected one of `name`, `inner`, `link`, `backup`, `ports`, `offloads`, `format`, \
+        ("speed = \"25G\"", "unknown field `speed`, expected one of `name`, `inner`, `link`, `backup`, `insecure`, `ports`, `offloads`, `format`, \
           `key`, `rate`, `queue`, `ecn`, `pool`, `busy-poll`, `allow-oversize`, `use-port-in-use`, `allow-corruption`, `detach-on-stop`, \
           `seed`, `protocol-log`, `protect`, `failover`, `parameters`, `fallback`".to_owned()),
     ];

@@ -6,6 +6,8 @@ use super::error::{Place, Problem};
 use super::interface_name::{HOST_PORT_NAME_BYTES_MAX, INTERFACE_NAME_BYTES_MAX};
 use super::link::{EcnThreshold, InnerPort, LinkConfig, PortKind};
 use super::protect::validate_protection;
+use super::udp;
+use crate::udp_link::UdpLink;
 use linkmend_diagnose::is_printable;
 use linkmend_protocol::Format;
 use linkmend_quantity::{BitRate, ByteSize};
@@ -66,7 +68,7 @@ fn socket_path(path: &Path) -> Verdict {
 }
 
 fn link(config: &LinkConfig) -> Verdict {
-    interface_name(&config.link, INTERFACE_NAME_BYTES_MAX).map_err(|problem| ("link", problem))?;
+    link_port(config, "link", &config.link)?;
     let (inner, limit) = match &config.inner {
         InnerPort::Existing(name) => (name, INTERFACE_NAME_BYTES_MAX),
         InnerPort::Create(name) => (name, HOST_PORT_NAME_BYTES_MAX),
@@ -84,6 +86,7 @@ fn link(config: &LinkConfig) -> Verdict {
         ));
     }
     backup(config)?;
+    udp::validate(config)?;
     key(config)?;
     quantities(config)?;
     validate_protection(&config.protect, config.format)?;
@@ -92,10 +95,19 @@ fn link(config: &LinkConfig) -> Verdict {
     valid.map_err(|error| (error.parameter, Problem::Value(error)))
 }
 
+/// An interface that faces the other end, or a link over UDP.
+fn link_port(config: &LinkConfig, key: &'static str, text: &str) -> Verdict {
+    match UdpLink::is_meant(text) {
+        true => udp::validate_link(config, key, text),
+        false => interface_name(text, INTERFACE_NAME_BYTES_MAX).map_err(|problem| (key, problem)),
+    }
+}
+
 fn backup(config: &LinkConfig) -> Verdict {
     if let Some(interface) = &config.backup {
-        interface_name(interface, INTERFACE_NAME_BYTES_MAX).map_err(|problem| ("backup", problem))?;
-        if *interface == config.link || interfaces(config).contains(interface) {
+        link_port(config, "backup", interface)?;
+        let is_taken = resource(interface).is_some_and(|own| resource(&config.link).as_ref() == Some(&own));
+        if is_taken || interfaces(config).contains(interface) {
             return Err(("backup", Problem::BackupTaken { interface: interface.clone() }));
         }
         let format = Format::from(config.format);
@@ -128,14 +140,25 @@ fn interfaces(config: &LinkConfig) -> Vec<String> {
     }
 }
 
+/// What only one link can have: an interface, or a UDP port at which it waits. Several links may call one peer.
+fn resource(link: &str) -> Option<String> {
+    match UdpLink::is_meant(link).then(|| UdpLink::parse(link)) {
+        None => Some(link.to_owned()),
+        Some(Ok(waits @ UdpLink::Listen { .. })) => Some(waits.to_string()),
+        Some(_) => None,
+    }
+}
+
 fn against(config: &LinkConfig, earlier: &[LinkConfig]) -> Verdict {
     for other in earlier {
         if other.name() == config.name() {
             return Err(("name", Problem::LinkNameTaken));
         }
-        let taken = [interfaces(other), other.link_interfaces().cloned().collect()].concat();
+        let links = other.links().filter_map(|link| resource(link)).collect();
+        let taken = [interfaces(other), links].concat();
         let inner = interfaces(config).into_iter().map(|name| ("inner", name));
-        let links = ["link", "backup"].into_iter().zip(config.link_interfaces().cloned());
+        let links = ["link", "backup"].into_iter().zip(config.links());
+        let links = links.filter_map(|(key, link)| Some((key, resource(link)?)));
         for (key, interface) in inner.chain(links) {
             if taken.contains(&interface) {
                 return Err((key, Problem::InterfaceTaken { interface, other: other.name().to_owned() }));

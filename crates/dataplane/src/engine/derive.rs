@@ -3,18 +3,46 @@
 
 use super::Engine;
 use super::shortfall;
+use crate::settings::LinkSettings;
+use crate::udp_link::UdpLink;
 use linkmend_protocol::daemon_profile::RATE_ASSUMED_BPS;
-use linkmend_protocol::{LinkConditions, RoundTrips, Ticks, wire};
+use linkmend_protocol::{Config, LinkConditions, RoundTrips, Tick, Ticks, wire};
 
 /// How many round trips are measured before parameters are derived from them.
 const SAMPLES: u32 = 8;
 /// From this many frames on, their mean length says more than the longest possible length.
 const MEAN_FRAMES_MIN: u64 = 1_000;
+/// The rate assumed for a path over UDP. Buffers for the rate of a cable and a round trip of the Internet would not fit.
+const PATH_RATE_ASSUMED_BPS: u64 = 100_000_000;
 
 /// What has been derived in the current session.
 #[derive(Debug, Default)]
 pub(super) struct Derived {
     pub(super) round_trips: Option<RoundTrips>,
+}
+
+/// The time from the latest frame to the first dummy on a path, and the shortest and longest between two dummies. Each is a
+/// datagram of its own, and a round trip is many times as long.
+const PATH_DUMMY_DELAY_MS: u64 = 3;
+const PATH_DUMMY_INTERVAL_MIN_MS: u64 = 6;
+const PATH_DUMMY_INTERVAL_MAX_MS: u64 = 40;
+
+/// The parameters before anything is measured. If every link is a path over UDP, whatever is a datagram of its own is sent
+/// less often than on a cable.
+pub(super) fn initial(settings: &LinkSettings) -> Config {
+    let config = settings.profile().initial();
+    if settings.links().any(|(link, _)| !UdpLink::is_meant(link)) {
+        return config;
+    }
+    let ms = |ms| Tick::Nanosecond.millis(ms);
+    Config {
+        ack_gap: config.ack_interval,
+        dummy_delay: ms(PATH_DUMMY_DELAY_MS),
+        dummy_interval_min: ms(PATH_DUMMY_INTERVAL_MIN_MS),
+        dummy_interval_max: ms(PATH_DUMMY_INTERVAL_MAX_MS),
+        keepalive: ms(PATH_DUMMY_INTERVAL_MAX_MS),
+        ..config
+    }
 }
 
 impl Engine {
@@ -27,8 +55,10 @@ impl Engine {
             return;
         }
         self.derived.round_trips = Some(measured);
-        let configured = self.sides[self.active].shaper.rate_bps();
-        let rate = configured.unwrap_or(RATE_ASSUMED_BPS);
+        let active = &self.sides[self.active];
+        let configured = active.shaper.rate_bps();
+        let assumed = if active.port.has_path() { PATH_RATE_ASSUMED_BPS } else { RATE_ASSUMED_BPS };
+        let rate = configured.unwrap_or(assumed);
         let config = self.settings.profile().measured(*self.end.config(), measured, rate);
         let outcome = self.end.reconfigure(config);
         self.warn_of_shortfalls(measured, rate, configured.is_none());
@@ -83,9 +113,8 @@ pub(super) fn frame_time(frame_bytes: u64, rate_bps: u64) -> Ticks {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::engine::takeover;
-    use crate::settings::LinkSettings;
-    use linkmend_protocol::{RoundTrips, Tick};
 
     /// With a fixed 400 ms for every link, 100 ms of round trip would leave less than a stall may take.
     #[test]
@@ -93,9 +122,17 @@ mod tests {
         let profile = LinkSettings::new("a", "inner", "link").profile();
         for ms in [0, 1, 100, 300] {
             let round_trip = Tick::Nanosecond.millis(ms);
-            let measured = RoundTrips { samples: super::SAMPLES, min: round_trip, max: round_trip * 2 };
+            let measured = RoundTrips { samples: SAMPLES, min: round_trip, max: round_trip * 2 };
             let config = profile.measured(profile.initial(), measured, 1_000_000_000);
             assert!(config.peer_timeout >= takeover::PEER_TIMEOUT_MIN + round_trip, "{ms} ms");
         }
+    }
+
+    #[test]
+    fn a_path_gets_fewer_datagrams_of_their_own_than_a_cable() {
+        let path = initial(&LinkSettings::new("a", "inner", "udp:listen"));
+        path.validate().expect("no contradiction");
+        let cable = initial(&LinkSettings::new("a", "inner", "link"));
+        assert!(path.dummy_delay > cable.dummy_delay && path.keepalive > cable.keepalive);
     }
 }

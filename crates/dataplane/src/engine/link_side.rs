@@ -37,7 +37,7 @@ impl LinkSide {
         LinkSide {
             path,
             interface: at_start(&port),
-            shaper: Shaper::new(rate_bps),
+            shaper: Shaper::new(rate_bps, port.overhead_bytes()),
             corruption: None,
             corrupted_frames: 0,
             ends: Ends::new(port.mac()),
@@ -156,5 +156,6 @@ pub(super) fn port_report(
         kernel_tx_drops: kernel.transmitted,
         kernel_queue_drops: kernel.queued,
         bypass_failed_redirects: kernel.failed_redirects,
+        udp: port.udp_report(),
     }
 }

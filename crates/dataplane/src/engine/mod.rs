@@ -171,6 +171,7 @@ impl Engine {
             let options = PortPairOptions {
                 choice: settings.ports,
                 offloads: settings.offloads,
+                insecure: settings.insecure,
                 // The pool's parts are as large as with one link.
                 chunks: settings.pool_chunks + PORT_CHUNKS_MAX * (links.len() as u32 - 1),
                 bypass: BypassOptions {
@@ -190,7 +191,7 @@ impl Engine {
         open_ports: impl FnOnce(&LinkSettings) -> Result<PortPair, PortError>,
     ) -> Result<Engine, StartError> {
         let link = || settings.name.clone();
-        let config = settings.profile().initial();
+        let config = derive::initial(&settings);
         config
             .validate()
             .and_then(|()| takeover::validate(&config))
@@ -263,9 +264,9 @@ impl Engine {
         self.ports().map(Port::in_flight).sum()
     }
 
-    /// Kernel indices of the ports.
+    /// Kernel indices of the ports that have a network device.
     pub(crate) fn interface_indices(&self) -> Vec<u32> {
-        self.ports().map(Port::ifindex).collect()
+        self.ports().map(Port::ifindex).filter(|index| *index != 0).collect()
     }
 
     /// Runs until a request stops it, then ends the sessions if possible and hands the link to the kernel.

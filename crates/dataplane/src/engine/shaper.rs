@@ -13,12 +13,14 @@ const URGENT_BYTES: u64 = 32 << 10;
 #[derive(Debug)]
 pub(super) struct Shaper {
     rate_bps: Option<u64>,
+    /// What the link adds to each frame.
+    overhead_bytes: u64,
     free_at_ns: u64,
 }
 
 impl Shaper {
-    pub(super) fn new(rate_bps: Option<u64>) -> Self {
-        Shaper { rate_bps, free_at_ns: 0 }
+    pub(super) fn new(rate_bps: Option<u64>, overhead_bytes: u64) -> Self {
+        Shaper { rate_bps, overhead_bytes, free_at_ns: 0 }
     }
 
     /// The rate, if it is limited.
@@ -42,7 +44,7 @@ impl Shaper {
     /// Accounts for a frame of `bytes` that leaves now.
     pub(super) fn take(&mut self, now_ns: u64, bytes: u64) {
         let Some(rate_bps) = self.rate_bps else { return };
-        let bits = wire::wire_bytes(bytes) * 8;
+        let bits = wire::wire_bytes(bytes + self.overhead_bytes) * 8;
         let duration_ns = (u128::from(bits) * 1_000_000_000 / u128::from(rate_bps.max(1))) as u64;
         self.free_at_ns = self.free_at_ns.max(now_ns.saturating_sub(CREDIT_NS)).saturating_add(duration_ns);
     }
@@ -59,7 +61,7 @@ mod tests {
 
     #[test]
     fn sends_at_its_rate() {
-        let mut shaper = Shaper::new(Some(1_000_000_000));
+        let mut shaper = Shaper::new(Some(1_000_000_000), 0);
         let (mut sent, mut now) = (0u64, 1_000_000_000u64);
         let end = now + 10_000_000;
         while now < end {
@@ -75,7 +77,7 @@ mod tests {
 
     #[test]
     fn urgent_frames_may_be_a_little_ahead() {
-        let mut shaper = Shaper::new(Some(100_000_000));
+        let mut shaper = Shaper::new(Some(100_000_000), 0);
         let now = 1_000_000_000;
         let mut sent = 0;
         while !shaper.is_overdrawn(now) {
@@ -89,7 +91,7 @@ mod tests {
 
     #[test]
     fn without_a_rate_it_is_always_open() {
-        let mut shaper = Shaper::new(None);
+        let mut shaper = Shaper::new(None, 0);
         shaper.take(0, 1500);
         assert!(shaper.is_open(0) && shaper.opens_at(0).is_none() && !shaper.is_overdrawn(0));
     }

@@ -41,6 +41,7 @@ impl Collector for Links {
         self.encode_ports(&mut encoder)?;
         self.encode_interfaces(&mut encoder)?;
         super::failover::encode(&self.reports, &mut encoder)?;
+        super::udp::encode(&self.reports, &mut encoder)?;
         self.encode_daemon(&mut encoder)?;
         self.encode_states(&mut encoder)?;
         self.encode_gauges(&mut encoder)?;
@@ -259,7 +260,7 @@ fn fixed_buckets(
     buckets
 }
 
-fn port_labels(report: &LinkReport, side: Side, port: &PortReport) -> [Label; 3] {
+pub(super) fn port_labels(report: &LinkReport, side: Side, port: &PortReport) -> [Label; 3] {
     [label(&report.name), ("port", side.word().to_owned()), ("interface", port.interface.clone())]
 }
 

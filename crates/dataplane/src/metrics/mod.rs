@@ -10,6 +10,7 @@ mod labels;
 #[cfg(test)]
 mod lint;
 mod page;
+mod udp;
 
 pub use encode::encode;
 pub use page::page_of_links;

@@ -1,6 +1,7 @@
 //! Why a port cannot be opened or used.
 
 use super::limits::QUEUES_MAX;
+use super::udp::OPEN_UDP;
 use crate::sys::xsk::{BIND_SEVERAL_CHUNKS, REGISTER_MEMORY};
 use linkmend_diagnose::Diagnose;
 use std::io;
@@ -143,6 +144,13 @@ impl Diagnose for PortError {
             )),
             PortError::System { step, source, .. } if step.starts_with(AF_XDP) => {
                 source.raw_os_error().and_then(|errno| af_xdp_hint(step, errno))
+            }
+            PortError::System { step, source, .. } if *step == OPEN_UDP => {
+                (source.kind() == io::ErrorKind::AddrInUse).then(|| {
+                    "another program receives at this UDP port: stop it, or choose another port at both ends \
+                     (`udp:listen:PORT`, `udp:HOST:PORT`)"
+                        .to_owned()
+                })
             }
             PortError::System { step, .. } if step.starts_with(TAP) => {
                 Some("`--offloads` requires /dev/net/tun (`modprobe tun`) and CAP_NET_ADMIN".to_owned())

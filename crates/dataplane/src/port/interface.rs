@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Interface {
     /// Name, such as `eth0`.
     pub name: String,
+    /// Kernel index; 0 for a port without a network device.
     pub index: u32,
     /// Bytes, without the Ethernet header.
     pub mtu: u32,
@@ -90,11 +91,17 @@ impl Interface {
     pub(super) fn imaginary(name: &str, index: u32, mtu: u32) -> Result<Self, PortError> {
         /// Each has its own address, by which the ends are told apart.
         static OPENED: std::sync::atomic::AtomicU8 = std::sync::atomic::AtomicU8::new(0);
+        let mac = [2, 0, 0, 0, 0, OPENED.fetch_add(1, Ordering::Relaxed)];
+        Self::without_device(name, index, mtu, mac)
+    }
+
+    /// What a port without a network device stands for.
+    pub(super) fn without_device(name: &str, index: u32, mtu: u32, mac: [u8; 6]) -> Result<Self, PortError> {
         Ok(Interface {
             name: name.to_owned(),
             index,
             mtu,
-            mac: [2, 0, 0, 0, 0, OPENED.fetch_add(1, Ordering::Relaxed)],
+            mac,
             driver: "none".to_owned(),
             receive_queues: 1,
             _lock: InterfaceLock::of_nothing(name)?,

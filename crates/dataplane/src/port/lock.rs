@@ -50,7 +50,6 @@ impl InterfaceLock {
     }
 
     /// A lock that nobody else could want, of an interface that does not exist.
-    #[cfg(feature = "bench")]
     pub(super) fn of_nothing(interface: &str) -> Result<Self, PortError> {
         socket(AddressFamily::Unix, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
             .map(InterfaceLock)

@@ -156,7 +156,9 @@ impl Port {
     pub(crate) fn in_memory(&mut self) -> &mut MemoryPort {
         match self {
             Port::Memory(port) => port,
-            Port::Xdp(_) | Port::Packet(_) | Port::Offload(_) => panic!("{} is not in memory", self.name()),
+            Port::Xdp(_) | Port::Packet(_) | Port::Offload(_) | Port::Udp(_) => {
+                panic!("{} is not in memory", self.name())
+            }
         }
     }
 }

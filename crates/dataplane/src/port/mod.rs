@@ -8,11 +8,13 @@ mod error;
 mod interface;
 mod limits;
 mod lock;
+mod lookup;
 #[cfg(feature = "bench")]
 mod memory;
 mod offload;
 mod packet;
 mod send_queue;
+mod udp;
 mod xdp;
 
 use std::os::fd::BorrowedFd;
@@ -25,12 +27,15 @@ pub use limits::QUEUES_MAX;
 pub use memory::MemoryPort;
 pub use offload::OffloadPort;
 pub use packet::PacketPort;
+pub use udp::UdpPort;
+pub(crate) use udp::UdpPortOptions;
 pub(crate) use xdp::FILL_TARGET;
 pub use xdp::XdpPort;
 
 pub use crate::sys::xsk::KernelStatistics;
 
 use crate::frame_pool::{FrameHandle, FramePool};
+use linkmend_control::report::UdpReport;
 
 /// The port has no room for the frame; it stays with the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,6 +70,7 @@ pub enum Port {
     Xdp(XdpPort),
     Packet(PacketPort),
     Offload(OffloadPort),
+    Udp(Box<UdpPort>),
     #[cfg(feature = "bench")]
     Memory(MemoryPort),
 }
@@ -75,6 +81,7 @@ macro_rules! either {
             Port::Xdp($port) => $call,
             Port::Packet($port) => $call,
             Port::Offload($port) => $call,
+            Port::Udp($port) => $call,
             #[cfg(feature = "bench")]
             Port::Memory($port) => $call,
         }
@@ -101,7 +108,7 @@ impl Port {
     /// Makes the kernel send what is queued. What it cannot take yet stays queued.
     ///
     /// # Errors
-    /// Only when the interface is gone or down: [`PortError::System`].
+    /// Only when the interface is gone or down: [`PortError::System`]. Never with a port over UDP.
     pub fn flush(&mut self, pool: &mut FramePool) -> Result<(), PortError> {
         either!(self, port => port.flush(pool))
     }
@@ -123,7 +130,40 @@ impl Port {
 
     /// Whether it has taken frames from the kernel that it has not handed out, so that poll(2) does not tell.
     pub(crate) fn holds_frames(&self) -> bool {
-        matches!(self, Port::Offload(port) if port.holds_frames())
+        match self {
+            Port::Offload(port) => port.holds_frames(),
+            Port::Udp(port) => port.holds_frames(),
+            _ => false,
+        }
+    }
+
+    /// When it is to be served although nothing has arrived, if ever.
+    pub(crate) fn next_timeout(&self) -> Option<u64> {
+        match self {
+            Port::Udp(port) => Some(port.next_timeout()),
+            _ => None,
+        }
+    }
+
+    /// What it adds to a frame on the wire, in bytes.
+    pub(crate) fn overhead_bytes(&self) -> u64 {
+        match self {
+            Port::Udp(port) => port.overhead_bytes(),
+            _ => 0,
+        }
+    }
+
+    /// Whether its link is a path over UDP.
+    pub(crate) fn has_path(&self) -> bool {
+        matches!(self, Port::Udp(_))
+    }
+
+    /// What a port over UDP knows of its path.
+    pub(crate) fn udp_report(&self) -> Option<UdpReport> {
+        match self {
+            Port::Udp(port) => Some(port.report()),
+            _ => None,
+        }
     }
 
     /// The descriptor for poll(2).

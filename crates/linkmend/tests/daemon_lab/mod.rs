@@ -111,6 +111,12 @@ impl Lab {
         self.spawn(namespace, name, &format!("--config {}", path.display()), log.into())
     }
 
+    /// Starts a daemon with these arguments alone.
+    pub fn start_alone(&mut self, namespace: &str, name: &str, arguments: &str) -> usize {
+        let log = fs::File::create(self.log(name)).expect("a log");
+        self.spawn(namespace, name, arguments, log.into())
+    }
+
     fn run(&mut self, namespace: &str, name: &str, more: &str, log: Stdio) -> usize {
         self.spawn(namespace, name, &format!("--link l0 --name {name} {more}"), log)
     }

@@ -22,8 +22,15 @@ const IGNORED: [&str; 16] = [
 ];
 /// Lines of a page, except for empty ones and those that only this test reads.
 const LINES_MAX: usize = 90;
-const PAGES: [&str; 6] =
-    ["failing-cable", "notebook", "radio-bridge", "sonic", "virtual-machine", "white-box-rack"];
+const PAGES: [&str; 7] = [
+    "failing-cable",
+    "notebook",
+    "path-without-a-cable",
+    "radio-bridge",
+    "sonic",
+    "virtual-machine",
+    "white-box-rack",
+];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/howto")
@@ -160,6 +167,11 @@ fn the_failing_cable() {
 #[test]
 fn the_notebook() {
     follow("notebook");
+}
+
+#[test]
+fn the_path_without_a_cable() {
+    follow("path-without-a-cable");
 }
 
 #[test]

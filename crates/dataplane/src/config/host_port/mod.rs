@@ -6,6 +6,7 @@
 use super::devices::{growth, usable};
 use super::link::{InnerPort, LinkConfig};
 use super::{DeviceError, HostPortError::*};
+use crate::udp_link::UdpLink;
 use linkmend_diagnose::Diagnose;
 use linkmend_linux::features::make_wire_like;
 use linkmend_linux::route::{self, InterfaceFacts};
@@ -16,6 +17,8 @@ use std::io;
 const MARK: &str = "linkmend:";
 /// The smallest MTU that IPv6 works with (RFC 8200, section 5).
 const MTU_MIN: u32 = 1280;
+/// The MTU over UDP: each frame then fits one datagram on a path with an MTU of 1,500, with IPv6, too.
+const MTU_OVER_UDP: u32 = 1400;
 
 /// Why a host port cannot be created or removed.
 #[derive(Debug, thiserror::Error)]
@@ -90,7 +93,10 @@ impl HostPort {
             return Ok(None);
         };
         let (link, peer) = (config.name().to_owned(), config.inner.interface());
-        let link_mtu = usable(config, &config.link)?.mtu;
+        let link_mtu = match UdpLink::is_meant(&config.link) {
+            true => MTU_OVER_UDP + growth(config.key.is_some()),
+            false => usable(config, &config.link)?.mtu,
+        };
         let mtu = link_mtu.saturating_sub(growth(config.key.is_some()));
         if mtu < MTU_MIN {
             let link_interface = config.link.clone();

@@ -1,5 +1,6 @@
 //! `linkmend status`: the state of links, for people and for programs.
 
+mod udp;
 mod watch;
 
 use crate::commands::arguments::StatusArgs;
@@ -130,6 +131,9 @@ fn port_lines(report: &LinkReport) -> Vec<(String, String)> {
         let how: Vec<String> = how.collect();
         if !how.is_empty() {
             lines.push((String::new(), how.join(", ")));
+        }
+        for text in report.udp.iter().flat_map(udp::lines) {
+            lines.push((String::new(), text));
         }
         if let Some(steering) = report.steering {
             lines.push((String::new(), steering_text(steering).to_owned()));
