@@ -2,10 +2,12 @@
 
 use crate::bypass::{self, Bypass, BypassOptions};
 use crate::frame_pool::{FramePool, PoolOptions};
-use crate::port::{Interface, OffloadPort, PacketPort, Port, PortError, UdpPort, UdpPortOptions, XdpPort};
+use crate::port::{
+    Interface, OffloadPort, PacketPort, Port, PortError, Trust, UdpPort, UdpPortOptions, XdpPort,
+};
 use crate::udp_link::UdpLink;
 use linkmend_protocol::daemon_profile::{LENT_CHUNKS_MAX, POOL_CHUNKS_DEFAULT};
-use linkmend_tunnel::Reach;
+use linkmend_tunnel::KEY_BYTES;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
@@ -36,6 +38,8 @@ pub struct PortPairOptions {
     pub offloads: bool,
     /// Let the peer of a link over UDP have a public address, although nothing is encrypted.
     pub insecure: bool,
+    /// With what the datagrams of links over UDP are encrypted.
+    pub path_key: Option<[u8; KEY_BYTES]>,
     /// The state in which the bypass starts.
     pub bypass: BypassOptions,
 }
@@ -47,6 +51,7 @@ impl Default for PortPairOptions {
             chunks: POOL_CHUNKS_DEFAULT,
             offloads: false,
             insecure: false,
+            path_key: None,
             bypass: BypassOptions::default(),
         }
     }
@@ -144,7 +149,7 @@ impl PortPair {
         reason: &str,
         fell_back: Option<PortError>,
     ) -> Result<Self, PortError> {
-        let reach = if options.insecure { Reach::Anywhere } else { Reach::Near };
+        let trust = Trust { key: options.path_key, insecure: options.insecure };
         let mut interfaces: Vec<Interface> = Vec::with_capacity(names.len());
         for (place, name) in names.iter().enumerate() {
             interfaces.push(match interfaces.first().filter(|_| UdpLink::is_meant(name)) {
@@ -159,7 +164,7 @@ impl PortPair {
                 let malformed = |error| io::Error::new(io::ErrorKind::InvalidInput, error);
                 let link = UdpLink::parse(name).map_err(malformed);
                 let link = link.map_err(PortError::system(name, "reading the link"))?;
-                ports.push(Port::Udp(Box::new(UdpPort::open(&link, interface, reach, &pool)?)));
+                ports.push(Port::Udp(Box::new(UdpPort::open(&link, interface, trust, &pool)?)));
             } else {
                 ports.push(Port::Packet(PacketPort::open(interface, reason)?));
             }

@@ -1,6 +1,7 @@
 //! The settings with which one link end starts. Configuration files and arguments are turned into them elsewhere.
 
 use crate::port_pair::PortChoice;
+use crate::udp_link::UdpLink;
 use linkmend_protocol::classify::Classifier;
 use linkmend_protocol::daemon_profile::{DaemonProfile, Overrides, POOL_CHUNKS_DEFAULT};
 use linkmend_protocol::paths::PathsConfig;
@@ -132,6 +133,11 @@ impl LinkSettings {
     pub fn links(&self) -> impl Iterator<Item = (&str, Option<u64>)> {
         let second = self.backup.as_ref().map(|backup| (backup.interface.as_str(), backup.rate_bps));
         [(self.link.as_str(), self.rate_bps)].into_iter().chain(second)
+    }
+
+    /// Whether a link is one over UDP.
+    pub fn has_path(&self) -> bool {
+        self.links().any(|(link, _)| UdpLink::is_meant(link))
     }
 
     /// What the link end's parameters are derived from.

@@ -9,6 +9,7 @@ use linkmend_lab::Namespace;
 use nix::sys::socket::{setsockopt, sockopt};
 use serde_json::Value;
 use std::net::{SocketAddr, UdpSocket};
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 use udp_path::{Path, Relay};
 
@@ -239,15 +240,65 @@ fn ends_that_are_configured_differently_and_frames_longer_than_the_path_takes() 
     assert!(world.counter("left", "/link/udp/split_frames") >= 2_000);
 }
 
+/// A file with a key, and the option that names it.
+fn key(folder: &tempfile::TempDir, name: &str, text: &str) -> String {
+    let path = folder.path().join(name);
+    std::fs::write(&path, text).expect("written");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("ours");
+    format!("--key {}", path.display())
+}
+
+const KEY: &str = "8c5e1f0a9b7d3642c1e0f9a8b7d6c5e4";
+
+#[test]
+fn with_a_key_nothing_is_read_changed_or_replayed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let key = key(&folder, "key", KEY);
+    let path = Path { loss: 0.05, reordered: 0.02, duplicated: 0.02, ..Path::LONG };
+    let Some(world) = World::new("key", path, [&*key; 2]) else { return };
+    let attack = || {
+        let kept = world.relay.kept();
+        assert!(kept.iter().all(|datagram| !datagram.windows(16).any(|part| part == [7; 16])), "it is read");
+        for (at, datagram) in kept.iter().enumerate() {
+            let mut forged = datagram.clone();
+            forged[at % datagram.len()] ^= 1;
+            world.relay.inject(&[datagram.clone(), forged, datagram[..datagram.len() - 1].to_vec()]);
+        }
+    };
+    let arrived = world.send(3_000, 800, Duration::from_secs(3), attack);
+    assert_all_in_order(&arrived, 3_000, &world);
+    assert!(world.counter("right", "/link/udp/forged_datagrams") >= 300);
+    for what in ["strange", "malformed"] {
+        assert_eq!(world.counter("right", &format!("/link/udp/{what}_datagrams")), 0, "{what}");
+    }
+    assert_eq!(world.counter("right", "/link/udp/datagram_bytes"), 1472 - 33);
+}
+
+#[test]
+fn ends_with_different_keys_do_not_meet() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let keys = [key(&folder, "a", KEY), key(&folder, "b", &KEY.replace('8', "9"))];
+    let Some(world) = World::new_unprotected("keys", Path::LONG, [&keys[0], &keys[1]]) else { return };
+    world.wait("forged datagrams", |world| world.counter("right", "/link/udp/forged_datagrams") >= 3);
+    assert!(world.report("left")["link"]["udp"]["peer"].is_null());
+}
+
 #[test]
 fn an_end_that_is_restarted_is_found_again() {
-    let Some(mut world) = World::new("restarts", Path::LONG, [""; 2]) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    for (test, more) in [("restarts", String::new()), ("restartk", key(&folder, "key", KEY))] {
+        restart_each_end(test, &more);
+    }
+}
+
+fn restart_each_end(test: &str, more: &str) {
+    let Some(mut world) = World::new(test, Path::LONG, [more; 2]) else { return };
     for (end, daemon) in [("left", 1), ("right", 0)] {
         world.lab.stop(daemon, "-KILL");
         let sessions =
             world.counter(if end == "left" { "right" } else { "left" }, "/counters/sessions_opened");
         let _ = std::fs::remove_file(world.lab.socket(end));
-        world.start(end, "");
+        world.start(end, more);
         let other = if end == "left" { "right" } else { "left" };
         world.wait("a new session", |world| world.counter(other, "/counters/sessions_opened") > sessions);
         world.wait_for_protection();

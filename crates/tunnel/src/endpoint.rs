@@ -28,6 +28,8 @@ pub struct EndpointConfig {
     pub identity: Identity,
     pub role: Role,
     pub reach: Reach,
+    /// By how much [`Secure`](crate::Secure) makes datagrams longer; 0 without it.
+    pub seal_bytes: usize,
 }
 
 /// What came of a datagram that arrived.
@@ -57,6 +59,7 @@ pub struct Endpoint {
     sender: Sender,
     receiver: Receiver,
     path_mtu: PathMtu,
+    seal_bytes: usize,
     control: VecDeque<(SocketAddr, Control)>,
     buffer: Vec<u8>,
     hellos: u64,
@@ -71,13 +74,14 @@ pub struct Endpoint {
 impl Endpoint {
     /// An end that knows nobody yet.
     pub fn new(now_ns: u64, config: &EndpointConfig) -> Endpoint {
-        let EndpointConfig { identity, role, reach } = *config;
+        let EndpointConfig { identity, role, reach, seal_bytes } = *config;
         Endpoint {
             acquaintance: Acquaintance::new(identity, role, reach),
             expected: Vec::with_capacity(ADDRESSES_MAX),
-            sender: Sender::new(BASE_BYTES),
+            sender: Sender::new(BASE_BYTES - seal_bytes),
             receiver: Receiver::default(),
-            path_mtu: PathMtu::new(now_ns, false),
+            path_mtu: PathMtu::new(now_ns, false, seal_bytes),
+            seal_bytes,
             control: VecDeque::with_capacity(CONTROL_MAX),
             buffer: Vec::new(),
             hellos: 0,
@@ -93,6 +97,11 @@ impl Endpoint {
     pub fn expect_at(&mut self, now_ns: u64, addresses: impl IntoIterator<Item = SocketAddr>) {
         self.expected.clear();
         self.expected.extend(addresses.into_iter().take(ADDRESSES_MAX));
+        self.call_at_ns = self.call_at_ns.min(now_ns);
+    }
+
+    /// Calls the peer at the next timeout, because it can be reached now.
+    pub fn call_at_once(&mut self, now_ns: u64) {
         self.call_at_ns = self.call_at_ns.min(now_ns);
     }
 
@@ -190,7 +199,7 @@ impl Endpoint {
         };
         // The path is another one.
         let is_ipv6 = address.ip().to_canonical().is_ipv6();
-        self.path_mtu = PathMtu::new(now_ns, is_ipv6);
+        self.path_mtu = PathMtu::new(now_ns, is_ipv6, self.seal_bytes);
         self.round_trip_ns = None;
         self.sender.set_limit(self.path_mtu.datagram_bytes());
         if change == Change::NewPeer { Handled::NewPeer(address) } else { Handled::Moved(address) }

@@ -13,7 +13,8 @@
 //! - [`Receiver`] takes the frames out again. A frame whose parts have not all arrived is one loss.
 //! - [`PathMtu`] finds the longest datagram that passes (RFC 8899).
 //! - [`Acquaintance`] knows who the peer is, and where: restarts, changed addresses, strangers.
-//! - [`Endpoint`] holds all of these. A driver owns one for each socket.
+//! - [`Secure`] seals and opens datagrams, where both ends share a key.
+//! - [`Endpoint`] holds all but the last. A driver owns one for each socket.
 //!
 //! Nothing here performs I/O, reads a clock or starts a thread. Times are nanoseconds of any monotonic clock. Every
 //! buffer has a bound and keeps its memory, so that a frame costs no allocation once they have grown.
@@ -32,7 +33,9 @@ mod counters;
 mod endpoint;
 mod path_mtu;
 mod receiver;
+mod replay;
 mod resequencer;
+mod secure;
 mod sender;
 pub mod wire;
 
@@ -42,5 +45,7 @@ pub use counters::Counters;
 pub use endpoint::{ADDRESSES_MAX, Endpoint, EndpointConfig, Handled};
 pub use path_mtu::{BASE_BYTES, PathMtu};
 pub use receiver::Receiver;
+pub use replay::{REPLAY_WINDOW, ReplayWindow};
 pub use resequencer::{HELD_BYTES_MAX, HELD_MAX, Resequencer, WAIT_MAX_NS};
+pub use secure::{KEY_BYTES, Opened, SEAL_BYTES, Secure, shared_key};
 pub use sender::{NoRoom, QUEUE_DATAGRAMS, Sender};

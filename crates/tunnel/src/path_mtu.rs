@@ -28,8 +28,9 @@ enum Goal {
 /// The search on one path.
 #[derive(Debug)]
 pub struct PathMtu {
-    /// Bytes of the headers of IP and UDP.
+    /// Bytes of the headers of IP and UDP, and of a seal.
     overhead_bytes: usize,
+    base_bytes: usize,
     bytes: usize,
     goal: Goal,
     /// Probes without acknowledgement for this goal.
@@ -41,11 +42,13 @@ pub struct PathMtu {
 }
 
 impl PathMtu {
-    /// A search on a path of IPv4, or of IPv6.
-    pub fn new(now_ns: u64, is_ipv6: bool) -> PathMtu {
+    /// A search on a path of IPv4, or of IPv6, for datagrams that a seal makes longer by `seal_bytes`.
+    pub fn new(now_ns: u64, is_ipv6: bool, seal_bytes: usize) -> PathMtu {
+        let base_bytes = BASE_BYTES - seal_bytes;
         PathMtu {
-            overhead_bytes: if is_ipv6 { 48 } else { 28 },
-            bytes: BASE_BYTES,
+            overhead_bytes: seal_bytes + if is_ipv6 { 48 } else { 28 },
+            base_bytes,
+            bytes: base_bytes,
             goal: Goal::Raise,
             unanswered: 0,
             at_ns: now_ns,
@@ -111,7 +114,7 @@ impl PathMtu {
     }
 
     fn fall(&mut self, now_ns: u64) {
-        self.bytes = BASE_BYTES;
+        self.bytes = self.base_bytes;
         self.begin(now_ns, Goal::Raise);
     }
 
@@ -137,7 +140,7 @@ impl PathMtu {
             if self.goal == Goal::Raise && self.is_in_flight {
                 self.begin(now_ns.saturating_add(CONFIRM_NS), Goal::Confirm);
             }
-        } else if self.bytes > BASE_BYTES {
+        } else if self.bytes > self.base_bytes {
             self.fall(now_ns);
         }
     }
@@ -180,7 +183,7 @@ mod tests {
             (1_200, false, 1_200),
             (9_999, false, 8_972),
         ] {
-            let mut search = PathMtu::new(0, is_ipv6);
+            let mut search = PathMtu::new(0, is_ipv6, 0);
             drive(&mut search, 0..5, path);
             assert_eq!(search.datagram_bytes(), expected, "{path}");
         }
@@ -188,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_black_hole_is_left_within_twice_the_confirmation_and_a_wider_path_used_later() {
-        let mut search = PathMtu::new(0, false);
+        let mut search = PathMtu::new(0, false, 0);
         drive(&mut search, 0..10, 1_472);
         drive(&mut search, 10..20, 1_300);
         assert_eq!(search.datagram_bytes(), 1_280 - 28);
@@ -198,11 +201,11 @@ mod tests {
 
     #[test]
     fn what_the_interface_refuses_is_not_tried_again_and_not_sent() {
-        let mut search = PathMtu::new(0, false);
+        let mut search = PathMtu::new(0, false, 0);
         let first = search.poll_probe(0).expect("a probe");
         search.handle_refusal(0, first);
         assert_eq!((search.poll_probe(1), search.datagram_bytes()), (None, BASE_BYTES));
-        let mut search = PathMtu::new(0, false);
+        let mut search = PathMtu::new(0, false, 0);
         drive(&mut search, 0..5, 1_472);
         search.handle_refusal(6 * SECOND, 1_472);
         assert_eq!(search.datagram_bytes(), BASE_BYTES);
@@ -210,7 +213,7 @@ mod tests {
 
     #[test]
     fn acknowledgements_of_what_was_not_sent_raise_nothing() {
-        let mut search = PathMtu::new(0, false);
+        let mut search = PathMtu::new(0, false, 0);
         for bytes in [0, 1_252, 8_972, usize::MAX] {
             search.handle_acknowledgement(0, bytes);
         }

@@ -1,6 +1,8 @@
 //! Packs frames into datagrams.
 
 use crate::counters::Counters;
+use crate::path_mtu::BASE_BYTES;
+use crate::secure::SEAL_BYTES;
 use crate::wire::{self, DATAGRAM_BYTES_MAX, FRAME_BYTES_MAX, HEADER_BYTES, Part, RECORD_BYTES};
 use std::collections::VecDeque;
 
@@ -47,7 +49,7 @@ impl Sender {
 
     /// Sets the longest datagram from now on, in bytes with its header.
     pub fn set_limit(&mut self, limit_bytes: usize) {
-        self.limit_bytes = limit_bytes.clamp(crate::path_mtu::BASE_BYTES, DATAGRAM_BYTES_MAX);
+        self.limit_bytes = limit_bytes.clamp(BASE_BYTES - SEAL_BYTES, DATAGRAM_BYTES_MAX);
     }
 
     /// Sets the token of the datagrams from now on. Those that wait are dropped, because they are for another peer.

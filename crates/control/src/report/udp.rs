@@ -15,6 +15,12 @@ pub struct UdpReport {
     pub round_trip_ns: Option<u64>,
     /// How long a missing datagram is waited for: 0 on a path that has not reordered lately.
     pub reordering_wait_ns: u64,
+    /// Whether its datagrams are encrypted and authenticated.
+    #[serde(default)]
+    pub is_encrypted: bool,
+    /// Datagrams that are not authentic, or not new, where datagrams are encrypted.
+    #[serde(default)]
+    pub forged_datagrams: u64,
     /// Datagrams that the kernel took.
     pub sent_datagrams: u64,
     /// Datagrams with frames that arrived from the peer, duplicates included.

@@ -63,7 +63,8 @@ pub struct LinkConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "IF"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<String>,
-    /// Let the peer of a link over UDP have a public address, although its datagrams are neither encrypted nor authenticated
+    /// Let the peer of a link over UDP have a public address without a key, although its datagrams are then neither encrypted nor
+    /// authenticated
     #[cfg_attr(feature = "clap", arg(long))]
     #[serde(default)]
     pub insecure: bool,
@@ -81,7 +82,7 @@ pub struct LinkConfig {
     #[serde(default)]
     pub format: HeaderFormat,
     /// File with the key that both ends share: 32 hexadecimal digits, readable only by its owner. Protocol frames from anyone
-    /// without the key are then rejected
+    /// without the key are then rejected. Over UDP, all datagrams are encrypted and authenticated (Noise)
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<PathBuf>,

@@ -69,10 +69,11 @@ pub(super) fn validate_link(
         Ok(link) => link,
         Err(error) => return problem(error.to_string()),
     };
-    if let Some(address) = link.public_address().filter(|_| !config.insecure) {
+    if let Some(address) = link.public_address().filter(|_| !config.insecure && config.key.is_none()) {
         return problem(format!(
-            "{address} is a public address, and the datagrams are neither encrypted nor authenticated: run the link inside \
-             a WireGuard tunnel and give the peer's address there, or allow it with --insecure (`insecure = true`)"
+            "{address} is a public address, and without a key the datagrams are neither encrypted nor authenticated: give both \
+             ends the same --key, or run the link inside a WireGuard tunnel and give the peer's address there, or allow it \
+             with --insecure (`insecure = true`)"
         ));
     }
     Ok(())
@@ -157,6 +158,8 @@ mod tests {
         }
         verdict(|_| ()).expect("a name");
         verdict(|link| (link.link, link.insecure) = ("udp:8.8.8.8".to_owned(), true)).expect("allowed");
+        verdict(|link| (link.link, link.key) = ("udp:8.8.8.8".to_owned(), Some("/key".into())))
+            .expect("a key");
         verdict(|link| {
             (link.link, link.backup) = ("udp:10.0.0.1".to_owned(), Some("udp:10.0.0.1:9".to_owned()))
         })

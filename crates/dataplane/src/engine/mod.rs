@@ -172,6 +172,7 @@ impl Engine {
                 choice: settings.ports,
                 offloads: settings.offloads,
                 insecure: settings.insecure,
+                path_key: start::path_key(settings)?,
                 // The pool's parts are as large as with one link.
                 chunks: settings.pool_chunks + PORT_CHUNKS_MAX * (links.len() as u32 - 1),
                 bypass: BypassOptions {

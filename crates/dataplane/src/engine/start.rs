@@ -11,6 +11,7 @@ use linkmend_protocol::paths::Paths;
 use linkmend_protocol::trace::LogHeader;
 use linkmend_protocol::wire::Seal;
 use linkmend_protocol::{Config, ConfigError, LinkEnd};
+use linkmend_tunnel::{KEY_BYTES, shared_key};
 use std::path::PathBuf;
 
 /// Why a link end could not be started.
@@ -114,6 +115,14 @@ pub(super) fn seal(settings: &LinkSettings, end: &LinkEnd) -> Result<Option<Box<
     let failed = |source| StartError::Key { link: settings.name.clone(), path: path.clone(), source };
     let key = key_file::read(path).map_err(failed)?;
     Ok(Some(Box::new(Seal::new(key, end.nonce()))))
+}
+
+/// With what the datagrams of links over UDP are encrypted, on a link with a key.
+pub(super) fn path_key(settings: &LinkSettings) -> Result<Option<[u8; KEY_BYTES]>, PortError> {
+    let Some(path) = settings.key.as_ref().filter(|_| settings.has_path()) else { return Ok(None) };
+    let failed = PortError::system(&settings.link, "reading the key again");
+    let key = key_file::read(path).map_err(|error| failed(std::io::Error::other(error)))?;
+    Ok(Some(shared_key(key.as_bytes())))
 }
 
 /// Opens the protocol log, if one is configured.

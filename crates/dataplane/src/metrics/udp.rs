@@ -26,6 +26,11 @@ const COUNTERS: &[Counter] = &[
     ("udp_refused_datagrams", "Datagrams from public addresses, refused without --insecure", |udp| {
         udp.refused_datagrams
     }),
+    (
+        "udp_forged_datagrams",
+        "Datagrams dropped because they were not authentic or not new, on a link with a key",
+        |udp| udp.forged_datagrams,
+    ),
     ("udp_split_frames", "Frames that took several datagrams", |udp| udp.split_frames),
     ("udp_incomplete_frames", "Frames lost because one of their datagrams was", |udp| udp.incomplete_frames),
     ("udp_address_changes", "Changes of the peer's address", |udp| udp.address_changes),

@@ -4,6 +4,7 @@
 //! [`Port::receive`], any number of [`Port::send`], and [`Port::flush`]. Between rounds it polls [`Port::as_fd`] for
 //! readability, and also for writability if it waits for room while [`Port::in_flight`] is not 0.
 
+mod channel;
 mod error;
 mod interface;
 mod limits;
@@ -28,7 +29,7 @@ pub use memory::MemoryPort;
 pub use offload::OffloadPort;
 pub use packet::PacketPort;
 pub use udp::UdpPort;
-pub(crate) use udp::UdpPortOptions;
+pub(crate) use udp::{Trust, UdpPortOptions};
 pub(crate) use xdp::FILL_TARGET;
 pub use xdp::XdpPort;
 

@@ -1,5 +1,6 @@
 //! Ports of links over UDP: `linkmend-tunnel` makes a queue out of the path, and this port gives it a socket.
 
+use super::channel::Channel;
 use super::lookup::Lookup;
 use super::{Interface, PortCounters, PortError, QueueFull};
 use crate::clock;
@@ -9,7 +10,9 @@ use linkmend_control::report::UdpReport;
 use linkmend_linux::udp_socket::UdpSocket;
 use linkmend_protocol::wire::SEALED_GROWTH_MAX;
 use linkmend_tunnel::wire::{DATAGRAM_BYTES_MAX, FRAME_BYTES_MAX, HEADER_BYTES, RECORD_BYTES};
-use linkmend_tunnel::{Endpoint, EndpointConfig, Handled, Identity, Reach, Role};
+use linkmend_tunnel::{
+    Endpoint, EndpointConfig, Handled, Identity, KEY_BYTES, Reach, Role, SEAL_BYTES, Secure,
+};
 use std::collections::VecDeque;
 use std::io::{self, Read as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -40,11 +43,26 @@ pub(crate) struct UdpPortOptions<'a> {
     pub(crate) inner: &'a Interface,
 }
 
+/// Whom a port over UDP accepts as its peer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Trust {
+    /// With which datagrams are encrypted.
+    pub(crate) key: Option<[u8; KEY_BYTES]>,
+    /// Whether the peer may have a public address without a key.
+    pub(crate) insecure: bool,
+}
+
+impl Trust {
+    fn reach(self) -> Reach {
+        if self.insecure || self.key.is_some() { Reach::Anywhere } else { Reach::Near }
+    }
+}
+
 /// A port whose link is a path of the Internet.
 pub struct UdpPort {
     interface: Interface,
     description: String,
-    socket: UdpSocket,
+    channel: Channel,
     endpoint: Endpoint,
     reach: Reach,
     lookup: Option<Lookup>,
@@ -53,7 +71,6 @@ pub struct UdpPort {
     /// The number of chunks that the longest frame takes.
     chunks_per_frame: usize,
     counters: PortCounters,
-    sent_datagrams: u64,
     log_moved_at_ns: u64,
 }
 
@@ -82,17 +99,20 @@ impl UdpPort {
     pub(crate) fn open(
         link: &UdpLink,
         interface: Interface,
-        reach: Reach,
+        trust: Trust,
         pool: &FramePool,
     ) -> Result<UdpPort, PortError> {
         let failed = |step| PortError::system(&interface.name, step);
         let now = clock::now_ns();
-        let identity = identity().map_err(failed("drawing random numbers"))?;
+        let (identity, first_index) = identity().map_err(failed("drawing random numbers"))?;
+        let reach = trust.reach();
         let (role, local_port) = match link {
             UdpLink::Listen { port } => (Role::Listens, *port),
             UdpLink::Call { .. } => (Role::Calls, 0),
         };
-        let mut endpoint = Endpoint::new(now, &EndpointConfig { identity, role, reach });
+        let secure = trust.key.map(|key| Secure::new(key, role, first_index));
+        let seal_bytes = secure.as_ref().map_or(0, |_| SEAL_BYTES);
+        let mut endpoint = Endpoint::new(now, &EndpointConfig { identity, role, reach, seal_bytes });
         let mut lookup = None;
         if let UdpLink::Call { host, port } = link {
             match host.parse::<IpAddr>() {
@@ -104,21 +124,21 @@ impl UdpPort {
             }
         }
         let socket = open_socket(local_port).map_err(failed(OPEN_UDP))?;
+        let encrypted = if trust.key.is_some() { ", encrypted" } else { "" };
         let description = match link {
-            UdpLink::Listen { port } => format!("UDP, port {port}"),
-            UdpLink::Call { .. } => "UDP".to_owned(),
+            UdpLink::Listen { port } => format!("UDP, port {port}{encrypted}"),
+            UdpLink::Call { .. } => format!("UDP{encrypted}"),
         };
         Ok(UdpPort {
             chunks_per_frame: pool.chunks_for(interface.frame_bytes()),
             interface,
             description,
-            socket,
+            channel: Channel::new(socket, secure),
             endpoint,
             reach,
             lookup,
             pending: VecDeque::new(),
             counters: PortCounters::default(),
-            sent_datagrams: 0,
             log_moved_at_ns: 0,
         })
     }
@@ -143,9 +163,9 @@ impl UdpPort {
 
     /// Reads a batch of datagrams. Returns whether there may be more.
     fn read(&mut self, now: u64, pool: &mut FramePool) -> bool {
-        let UdpPort { socket, endpoint, pending, counters, log_moved_at_ns, interface, .. } = self;
+        let UdpPort { channel, endpoint, pending, counters, log_moved_at_ns, interface, .. } = self;
         let link = &interface.name;
-        let read = socket.receive(|from, datagram| {
+        channel.receive(now, |from, datagram| {
             let mut deliver = |bytes: &[u8]| take(pool, pending, counters, bytes);
             match endpoint.handle_datagram(now, from, datagram, &mut deliver) {
                 Handled::Usual => {}
@@ -156,9 +176,7 @@ impl UdpPort {
                 }
                 Handled::Moved(_) => {}
             }
-        });
-        // An error that is left at the socket concerns a datagram that was sent, which counts as lost on the path.
-        read.is_ok_and(|count| count == linkmend_linux::udp_socket::DATAGRAM_BATCH)
+        })
     }
 
     /// Looks for the peer's addresses, as long as it is silent.
@@ -194,7 +212,7 @@ impl UdpPort {
     }
 
     pub(crate) fn overhead_bytes(&self) -> u64 {
-        OVERHEAD_BYTES
+        OVERHEAD_BYTES + if self.channel.is_sealed() { SEAL_BYTES as u64 } else { 0 }
     }
 
     pub(crate) fn send(&mut self, pool: &mut FramePool, frame: FrameHandle) -> Result<(), QueueFull> {
@@ -225,16 +243,19 @@ impl UdpPort {
     pub(crate) fn reclaim(&mut self, _pool: &mut FramePool) {}
 
     fn send_control(&mut self) {
+        let now = clock::now_ns();
+        if self.channel.answer() {
+            self.endpoint.call_at_once(now);
+        }
         let mut too_long = None;
         while let Some((to, datagram)) = self.endpoint.poll_control() {
-            match self.socket.send(to, [datagram]) {
-                Ok(_) => self.sent_datagrams += 1,
+            match self.channel.send(now, to, [datagram]) {
                 Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => too_long = Some(datagram.len()),
-                Err(_) => {}
+                Ok(_) | Err(_) => {}
             }
         }
         if let Some(bytes) = too_long {
-            self.endpoint.handle_too_long(clock::now_ns(), bytes);
+            self.endpoint.handle_too_long(now, bytes);
         }
     }
 
@@ -242,10 +263,9 @@ impl UdpPort {
         self.endpoint.close();
         while self.endpoint.waiting() > 0 {
             let Some(to) = self.endpoint.peer() else { return };
-            match self.socket.send(to, self.endpoint.datagrams()) {
+            match self.channel.send(clock::now_ns(), to, self.endpoint.datagrams()) {
                 Ok(0) => return,
                 Ok(sent) => {
-                    self.sent_datagrams += sent as u64;
                     self.endpoint.drop_first(sent);
                 }
                 Err(error) => match error.raw_os_error() {
@@ -277,12 +297,12 @@ impl UdpPort {
     }
 
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.channel.as_fd()
     }
 
     pub(crate) fn counters(&mut self) -> PortCounters {
         let mut counters = self.counters;
-        counters.kernel.rx_ring_full = self.socket.drops().unwrap_or(0);
+        counters.kernel.rx_ring_full = self.channel.drops();
         counters
     }
 
@@ -296,7 +316,9 @@ impl UdpPort {
             datagram_bytes: self.endpoint.datagram_bytes() as u64,
             round_trip_ns: self.endpoint.round_trip_ns(),
             reordering_wait_ns: self.endpoint.wait_ns(),
-            sent_datagrams: self.sent_datagrams,
+            is_encrypted: self.channel.is_sealed(),
+            forged_datagrams: self.channel.refused(),
+            sent_datagrams: self.channel.sent,
             received_datagrams: counters.datagrams,
             lost_datagrams: counters.lost,
             reordered_datagrams: counters.reordered,
@@ -352,10 +374,10 @@ fn open_socket(port: u16) -> io::Result<UdpSocket> {
     }
 }
 
-/// Draws what tells this start of this end from all others.
-fn identity() -> io::Result<Identity> {
-    let mut random = [[0; 8]; 3];
+/// Draws what tells this start of this end from all others, and the first index of its sessions.
+fn identity() -> io::Result<(Identity, u64)> {
+    let mut random = [[0; 8]; 4];
     std::fs::File::open("/dev/urandom")?.read_exact(random.as_flattened_mut())?;
-    let [session, first, second] = random.map(u64::from_ne_bytes);
-    Ok(Identity { session: session.max(1), secret: (first, second) })
+    let [session, first, second, index] = random.map(u64::from_ne_bytes);
+    Ok((Identity { session: session.max(1), secret: (first, second) }, index))
 }

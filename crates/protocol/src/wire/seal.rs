@@ -49,6 +49,13 @@ const STARTS_MAX: usize = 1 << 10;
 #[derive(Clone, PartialEq, Eq)]
 pub struct LinkKey([u8; KEY_BYTES]);
 
+impl LinkKey {
+    /// Its bytes, from which other keys can be derived.
+    pub const fn as_bytes(&self) -> &[u8; KEY_BYTES] {
+        &self.0
+    }
+}
+
 impl fmt::Debug for LinkKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("LinkKey(secret)")

@@ -2,7 +2,9 @@
 //! which replays the committed corpus with it.
 
 use linkmend_tunnel::wire::{self, Body, FRAME_BYTES_MAX, FRAME_BYTES_MIN};
-use linkmend_tunnel::{Endpoint, EndpointConfig, Identity, Reach, Resequencer, Role};
+use linkmend_tunnel::{
+    Endpoint, EndpointConfig, Identity, Opened, Reach, Resequencer, Role, Secure, shared_key,
+};
 use std::net::SocketAddr;
 
 /// The first byte chooses what the rest is: a datagram for an end, or arrivals of numbers and the time between them.
@@ -17,7 +19,7 @@ pub fn tunnel(data: &[u8]) {
 /// An end takes any datagram from anybody, and what it reads out of it are frames.
 fn one_datagram(datagram: &[u8]) {
     let identity = Identity { session: 1, secret: (2, 3) };
-    let config = EndpointConfig { identity, role: Role::Listens, reach: Reach::Near };
+    let config = EndpointConfig { identity, role: Role::Listens, reach: Reach::Near, seal_bytes: 0 };
     let mut end = Endpoint::new(0, &config);
     let from = SocketAddr::from(([10, 0, 0, 1], 1));
     let mut frames = 0;
@@ -30,6 +32,12 @@ fn one_datagram(datagram: &[u8]) {
     assert_eq!(frames, 0, "nobody has been introduced");
     while let Some((_, answer)) = end.poll_control() {
         assert!(answer.len() <= wire::HELLO_BYTES && wire::parse(answer).is_some());
+    }
+    for role in [Role::Calls, Role::Listens] {
+        let mut secure = Secure::new(shared_key(b"0123456789abcdef"), role, 1);
+        let (mut initiation, mut out) = (Vec::new(), Vec::new());
+        secure.poll_initiation(0, &mut initiation);
+        assert_eq!(secure.open(1, datagram, &mut out), Opened::Refused, "nobody knows the key");
     }
     if let Some(Body::Frames(body)) = wire::parse(datagram).map(|datagram| datagram.body) {
         let bytes: usize = wire::records(body).map(|record| record.bytes.len() + wire::RECORD_BYTES).sum();

@@ -58,7 +58,7 @@ pub fn number_of(frame: &[u8]) -> u64 {
 
 pub fn end(session: u64, now: u64, role: Role, reach: Reach) -> Endpoint {
     let identity = Identity { session, secret: (session, !session) };
-    Endpoint::new(now, &EndpointConfig { identity, role, reach })
+    Endpoint::new(now, &EndpointConfig { identity, role, reach, seal_bytes: 0 })
 }
 
 impl World {

@@ -19,6 +19,8 @@ const MARK: &str = "linkmend:";
 const MTU_MIN: u32 = 1280;
 /// The MTU over UDP: each frame then fits one datagram on a path with an MTU of 1,500, with IPv6, too.
 const MTU_OVER_UDP: u32 = 1400;
+/// The same with a key, which makes datagrams longer.
+const MTU_SEALED: u32 = 1360;
 
 /// Why a host port cannot be created or removed.
 #[derive(Debug, thiserror::Error)]
@@ -94,7 +96,9 @@ impl HostPort {
         };
         let (link, peer) = (config.name().to_owned(), config.inner.interface());
         let link_mtu = match UdpLink::is_meant(&config.link) {
-            true => MTU_OVER_UDP + growth(config.key.is_some()),
+            true => {
+                growth(config.key.is_some()) + if config.key.is_some() { MTU_SEALED } else { MTU_OVER_UDP }
+            }
             false => usable(config, &config.link)?.mtu,
         };
         let mtu = link_mtu.saturating_sub(growth(config.key.is_some()));

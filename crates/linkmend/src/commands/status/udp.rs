@@ -20,6 +20,7 @@ pub(super) fn lines(udp: &UdpReport) -> Vec<String> {
         (udp.duplicate_datagrams, "twice"),
         (udp.refused_datagrams, "refused (public address)"),
         (udp.malformed_datagrams + udp.strange_datagrams, "not the peer's"),
+        (udp.forged_datagrams, "forged or replayed"),
     ];
     let [sent, received] =
         [udp.sent_datagrams, udp.received_datagrams].map(|datagrams| count(datagrams as f64));
