@@ -6,6 +6,7 @@ use crate::port::{
     Interface, OffloadPort, PacketPort, Port, PortError, Trust, UdpPort, UdpPortOptions, XdpPort,
 };
 use crate::udp_link::UdpLink;
+use linkmend_linux::route::XdpMode;
 use linkmend_protocol::daemon_profile::{LENT_CHUNKS_MAX, POOL_CHUNKS_DEFAULT};
 use linkmend_tunnel::KEY_BYTES;
 use std::io;
@@ -126,6 +127,7 @@ impl PortPair {
         // itself until the sockets are connected.
         let bypass = BypassOptions { offloads: options.offloads, ..options.bypass };
         let bypass = Bypass::attach(&interfaces, &bypass)?;
+        let is_native = bypass.xdp_mode() == XdpMode::Native;
         let mut receivers = Vec::with_capacity(interfaces.len());
         let mut ports = Vec::with_capacity(interfaces.len());
         for (place, interface) in interfaces.into_iter().enumerate() {
@@ -134,7 +136,7 @@ impl PortPair {
                 receivers.push(vec![port.tap_index()]);
                 ports.push(Port::Offload(port));
             } else {
-                let port = XdpPort::open(interface, &mut pool)?;
+                let port = XdpPort::open(interface, &mut pool, is_native)?;
                 receivers.push(port.sockets().map(|socket| socket.as_raw_fd() as u32).collect());
                 ports.push(Port::Xdp(port));
             }

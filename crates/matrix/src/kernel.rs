@@ -1,6 +1,7 @@
 //! A kernel to boot, and the first file system of its machines.
 
 use crate::guest;
+use crate::processor::Processor;
 use linkmend_kernel_guest::archive::Archive;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,8 +13,9 @@ use std::process::Command;
 #[derive(Clone, Debug)]
 pub struct Kernel {
     folder: PathBuf,
-    /// The version without what a distribution adds to it.
+    /// See [`version`].
     pub version: String,
+    processor: Processor,
 }
 
 /// The programs that run inside of a machine.
@@ -29,8 +31,7 @@ impl Kernel {
     /// The kernel in a folder.
     pub fn new(folder: &Path) -> Kernel {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        let version = name.split(['-', '+']).next().unwrap_or_default().to_owned();
-        Kernel { folder: folder.to_owned(), version }
+        Kernel { folder: folder.to_owned(), version: version(&name), processor: Processor::of(&name) }
     }
 
     /// All kernels below a folder, by their versions.
@@ -44,10 +45,13 @@ impl Kernel {
             .filter(|path| path.join("vmlinuz").is_file())
             .map(|path| Kernel::new(path))
             .collect();
-        found.sort_by_key(|kernel| {
-            kernel.version.split('.').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u32>>()
-        });
+        found.sort_by_key(|kernel| order(&kernel.version));
         Ok(found)
+    }
+
+    /// The processor that it is for.
+    pub fn processor(&self) -> Processor {
+        self.processor
     }
 
     /// The kernel itself.
@@ -93,6 +97,21 @@ impl Kernel {
     }
 }
 
+/// The version of a release without what a distribution adds to it, and the processor if it is not the usual one.
+pub fn version(release: &str) -> String {
+    let number = release.split(['-', '+']).next().unwrap_or_default();
+    match Processor::of(release) {
+        Processor::X86_64 => number.to_owned(),
+        Processor::Aarch64 => format!("{number} aarch64"),
+    }
+}
+
+/// By what versions are sorted: those of other processors come last.
+pub fn order(version: &str) -> (bool, Vec<u32>) {
+    let number = version.split(' ').next().unwrap_or_default();
+    (number != version, number.split('.').map(|part| part.parse().unwrap_or(0)).collect())
+}
+
 /// The shared libraries of a program, as its loader finds them here.
 fn libraries(program: &Path) -> io::Result<Vec<PathBuf>> {
     let output = Command::new("ldd").arg(program).output()?;
@@ -108,7 +127,11 @@ mod tests {
 
     #[test]
     fn the_version_is_what_comes_before_the_distributions_own() {
-        for (folder, version) in [("5.10.0-32-amd64", "5.10.0"), ("a/6.12.117+deb13-amd64", "6.12.117")] {
+        for (folder, version) in [
+            ("5.10.0-32-amd64", "5.10.0"),
+            ("a/6.12.117+deb13-amd64", "6.12.117"),
+            ("a/6.12.117+deb13-arm64", "6.12.117 aarch64"),
+        ] {
             assert_eq!(Kernel::new(Path::new(folder)).version, version);
         }
     }

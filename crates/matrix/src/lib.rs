@@ -4,6 +4,7 @@
 //! - [`request`]: what the host asks of a machine, line by line over a serial port;
 //! - [`guest`]: the first process of a machine, which does what it is asked; it is the same program as the host's;
 //! - [`machine`]: starts and ends machines; [`kernel`] finds their kernels and builds their first file systems;
+//! - [`processor`]: the emulated processors;
 //! - [`card`]: the emulated network cards;
 //! - [`pair`]: two machines, and a daemon in each;
 //! - [`cell`]: the checks of one card on one kernel;
@@ -15,5 +16,6 @@ pub mod guest;
 pub mod kernel;
 pub mod machine;
 pub mod pair;
+pub mod processor;
 pub mod request;
 pub mod table;

@@ -15,14 +15,10 @@ const SECONDS_MAX: &str = "1800";
 /// A signal ends the machine as soon as this process is gone.
 const GUARD: [&str; 6] = ["setpriv", "--pdeathsig", "TERM", "timeout", "--foreground", SECONDS_MAX];
 /// One processor. The program to be tested fits into the memory twice, once as a file.
-const HARDWARE: [&str; 13] = [
+const HARDWARE: [&str; 9] = [
     // An instruction takes 4 ns of the machine's time, so that a daemon does not seem to stall where this machine is busy.
     "-icount",
     "shift=2,sleep=on",
-    "-machine",
-    "q35",
-    "-cpu",
-    "qemu64,+rdrand",
     "-m",
     "768",
     "-nodefaults",
@@ -31,9 +27,6 @@ const HARDWARE: [&str; 13] = [
     "none",
     "-no-user-config",
 ];
-/// Warnings of the kernel on the console; a panic ends the machine.
-const KERNEL_ARGUMENTS: &str =
-    "console=ttyS0 loglevel=5 panic=-1 reboot=t random.trust_cpu=on tsc=reliable no_timer_check";
 /// How long a machine may take to boot, and to do what it is asked.
 const BOOT_PATIENCE: Duration = Duration::from_secs(300);
 const REPLY_PATIENCE: Duration = Duration::from_secs(120);
@@ -43,7 +36,7 @@ const POLL: Duration = Duration::from_millis(20);
 /// What a machine is started with.
 #[derive(Debug)]
 pub struct Setup<'a> {
-    /// The program `qemu-system-x86_64`.
+    /// The program `qemu-system-x86_64`, or the one for the processor of the kernel.
     pub emulator: &'a Path,
     pub kernel: &'a Kernel,
     pub programs: &'a Programs,
@@ -98,13 +91,15 @@ impl Machine {
         let path = |what: &str| setup.folder.join(format!("{name}.{what}"));
         let [agent, monitor, console, messages] = ["agent", "monitor", "console", "messages"].map(path);
         let mut command = Command::new(GUARD[0]);
-        command.args(&GUARD[1..]).arg(setup.emulator).args(HARDWARE);
+        command.args(&GUARD[1..]).arg(setup.emulator);
+        let processor = setup.kernel.processor();
+        command.args(processor.machine()).args(HARDWARE);
         command.arg("-kernel").arg(setup.kernel.image()).arg("-initrd").arg(archive);
-        command.args(["-append", KERNEL_ARGUMENTS]);
+        command.args(["-append", processor.kernel_arguments()]);
         command.arg("-serial").arg(format!("file:{}", console.display()));
         // It waits for this process, so that nothing that the guest says is lost.
         command.arg("-chardev").arg(format!("socket,id=agent,path={},server=on,wait=on", agent.display()));
-        command.args(["-serial", "chardev:agent"]);
+        command.args(processor.second_serial_port("agent"));
         command.arg("-monitor").arg(format!("unix:{},server=on,wait=off", monitor.display()));
         for cable in 0..setup.cables {
             let socket = setup.folder.join(format!("cable{cable}"));

@@ -2,15 +2,15 @@
 
 use linkmend_matrix::card::{CARDS, Card};
 use linkmend_matrix::cell::{self, CHECKS, Cell, Check, Outcome, Plan};
-use linkmend_matrix::kernel::{Kernel, Programs};
+use linkmend_matrix::kernel::{Kernel, Programs, order, version};
 use linkmend_matrix::{guest, table};
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: linkmend-matrix [--kernel VERSION] [--card NAME] [--check NAME] [--frames N] EMULATOR KERNELS LINKMEND RESULTS \
-     DOCUMENT (`make matrix` passes them)";
+const USAGE: &str = "usage: linkmend-matrix [--kernel VERSION] [--card NAME] [--check NAME] [--frames N] EMULATOR KERNELS GUEST LINKMEND \
+     RESULTS DOCUMENT (`make matrix` passes the files; GUEST is this program, built for the processor of the kernels)";
 const FRAMES: u64 = 10_000;
 
 /// What `make matrix` passes.
@@ -23,7 +23,7 @@ struct Arguments {
     emulator: PathBuf,
     /// Folder with a folder for each kernel.
     kernel_folder: PathBuf,
-    linkmend: PathBuf,
+    programs: Programs,
     /// File that keeps the results of all cells, as JSON.
     results: PathBuf,
     /// Document whose generated part is replaced.
@@ -61,29 +61,26 @@ fn arguments(mut words: impl Iterator<Item = String>) -> Option<Arguments> {
             path => paths.push(PathBuf::from(path)),
         }
     }
-    let [emulator, kernel_folder, linkmend, results, document] = paths.try_into().ok()?;
-    Some(Arguments { kernels, cards, checks, frames, emulator, kernel_folder, linkmend, results, document })
+    let [emulator, kernel_folder, guest, linkmend, results, document] = paths.try_into().ok()?;
+    let programs = Programs { guest, linkmend };
+    Some(Arguments { kernels, cards, checks, frames, emulator, kernel_folder, programs, results, document })
 }
 
 /// Runs the cells that were asked for, one after the other, and keeps the results of the others. Returns whether all
 /// checks have passed.
 fn run(arguments: &Arguments) -> io::Result<bool> {
-    let programs = Programs { guest: std::env::current_exe()?, linkmend: arguments.linkmend.clone() };
     let kernels = Kernel::all(&arguments.kernel_folder)?;
-    let chosen = |kernel: &&Kernel| {
-        let is_named = |name: &String| format!("{}.", kernel.version).starts_with(&format!("{name}."));
-        arguments.kernels.is_empty() || arguments.kernels.iter().any(is_named)
-    };
+    let chosen = chosen(&kernels, &arguments.kernels)?;
     let cards = if arguments.cards.is_empty() { CARDS.to_vec() } else { arguments.cards.clone() };
     let checks = if arguments.checks.is_empty() { CHECKS.to_vec() } else { arguments.checks.clone() };
     let plan = Plan { checks: &checks, frames: arguments.frames };
     let mut cells = kept(&arguments.results)?;
     let mut is_passed = true;
-    for kernel in kernels.iter().filter(chosen) {
+    for kernel in chosen {
         for card in &cards {
             eprintln!("{}, {}", kernel.version, card.name);
             let said = |check: Check, outcome: &Outcome| eprintln!("    {check:?}: {}", text(outcome));
-            match cell::run(&arguments.emulator, kernel, &programs, *card, &plan, said) {
+            match cell::run(&arguments.emulator, kernel, &arguments.programs, *card, &plan, said) {
                 Ok(cell) => {
                     eprintln!("    {} ({}), {} s", cell.port, cell.description, cell.seconds);
                     is_passed &= cell.is_passed();
@@ -107,6 +104,18 @@ fn run(arguments: &Arguments) -> io::Result<bool> {
     Ok(is_passed)
 }
 
+/// The kernels whose versions begin with one of these names; all without a name.
+fn chosen<'a>(kernels: &'a [Kernel], names: &[String]) -> io::Result<Vec<&'a Kernel>> {
+    let is_named =
+        |kernel: &Kernel, name: &str| format!("{}.", kernel.version).starts_with(&format!("{name}."));
+    if let Some(name) = names.iter().find(|name| !kernels.iter().any(|kernel| is_named(kernel, name))) {
+        let versions: Vec<&str> = kernels.iter().map(|kernel| kernel.version.as_str()).collect();
+        return Err(io::Error::other(format!("--kernel {name}: there are only {}", versions.join(", "))));
+    }
+    let is_chosen = |kernel: &&Kernel| names.is_empty() || names.iter().any(|name| is_named(kernel, name));
+    Ok(kernels.iter().filter(is_chosen).collect())
+}
+
 /// The results of earlier runs.
 fn kept(results: &std::path::Path) -> io::Result<Vec<Cell>> {
     match fs::read_to_string(results) {
@@ -119,12 +128,10 @@ fn kept(results: &std::path::Path) -> io::Result<Vec<Cell>> {
 
 fn write(arguments: &Arguments, cells: &[Cell], kernels: &[Kernel]) -> io::Result<()> {
     // A kernel that is not there now may have been measured.
-    let measured = cells.iter().map(|cell| table::version(&cell.kernel).to_owned());
+    let measured = cells.iter().map(|cell| version(&cell.kernel));
     let mut versions: Vec<String> =
         kernels.iter().map(|kernel| kernel.version.clone()).chain(measured).collect();
-    versions.sort_by_key(|version| {
-        version.split('.').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u32>>()
-    });
+    versions.sort_by_key(|version| order(version));
     versions.dedup();
     let document = &arguments.document;
     let replaced = table::replace(&fs::read_to_string(document)?, &table::markdown(cells, &versions));

@@ -2,6 +2,7 @@
 
 use crate::card::CARDS;
 use crate::cell::{CHECKS, Cell, Check, Outcome};
+use crate::kernel::version;
 
 /// The lines around the generated part of a document.
 pub const BEGIN: &str = "<!-- Written by `make matrix`: from here -->";
@@ -17,7 +18,7 @@ pub fn markdown(cells: &[Cell], kernels: &[String]) -> String {
     lines.push(line(&vec!["---".to_owned(); header.len()]));
     for kernel in kernels {
         for card in CARDS {
-            let cell = cells.iter().find(|cell| version(&cell.kernel) == kernel && cell.card == card.name);
+            let cell = cells.iter().find(|cell| version(&cell.kernel) == *kernel && cell.card == card.name);
             let mut row = vec![kernel.clone(), format!("`{}`", card.name)];
             row.push(cell.map_or("not measured".to_owned(), |cell| cell.port.clone()));
             row.extend(
@@ -37,11 +38,6 @@ pub fn replace(text: &str, markdown: &str) -> Option<String> {
     let (before, rest) = text.split_once(BEGIN)?;
     let (_, after) = rest.split_once(END)?;
     Some(format!("{before}{BEGIN}\n{markdown}\n{END}{after}"))
-}
-
-/// The version without what a distribution adds to it.
-pub fn version(release: &str) -> &str {
-    release.split(['-', '+']).next().unwrap_or(release)
 }
 
 fn heading(check: Check) -> &'static str {

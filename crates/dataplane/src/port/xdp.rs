@@ -110,22 +110,33 @@ struct Partial {
 }
 
 impl XdpPort {
-    /// Opens a socket on each receive queue: zero-copy where the driver offers it for all, else copy mode.
+    /// Opens a socket on each receive queue: zero-copy where the XDP program runs in the driver and the driver offers it
+    /// for all, else copy mode. Drivers accept zero-copy sockets beside a generic program, too, but some (igb) then
+    /// carry no frame.
     ///
     /// # Errors
     /// [`PortError::TooManyQueues`], [`PortError::System`].
-    pub fn open(interface: impl Into<Arc<Interface>>, pool: &mut FramePool) -> Result<Self, PortError> {
+    pub fn open(
+        interface: impl Into<Arc<Interface>>,
+        pool: &mut FramePool,
+        is_native: bool,
+    ) -> Result<Self, PortError> {
         let interface = interface.into();
         XdpPort::check_queues(&interface)?;
         let failed = |XskError { step, source }| PortError::system(&interface.name, step)(source);
-        let (sockets, zero_copy, mut description) = match open_sockets(&interface, pool, true) {
-            Ok(sockets) => (sockets, true, "AF_XDP zero-copy".to_owned()),
-            Err(refusal) => {
-                let sockets = open_sockets(&interface, pool, false).map_err(failed)?;
+        let tried = if is_native {
+            open_sockets(&interface, pool, true).map_err(|refusal| {
                 let errno = Errno::from_raw(refusal.source.raw_os_error().unwrap_or(0));
-                let driver = &interface.driver;
-                let reason = format!("zero-copy refused by driver {driver}: {errno:?}");
-                (sockets, false, format!("AF_XDP copy mode ({reason})"))
+                format!("refused by driver {}: {errno:?}", interface.driver)
+            })
+        } else {
+            Err("requires native XDP".to_owned())
+        };
+        let (sockets, zero_copy, mut description) = match tried {
+            Ok(sockets) => (sockets, true, "AF_XDP zero-copy".to_owned()),
+            Err(reason) => {
+                let sockets = open_sockets(&interface, pool, false).map_err(failed)?;
+                (sockets, false, format!("AF_XDP copy mode (zero-copy {reason})"))
             }
         };
         if sockets.len() > 1 {

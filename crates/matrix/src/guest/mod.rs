@@ -4,6 +4,7 @@ mod frames;
 mod prepare;
 mod traffic;
 
+use crate::processor::Processor;
 use crate::request::{Interface, Reply, Request};
 use linkmend_linux::{ethtool, route, veth};
 use nix::sys::signal::{Signal, kill};
@@ -17,7 +18,6 @@ use traffic::{Role, Run};
 
 /// Where the host puts the program to be tested.
 pub const PROGRAM: &str = "/linkmend";
-const PORT: &str = "/dev/ttyS1";
 const LOG: &str = "/run/daemon.log";
 /// The end of the log that is worth a look.
 const LOG_BYTES: usize = 6_000;
@@ -40,7 +40,7 @@ pub fn main() -> ExitCode {
 
 fn serve() -> io::Result<()> {
     let problems = prepare::machine()?;
-    let port = File::options().read(true).write(true).open(PORT)?;
+    let port = File::options().read(true).write(true).open(Processor::SECOND_SERIAL_PORT)?;
     prepare::make_raw(&port)?;
     let mut guest = Guest::default();
     let mut answer = Reply::Ready {
