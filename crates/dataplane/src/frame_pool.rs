@@ -40,6 +40,13 @@ impl PoolOptions {
         let one_small_chunk = mtu + FRAME_OVERHEAD_BYTES + HEADROOM_BYTES <= 2048;
         PoolOptions { chunks, chunk_bytes: if one_small_chunk { 2048 } else { 4096 } }
     }
+
+    /// Larger chunks, for zero-copy: some cards (igb) take the room for a frame in whole kilobytes, so a chunk of 2048 bytes,
+    /// headroom included, holds only 1 KiB, and they would cut longer frames in two.
+    #[must_use]
+    pub fn for_zero_copy(self) -> Self {
+        PoolOptions { chunk_bytes: 4096, ..self }
+    }
 }
 
 /// Longest Linkmend header.

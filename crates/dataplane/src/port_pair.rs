@@ -7,6 +7,7 @@ use crate::port::{
 };
 use crate::udp_link::UdpLink;
 use linkmend_linux::route::XdpMode;
+use linkmend_linux::xdp_features::xdp_features;
 use linkmend_protocol::daemon_profile::{LENT_CHUNKS_MAX, POOL_CHUNKS_DEFAULT};
 use linkmend_tunnel::KEY_BYTES;
 use std::io;
@@ -122,12 +123,13 @@ impl PortPair {
         let interfaces = names.iter().map(acquire).collect::<Result<Vec<_>, _>>()?;
         let through_xdp = &interfaces[usize::from(options.offloads)..];
         through_xdp.iter().try_for_each(|interface| XdpPort::check_queues(interface))?;
-        let mut pool = pool(interfaces.iter().map(|interface| &**interface), options)?;
         // The program comes first: some drivers require one before they accept a zero-copy socket. It forwards by
         // itself until the sockets are connected.
         let bypass = BypassOptions { offloads: options.offloads, ..options.bypass };
         let bypass = Bypass::attach(&interfaces, &bypass)?;
         let is_native = bypass.xdp_mode() == XdpMode::Native;
+        let is_zero_copy = is_native && through_xdp.iter().any(|interface| may_be_zero_copy(interface));
+        let mut pool = pool(interfaces.iter().map(|interface| &**interface), options, is_zero_copy)?;
         let mut receivers = Vec::with_capacity(interfaces.len());
         let mut ports = Vec::with_capacity(interfaces.len());
         for (place, interface) in interfaces.into_iter().enumerate() {
@@ -159,7 +161,7 @@ impl PortPair {
                 None => Interface::acquire(name)?,
             });
         }
-        let pool = pool(interfaces.iter(), options)?;
+        let pool = pool(interfaces.iter(), options, false)?;
         let mut ports = Vec::with_capacity(names.len());
         for (interface, name) in interfaces.into_iter().zip(names) {
             if UdpLink::is_meant(name) {
@@ -199,9 +201,16 @@ impl PortPair {
 fn pool<'a>(
     interfaces: impl Iterator<Item = &'a Interface>,
     options: &PortPairOptions,
+    is_zero_copy: bool,
 ) -> Result<FramePool, PortError> {
     let mtu = interfaces.map(|interface| interface.mtu).fold(0, u32::max);
-    Ok(FramePool::new(PoolOptions::for_mtu(mtu, options.chunks))?)
+    let size = PoolOptions::for_mtu(mtu, options.chunks);
+    Ok(FramePool::new(if is_zero_copy { size.for_zero_copy() } else { size })?)
+}
+
+/// Whether a driver has zero-copy sockets, or a kernel is too old to say.
+fn may_be_zero_copy(interface: &Interface) -> bool {
+    xdp_features(interface.index).map_or(true, |features| features.zero_copy())
 }
 
 fn reason_of(error: &PortError) -> String {

@@ -48,12 +48,14 @@ pub enum Check {
     Jumbo,
     /// A host port with offloads, which leaves the card its native XDP.
     Offloads,
+    /// Numbered frames through AF_PACKET ports.
+    Packet,
     /// A cable is pulled, and the other one takes over.
     Failover,
 }
 
 /// The checks of a full run, in their order.
-pub const CHECKS: [Check; 8] = [
+pub const CHECKS: [Check; 9] = [
     Check::Ordered,
     Check::NonBlocking,
     Check::Vlan,
@@ -61,6 +63,7 @@ pub const CHECKS: [Check; 8] = [
     Check::Dormant,
     Check::Jumbo,
     Check::Offloads,
+    Check::Packet,
     Check::Failover,
 ];
 
@@ -201,6 +204,7 @@ impl Test {
             Check::Dormant => self.dormant(),
             Check::Jumbo => self.jumbo(cell),
             Check::Offloads => self.offloads(cell),
+            Check::Packet => self.packet(),
             Check::Failover => self.failover(),
         }
     }
@@ -258,13 +262,21 @@ impl Test {
         let mut repeated = String::new();
         for attempt in 1.. {
             let before = [self.pair.status(0)?, self.pair.status(1)?];
+            let executed = self.instructions()?;
             let fate = self.pair.send(frames, |_, _| Ok(()))?;
+            let executed =
+                self.instructions()?.into_iter().zip(executed).map(|(after, before)| after - before);
             let after = [self.pair.status(0)?, self.pair.status(1)?];
             let counted = |count: fn(&LinkReport) -> u64| count(&after[1]) - count(&before[1]);
             let corrupted = counted(|report| report.counters.corrupted_frames);
             let recovered = counted(|report| report.counters.recovered_frames);
-            let figures =
-                format!("{}, {corrupted} corrupted, {recovered} recovered{repeated}", described(&fate));
+            let a_frame: Vec<String> =
+                executed.map(|count| (count / fate.received.received.max(1)).to_string()).collect();
+            let figures = format!(
+                "{}, {corrupted} corrupted, {recovered} recovered, {} instructions a frame{repeated}",
+                described(&fate),
+                a_frame.join(" and "),
+            );
             let is_complete = fate.sent.sent == frames.count && fate.lost() == 0;
             let is_clean = fate.received.duplicated == 0 && fate.received.changed == 0;
             if is_complete && is_clean && (fate.received.reordered == 0 || !is_ordered) && corrupted > 0 {
@@ -369,6 +381,18 @@ impl Test {
         cell.offloads_port = Some(port_kind(&self.pair.status(1)?.link));
         self.corrupt(LOSS)?;
         self.deliver(self.frames(self.frames), true)
+    }
+
+    fn packet(&mut self) -> io::Result<String> {
+        self.restart(USUAL_MTU + GROWTH, &["--ports", "packet"])?;
+        self.corrupt(LOSS)?;
+        self.deliver(self.frames(self.frames), true)
+    }
+
+    /// What everything in either machine has executed so far, traffic included.
+    fn instructions(&mut self) -> io::Result<[u64; 2]> {
+        let [first, second] = &mut self.pair.machines;
+        Ok([first.instructions()?, second.instructions()?])
     }
 
     fn failover(&mut self) -> io::Result<String> {

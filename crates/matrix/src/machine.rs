@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 const SECONDS_MAX: &str = "1800";
 /// A signal ends the machine as soon as this process is gone.
 const GUARD: [&str; 6] = ["setpriv", "--pdeathsig", "TERM", "timeout", "--foreground", SECONDS_MAX];
+/// See `-icount` below.
+const NS_AN_INSTRUCTION: u64 = 4;
 /// One processor. The program to be tested fits into the memory twice, once as a file.
 const HARDWARE: [&str; 9] = [
     // An instruction takes 4 ns of the machine's time, so that a daemon does not seem to stall where this machine is busy.
@@ -137,6 +139,17 @@ impl Machine {
         match self.reply()? {
             Reply::Failed(reason) => Err(self.failed(reason)),
             reply => Ok(reply),
+        }
+    }
+
+    /// How many instructions its processor has executed while it was not idle.
+    ///
+    /// # Errors
+    /// If the machine does not answer.
+    pub fn instructions(&mut self) -> io::Result<u64> {
+        match self.ask(&Request::Busy)? {
+            Reply::Busy(ns) => Ok(ns / NS_AN_INSTRUCTION),
+            other => Err(self.failed(format!("said {other:?} instead of a time"))),
         }
     }
 

@@ -23,6 +23,8 @@ pub enum Request {
     Receive(Traffic),
     /// Say what has been sent and received since then.
     Progress,
+    /// Say for how long the processor has been busy.
+    Busy,
     /// Return the end of the daemon's log.
     Log,
 }
@@ -41,6 +43,8 @@ pub enum Reply {
     /// What a program has printed, if it succeeded.
     Output(String),
     Progress(Progress),
+    /// Nanoseconds since the machine was started.
+    Busy(u64),
     /// It was not possible, for this reason.
     Failed(String),
 }

@@ -88,6 +88,7 @@ impl Guest {
             Request::Progress => {
                 return Ok(Reply::Progress(self.run.as_ref().map(Run::progress).unwrap_or_default()));
             }
+            Request::Busy => return Ok(Reply::Busy(prepare::busy_ns()?)),
             Request::Log => {
                 let log = fs::read(LOG).unwrap_or_default();
                 let end = &log[log.len().saturating_sub(LOG_BYTES)..];

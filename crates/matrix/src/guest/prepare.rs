@@ -1,4 +1,4 @@
-//! Prepares the machine: file systems, modules, settings.
+//! Prepares the machine: file systems, modules, settings. Measures its processor.
 
 use nix::kmod::{ModuleInitFlags, finit_module};
 use nix::mount::{MsFlags, mount};
@@ -45,6 +45,17 @@ pub fn make_raw(port: &File) -> io::Result<()> {
     let mut settings = termios::tcgetattr(port)?;
     termios::cfmakeraw(&mut settings);
     Ok(termios::tcsetattr(port, SetArg::TCSANOW, &settings)?)
+}
+
+/// How long the processor has not been idle.
+pub fn busy_ns() -> io::Result<u64> {
+    /// user, nice, system, idle, iowait; then interrupts, which are busy, too.
+    const IDLE: [usize; 2] = [3, 4];
+    const NS_A_TICK: u64 = 10_000_000;
+    let text = fs::read_to_string("/proc/stat")?;
+    let fields = text.lines().next().unwrap_or_default().split_whitespace().skip(1);
+    let ticks = fields.enumerate().filter(|(place, _)| !IDLE.contains(place));
+    Ok(ticks.filter_map(|(_, ticks)| ticks.parse::<u64>().ok()).sum::<u64>() * NS_A_TICK)
 }
 
 /// Ends the machine.
