@@ -61,6 +61,8 @@ fn arguments(mut words: impl Iterator<Item = String>) -> Option<Arguments> {
             path => paths.push(PathBuf::from(path)),
         }
     }
+    // Each check expects the daemons as those before it leave them.
+    checks.sort();
     let [emulator, kernel_folder, guest, linkmend, results, document] = paths.try_into().ok()?;
     let programs = Programs { guest, linkmend };
     Some(Arguments { kernels, cards, checks, frames, emulator, kernel_folder, programs, results, document })
