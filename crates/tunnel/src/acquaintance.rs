@@ -37,7 +37,7 @@ pub enum Role {
     Listens,
 }
 
-/// The peer.
+/// Who answers, and where.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     session: u64,

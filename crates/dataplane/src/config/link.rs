@@ -6,7 +6,6 @@ use super::header_format::HeaderFormat;
 use super::interface_name::PEER_PREFIX;
 use super::parameters::ParametersConfig;
 use super::protect::protection;
-use super::udp;
 use crate::port_pair::PortChoice;
 use crate::settings::LinkSettings;
 use crate::udp_link::UdpLink;
@@ -341,13 +340,8 @@ impl LinkConfig {
         self.links().any(|link| UdpLink::is_meant(link))
     }
 
-    /// Translates the configuration into the link end's settings. Call [`super::DaemonConfig::validate`] first.
-    pub fn settings(&self) -> LinkSettings {
-        let settings = self.settings_of_a_cable();
-        if self.has_udp() { udp::suited(settings, self) } else { settings }
-    }
-
-    fn settings_of_a_cable(&self) -> LinkSettings {
+    /// The settings of a link without a path over UDP.
+    pub(super) fn settings_of_a_cable(&self) -> LinkSettings {
         LinkSettings {
             backup: self.backup.as_deref().map(|interface| self.failover.settings(interface)),
             insecure: self.insecure,

@@ -3,7 +3,7 @@
 use super::error::Problem;
 use super::failover::FailoverConfig;
 use super::fallback::FallbackLimits;
-use super::link::{LinkConfig, PortKind};
+use super::link::{EcnThreshold, LinkConfig, PortKind};
 use crate::settings::LinkSettings;
 use crate::udp_link::UdpLink;
 use linkmend_protocol::{Copies, Format};
@@ -24,8 +24,24 @@ const ROUNDS_MAX: u8 = 255;
 /// The longest detection time that the failover allows: paths of the Internet delay single frames by tens of milliseconds.
 const DETECTION: Duration = Duration::from_millis(150);
 
+/// The longest time that frames wait at the rate of a path, and the one above which those that know ECN are marked. Without
+/// bounds in time, the queue of a slow path would delay everything for seconds.
+const QUEUE_TIME: Duration = Duration::from_millis(100);
+const MARK_TIME: Duration = Duration::from_millis(20);
+/// A few frames, however slow the path is.
+const QUEUE_BYTES_LEAST: u64 = 64 << 10;
+const MARK_BYTES_LEAST: u64 = 15_000;
+
+impl LinkConfig {
+    /// Translates the configuration into the link end's settings. Call [`super::DaemonConfig::validate`] first.
+    pub fn settings(&self) -> LinkSettings {
+        let settings = self.settings_of_a_cable();
+        if self.has_udp() { suited(settings, self) } else { settings }
+    }
+}
+
 /// Changes what is not configured to what suits a link over UDP. Beside a cable, the cable's own parameters stay.
-pub(super) fn suited(settings: LinkSettings, config: &LinkConfig) -> LinkSettings {
+fn suited(settings: LinkSettings, config: &LinkConfig) -> LinkSettings {
     let mut settings = settings;
     // A path that loses a quarter of its frames must stay as transparent as any other.
     settings.fallback.enabled &= config.fallback != FallbackLimits::default();
@@ -43,7 +59,21 @@ pub(super) fn suited(settings: LinkSettings, config: &LinkConfig) -> LinkSetting
     {
         *target_loss = TARGET_LOSS;
     }
+    bound_queue(&mut settings, config);
     with_detection(settings, config)
+}
+
+/// Bounds the queue in time, where the rate is known.
+fn bound_queue(settings: &mut LinkSettings, config: &LinkConfig) {
+    let Some(rate_bps) = settings.rate_bps else { return };
+    let bytes_in =
+        |time: Duration| (u128::from(rate_bps) * time.as_nanos() / 8_000_000_000).min(u64::MAX.into()) as u64;
+    if config.queue == LinkConfig::QUEUE_DEFAULT {
+        settings.queue_bytes = bytes_in(QUEUE_TIME).clamp(QUEUE_BYTES_LEAST, LinkConfig::QUEUE_DEFAULT.0);
+    }
+    if let (EcnThreshold::Above(configured), true) = (config.ecn, config.ecn == EcnThreshold::default()) {
+        settings.ecn_threshold_bytes = Some(bytes_in(MARK_TIME).clamp(MARK_BYTES_LEAST, configured.0));
+    }
 }
 
 fn with_detection(mut settings: LinkSettings, config: &LinkConfig) -> LinkSettings {
@@ -120,7 +150,7 @@ mod tests {
     use super::*;
     use crate::config::{DaemonConfig, HeaderFormat};
     use linkmend_control::ProtectConfig;
-    use linkmend_quantity::LossRate;
+    use linkmend_quantity::{BitRate, ByteSize, LossRate};
 
     fn verdict(change: impl FnOnce(&mut LinkConfig)) -> Result<(), String> {
         let mut link = LinkConfig::new("eth1".to_owned().into(), "udp:gate.example");
@@ -201,5 +231,25 @@ mod tests {
         let beside = LinkConfig { link: "eth2".to_owned(), backup: Some("udp:listen".to_owned()), ..path };
         assert_eq!(beside.settings().backup.map(|backup| backup.detection), Some(DETECTION));
         assert_eq!(target(beside.settings()), wanted(1e-8));
+    }
+
+    #[test]
+    fn the_queue_of_a_path_is_bounded_in_time() {
+        let bounds = |rate: u64, link: &str| {
+            let config = LinkConfig::new("eth1".to_owned().into(), link);
+            let settings = LinkConfig { rate: Some(BitRate(rate)), ..config }.settings();
+            (settings.queue_bytes, settings.ecn_threshold_bytes)
+        };
+        assert_eq!(bounds(20_000_000, "udp:listen"), (250_000, Some(50_000)));
+        assert_eq!(bounds(1_000_000, "udp:listen"), (65_536, Some(15_000)));
+        assert_eq!(bounds(1_000_000_000, "udp:listen"), (1 << 20, Some(100_000)));
+        assert_eq!(bounds(20_000_000, "eth2"), (1 << 20, Some(100_000)));
+        let own = LinkConfig {
+            rate: Some(BitRate(1_000_000)),
+            queue: ByteSize(512 << 10),
+            ecn: EcnThreshold::Off,
+            ..LinkConfig::new("eth1".to_owned().into(), "udp:listen")
+        };
+        assert_eq!((own.settings().queue_bytes, own.settings().ecn_threshold_bytes), (512 << 10, None));
     }
 }

@@ -1,11 +1,11 @@
 //! Writes reports as OpenMetrics text.
 
 use super::counters::{COUNTERS, PORT_COUNTERS};
-use super::labels::{Label, count, label};
+use super::labels::{Label, count, label, port_labels};
+use linkmend_control::LinkReport;
 use linkmend_control::report::{
     BufferReport, FallbackLevel, HistogramReport, PortReport, PortState, ReceiveState, TransmitState,
 };
-use linkmend_control::{LinkReport, Side};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::metrics::MetricType;
@@ -258,10 +258,6 @@ fn fixed_buckets(
     }
     buckets.push((f64::INFINITY, histogram.count.saturating_sub(below)));
     buckets
-}
-
-pub(super) fn port_labels(report: &LinkReport, side: Side, port: &PortReport) -> [Label; 3] {
-    [label(&report.name), ("port", side.word().to_owned()), ("interface", port.interface.clone())]
 }
 
 /// A report in which every number is different, so that a mix-up of two shows.

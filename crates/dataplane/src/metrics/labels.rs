@@ -1,5 +1,7 @@
 //! Labels, and counters with them.
 
+use linkmend_control::report::PortReport;
+use linkmend_control::{LinkReport, Side};
 use linkmend_diagnose::printable;
 use prometheus_client::encoding::MetricEncoder;
 use std::fmt;
@@ -8,6 +10,10 @@ pub(super) type Label = (&'static str, String);
 
 pub(super) fn label(link: &str) -> Label {
     ("link", printable(link).into_owned())
+}
+
+pub(super) fn port_labels(report: &LinkReport, side: Side, port: &PortReport) -> [Label; 3] {
+    [label(&report.name), ("port", side.word().to_owned()), ("interface", port.interface.clone())]
 }
 
 pub(super) fn count(family: &mut MetricEncoder<'_>, labels: &[Label], value: u64) -> fmt::Result {

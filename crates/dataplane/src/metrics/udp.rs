@@ -1,7 +1,6 @@
 //! The metrics of ports over UDP.
 
-use super::encode::port_labels;
-use super::labels::{Label, count};
+use super::labels::{Label, count, port_labels};
 use linkmend_control::LinkReport;
 use linkmend_control::report::UdpReport;
 use prometheus_client::encoding::DescriptorEncoder;

@@ -1,7 +1,6 @@
 //! Why a port cannot be opened or used.
 
 use super::limits::QUEUES_MAX;
-use super::udp::OPEN_UDP;
 use crate::sys::xsk::{BIND_SEVERAL_CHUNKS, REGISTER_MEMORY};
 use linkmend_diagnose::Diagnose;
 use std::io;
@@ -162,6 +161,8 @@ impl Diagnose for PortError {
 
 /// How the step of making a TAP device begins.
 pub(super) const TAP: &str = "TAP device for large segments";
+/// The step of opening the socket of a link over UDP.
+pub(super) const OPEN_UDP: &str = "opening the UDP socket";
 /// How the steps of opening an AF_XDP socket begin.
 const AF_XDP: &str = "AF_XDP: ";
 

@@ -1,6 +1,7 @@
 //! Ports of links over UDP: `linkmend-tunnel` makes a queue out of the path, and this port gives it a socket.
 
 use super::channel::Channel;
+use super::error::OPEN_UDP;
 use super::lookup::Lookup;
 use super::{Interface, PortCounters, PortError, QueueFull};
 use crate::clock;
@@ -359,9 +360,6 @@ fn take(
         None => counters.rx_dropped += 1,
     }
 }
-
-/// How the step of opening the socket is called.
-pub(super) const OPEN_UDP: &str = "opening the UDP socket";
 
 /// A socket for both families, or for IPv4 alone where the kernel has no IPv6.
 fn open_socket(port: u16) -> io::Result<UdpSocket> {

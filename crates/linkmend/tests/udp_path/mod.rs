@@ -28,7 +28,7 @@ pub struct Path {
     pub duplicated: f64,
     /// Longer datagrams are dropped.
     pub bytes_max: usize,
-    /// Nothing passes.
+    /// As if a router were down.
     pub is_cut: bool,
 }
 
@@ -147,7 +147,10 @@ fn run(shared: &Shared, inside: &UdpSocket, peer: SocketAddr) {
                 let bytes = &buffer[..length];
                 if is_from_caller {
                     caller = Some(from);
-                    keep(shared, bytes);
+                    // One that the path does not take is not led around it.
+                    if length <= path.bytes_max {
+                        keep(shared, bytes);
+                    }
                 }
                 if path.is_cut || length > path.bytes_max || random.uniform() < path.loss {
                     continue;
