@@ -8,6 +8,7 @@
 mod error;
 mod hardware;
 mod llr;
+mod parity;
 mod ports;
 mod profile;
 mod validate;
@@ -16,6 +17,7 @@ pub use error::ParameterError;
 pub use hardware::Hardware;
 pub use linkmend_protocol::Mode;
 pub use llr::LlrProfile;
+pub use parity::{ParityCode, ParityProfile};
 pub use profile::{Profile, ProfileName};
 pub use validate::{DISTANCE_REQUIREMENT, RATE_REQUIREMENT};
 
