@@ -378,6 +378,41 @@ fn flows_of_a_veth_keep_to_one_processor_until_the_bypass_is_removed() {
 }
 
 #[test]
+fn the_link_follows_its_loop_until_the_kernel_forwards_or_somebody_else_steers() {
+    let Some(lab) = Lab::new("bypass, steering of the link", 1500) else { return };
+    if !has_two_processors() {
+        return;
+    }
+    let open = || lab.open(&options(BypassMode::Active, None)).unwrap();
+    let follow = |pair: &mut PortPair| pair.bypass.as_mut().unwrap().follow_loop(u64::MAX / 2);
+    let mut pair = open();
+    assert_eq!(lab.steering("link"), "");
+    follow(&mut pair);
+    assert_ne!(lab.steering("link"), "");
+    pair.bypass.as_mut().unwrap().leave_loop();
+    assert_eq!(lab.steering("link"), "");
+    drop(pair);
+    // As if killed.
+    let mut pair = open();
+    follow(&mut pair);
+    drop(pair);
+    assert_ne!(lab.steering("link"), "");
+    let mut pair = open();
+    assert_eq!(lab.steering("link"), "", "undone by the next run");
+    follow(&mut pair);
+    assert_ne!(lab.steering("link"), "");
+    drop(pair);
+    remove_bypass(&lab);
+    assert_eq!(lab.steering("link"), "", "undone with the bypass");
+    assert_eq!(lab.steer("link", "3"), "3");
+    let mut pair = open();
+    follow(&mut pair);
+    drop(pair);
+    remove_bypass(&lab);
+    assert_eq!(lab.steering("link"), "3", "an operator's");
+}
+
+#[test]
 fn steering_that_somebody_has_set_is_left_alone() {
     let Some(lab) = Lab::new("bypass, operator's steering", 1500) else { return };
     if !has_two_processors() {

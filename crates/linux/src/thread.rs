@@ -29,6 +29,12 @@ pub fn set_first_in_first_out(priority: i32) -> io::Result<()> {
     set_scheduler(libc::SCHED_FIFO, priority)
 }
 
+/// The processor on which the calling thread runs; it may run on another one the next moment.
+pub fn processor() -> Option<usize> {
+    // SAFETY: takes nothing and returns an integer.
+    usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
 fn set_scheduler(policy: libc::c_int, priority: i32) -> io::Result<()> {
     // What the kernel reads: musl's own function refuses to make this call.
     let parameters: libc::c_int = priority;

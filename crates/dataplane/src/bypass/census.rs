@@ -242,7 +242,9 @@ mod tests {
             Program::load(ProgramKind::Xdp { several_buffers: false }, &code.finish().unwrap(), name).unwrap()
         };
         let noted = std::array::from_fn(|word| (1_000 + words::NOTE + word) as u64);
-        for (name, with_map, note) in [("census_with", true, noted), ("census_without", false, [0; 2])] {
+        for (name, with_map, note) in
+            [("census_with", true, noted), ("census_without", false, [0; words::NOTE_WORDS])]
+        {
             let program = load(name, with_map);
             let id = bpf::program_id(&program).unwrap();
             let expected = HeldProgram { name: name.to_owned(), note };

@@ -120,6 +120,7 @@ pub struct Bypass {
     /// `None` if the programs do not look at carriers.
     carriers: Option<CarrierReader>,
     steering: Option<Steering>,
+    followers: steering::Followers,
 }
 
 struct Attached {
@@ -172,14 +173,15 @@ impl Bypass {
         let loaded = ports.iter().zip(sides).map(load).collect::<Result<_, _>>()?;
         // The state must be complete before the program sees its first frame.
         let mode = XdpMode::Generic;
+        let (steering, followers) = (None, steering::Followers::default());
         let mut bypass =
-            Bypass { kept: false, config, ports: loaded, mode, offloads, carriers, steering: None };
+            Bypass { kept: false, config, ports: loaded, mode, offloads, carriers, steering, followers };
         bypass.set_stall_after(options.stall_after);
         bypass.set_mode(options.mode);
         bypass.set_known_until(options.known_until_ns);
         // It goes with the programs that are replaced, and this process may be killed before it has done any steering.
-        let steered = steering::read_note(inner);
-        steered.note(&bypass.config);
+        let noted = bypass.ports.iter().map(|port| steering::take_note(port, &bypass.config));
+        let noted: Vec<_> = noted.collect();
         // The queues' programs are in place before the XDP programs pass anything to them.
         bypass.attach_queues();
         bypass.mode = match options.xdp_mode {
@@ -189,7 +191,8 @@ impl Bypass {
         bypass.leave_queues()?;
         // Steering comes last: changes are noted in programs that are attached, so that they can be undone after a
         // crash.
-        bypass.steering = steering::keep_flows_together(inner, &bypass.config, steered);
+        bypass.steering = steering::keep_flows_together(inner, &bypass.config, noted[0]);
+        bypass.followers = steering::Followers::open(bypass.links().iter().zip(&noted[1..]));
         if let Err(error) = attach::own_program(inner) {
             tracing::warn!(
                 interface = %inner.name, %error,

@@ -1,4 +1,6 @@
-//! Receive packet steering at the inner port, if that is a veth.
+//! Receive packet steering at the ports that are veths.
+//!
+//! At the inner port, the frames of each flow stay on one processor.
 //!
 //! Frames that pass through a veth wait in the backlog of the processor on which they were sent. A generic XDP program
 //! gets a copy of each frame, so the sender's TCP believes that the frame has left the machine, and far more than the
@@ -9,20 +11,26 @@
 //! Steering lasts as long as the bypass, which needs it even without a daemon. Changes are therefore noted in the words
 //! that the attached programs share with the daemon. The note lasts exactly as long as the programs, and whoever
 //! removes or replaces them finds it.
+//!
+//! At a link port, frames would otherwise be received by the processor of the other end's loop, within the call that
+//! sends them: one soft interrupt for each frame, and all on the busier end. They are steered to the processor of this
+//! end's loop. The kernel then receives many in one soft interrupt, and both ends share the work.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
+use linkmend_control::Side;
 use linkmend_control::report::Steering;
 use nix::unistd::{SysconfVar, sysconf};
 
-use super::{attach, census, words};
+use super::{Attached, Bypass, attach, census, words};
 use crate::port::Interface;
 use crate::sys::bpf::SharedWords;
-use linkmend_linux::sysfs;
+use linkmend_linux::{sysfs, thread};
 
 /// The largest number of processors in a mask; frames are not steered to any beyond it.
 const PROCESSORS_MAX: usize = 4096;
@@ -30,6 +38,8 @@ const PROCESSORS_MAX: usize = 4096;
 const GROUP: usize = 32;
 /// The number of receive queues that the note has room for.
 const QUEUES_MAX: u32 = 32;
+/// How often a link port follows its loop to another processor. Frames that are still on the old one are overtaken then.
+const FOLLOW_EVERY_NS: u64 = 100_000_000;
 
 /// The note: the queues of one interface, and what their steering was set to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,13 +54,14 @@ pub(super) struct SteeringNote {
 impl SteeringNote {
     /// Writes the note before the queues that it names are changed. A queue that was not changed can be told by its
     /// value.
-    pub(super) fn note(self, config: &SharedWords) {
-        config.word(words::STEERED_TO).store(self.to, Ordering::Relaxed);
+    pub(super) fn note(self, config: &SharedWords, side: Side) {
+        let first = words::STEERED[side as usize];
+        config.word(first + 1).store(self.to, Ordering::Relaxed);
         let place = u64::from(self.interface_index) << 32 | u64::from(self.queues);
-        config.word(words::STEERED_QUEUES).store(place, Ordering::Relaxed);
+        config.word(first).store(place, Ordering::Relaxed);
     }
 
-    fn read([place, to]: [u64; words::NOTE_WORDS]) -> SteeringNote {
+    fn read([place, to]: [u64; 2]) -> SteeringNote {
         SteeringNote { interface_index: (place >> 32) as u32, queues: place as u32, to }
     }
 
@@ -64,9 +75,17 @@ impl SteeringNote {
 pub(super) fn read_note(interface: &Interface) -> SteeringNote {
     let held =
         attach::own_program(interface).ok().flatten().and_then(|program| census::program(program.id).ok());
-    let steered = held.map(|held| SteeringNote::read(held.note)).unwrap_or_default();
-    // The programs of both ports share the words.
-    if steered.interface_index == interface.index { steered } else { SteeringNote::default() }
+    let note = held.map(|held| held.note).unwrap_or_default();
+    // The programs of all ports share the words.
+    let mut notes = note.as_chunks().0.iter().map(|&note| SteeringNote::read(note));
+    notes.find(|note| note.interface_index == interface.index).unwrap_or_default()
+}
+
+/// Takes over the note of the programs that ours are about to replace.
+pub(super) fn take_note(port: &Attached, config: &SharedWords) -> SteeringNote {
+    let note = read_note(&port.interface);
+    note.note(config, port.side);
+    note
 }
 
 /// Steers the frames of each flow that arrive at `interface`, if that is a veth, to one processor. If somebody has set
@@ -77,14 +96,13 @@ pub(super) fn keep_flows_together(
     config: &SharedWords,
     before: SteeringNote,
 ) -> Option<Steering> {
-    let processors = sysconf(SysconfVar::_NPROCESSORS_CONF).ok().flatten();
-    let processors = processors.and_then(|number| usize::try_from(number).ok()).unwrap_or(1);
+    let processors = processors();
     if interface.driver != "veth" || processors < 2 {
         return None;
     }
     let mut steered = SteeringNote { interface_index: interface.index, ..before };
     let steering = with_device(interface, |device| {
-        steer(device, &mask(processors), &mut steered, |steered| steered.note(config))
+        steer(device, &mask(processors), &mut steered, |steered| steered.note(config, Side::Inner))
     });
     let interface = &interface.name;
     match &steering {
@@ -104,6 +122,101 @@ pub(super) fn keep_flows_together(
         ),
     }
     steering.ok()
+}
+
+/// How many processors the machine has.
+fn processors() -> usize {
+    let processors = sysconf(SysconfVar::_NPROCESSORS_CONF).ok().flatten();
+    processors.and_then(|number| usize::try_from(number).ok()).unwrap_or(1)
+}
+
+/// The link ports whose frames are steered to the processor of the loop.
+#[derive(Default)]
+pub(super) struct Followers {
+    ports: Vec<Follower>,
+    next_ns: u64,
+}
+
+impl Followers {
+    pub(super) fn open<'a>(links: impl Iterator<Item = (&'a Attached, &'a SteeringNote)>) -> Followers {
+        let open = |(link, &note): (&Attached, _)| Follower::open(&link.interface, link.side, note);
+        Followers { ports: links.filter_map(open).collect(), next_ns: 0 }
+    }
+}
+
+struct Follower {
+    side: Side,
+    queues: Vec<File>,
+    steered: SteeringNote,
+    processor: Option<usize>,
+}
+
+impl Follower {
+    /// For a link port that is a veth, if nobody else has set the steering of any of its queues. What an earlier run had
+    /// set, `before`, is undone.
+    fn open(interface: &Interface, side: Side, before: SteeringNote) -> Option<Follower> {
+        if interface.driver != "veth" || processors() < 2 {
+            return None;
+        }
+        undo(interface, before);
+        let opened = with_device(interface, |device| {
+            let queues = queues(device)?;
+            let bits = queues.iter().fold(0, |bits, queue| bits | 1 << queue.number);
+            let open = |queue: &Queue| fs::OpenOptions::new().read(true).write(true).open(&queue.path);
+            let files = queues.iter().map(open).collect::<io::Result<_>>()?;
+            let steered = SteeringNote { interface_index: interface.index, queues: bits, to: 0 };
+            Ok(Follower { side, queues: files, steered, processor: None })
+        });
+        let cannot = |error: &io::Error| {
+            let interface = &interface.name;
+            tracing::info!(interface, %error, "cannot set receive packet steering: the protected link is slower");
+        };
+        opened.inspect_err(cannot).ok()
+    }
+
+    /// Steers to this processor, or to none. Returns whether that is possible; it is not once somebody else does.
+    fn steer(&mut self, processor: Option<usize>, config: &SharedWords) -> bool {
+        if self.processor == processor {
+            return true;
+        }
+        if !self.queues.iter().all(|queue| is_set(queue, self.steered.to)) {
+            return false;
+        }
+        let mask = processor.map_or_else(|| "0".to_owned(), mask_of);
+        self.processor = processor;
+        self.steered.to = first_processors(&mask);
+        self.steered.note(config, self.side);
+        self.queues.iter().all(|queue| queue.write_all_at(mask.as_bytes(), 0).is_ok())
+    }
+}
+
+/// Whether the steering of a queue is set to these processors.
+fn is_set(queue: &File, to: u64) -> bool {
+    let mut mask = [0; PROCESSORS_MAX / 4 + PROCESSORS_MAX / GROUP];
+    let read = queue.read_at(&mut mask, 0).ok().and_then(|bytes| str::from_utf8(&mask[..bytes]).ok());
+    read.is_some_and(|mask| first_processors(mask) == to)
+}
+
+impl Bypass {
+    /// Steers the frames that arrive at link ports that are veths to the processor of the calling thread, until
+    /// [`Bypass::leave_loop`]. To be called again and again while the peer numbers its frames. If the thread has moved,
+    /// frames may overtake others.
+    pub fn follow_loop(&mut self, now_ns: u64) {
+        let Bypass { followers, config, .. } = self;
+        if now_ns < followers.next_ns {
+            return;
+        }
+        followers.next_ns = now_ns + FOLLOW_EVERY_NS;
+        if let Some(processor) = thread::processor() {
+            followers.ports.retain_mut(|port| port.steer(Some(processor), config));
+        }
+    }
+
+    /// Undoes [`Bypass::follow_loop`], for a link that the kernel forwards on.
+    pub fn leave_loop(&mut self) {
+        let Bypass { followers, config, .. } = self;
+        followers.ports.retain_mut(|port| port.steer(None, config));
+    }
 }
 
 /// Undoes the steering that was set for a bypass, when the bypass is removed, on queues that nobody has changed since.
@@ -198,6 +311,12 @@ fn mask(processors: usize) -> String {
     groups.join(",")
 }
 
+/// A mask of one processor, in the same notation.
+fn mask_of(processor: usize) -> String {
+    let group = 1_u32 << (processor % GROUP);
+    format!("{group:x}{}", ",00000000".repeat(processor / GROUP))
+}
+
 /// The first 64 processors of a mask in the kernel's notation, one bit for each. A mask of only higher processors sets
 /// the highest bit, so that it differs from an empty one.
 fn first_processors(mask: &str) -> u64 {
@@ -221,6 +340,10 @@ mod tests {
         assert_eq!(
             [1, 2, 31, 32, 33, 64].map(mask),
             ["1", "3", "7fffffff", "ffffffff", "1,ffffffff", "ffffffff,ffffffff"]
+        );
+        assert_eq!(
+            [0, 5, 31, 32, 70].map(mask_of),
+            ["1", "20", "80000000", "1,00000000", "40,00000000,00000000"]
         );
         for (mask, processors) in [
             ("00000000,00000000\n", 0),

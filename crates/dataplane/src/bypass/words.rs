@@ -11,13 +11,12 @@ pub(crate) const KNOWN_UNTIL: usize = 3;
 /// Not 0 if frames from a port, of which the inner one is the first, leave through the other port's queue.
 pub(crate) const QUEUED: [usize; 3] = [4, 5, 32];
 /// State that the next start, or `detach`, needs to remove or replace the programs.
-pub(crate) const NOTE: usize = STEERED_QUEUES;
-pub(crate) const NOTE_WORDS: usize = 2;
-/// Receive queues whose steering the daemon has set: a bit for each of the first 32, and in the upper half the
-/// interface that they belong to. The programs do not read it; it is a note for whoever removes them.
-pub(crate) const STEERED_QUEUES: usize = 6;
-/// The value to which the steering was set: a bit for each of the first 64 processors.
-pub(crate) const STEERED_TO: usize = 7;
+pub(crate) const NOTE: usize = 40;
+pub(crate) const NOTE_WORDS: usize = 6;
+/// Receive queues of each port whose steering the daemon has set: a bit for each of the first 32, and in the upper half
+/// the interface that they belong to. The programs do not read it; it is a note for whoever removes them. The next word
+/// is the value to which the steering was set: a bit for each of the first 64 processors.
+pub(crate) const STEERED: [usize; 3] = [NOTE, NOTE + 2, NOTE + 4];
 /// Counters of frames from each of the ports, in that order, each on its own cache line, because the two directions
 /// usually run on different processors.
 pub(crate) const COUNTERS: [usize; 3] = [8, 16, 24];
@@ -36,6 +35,6 @@ pub(crate) const PATH: usize = 33;
 pub(crate) const DEVICES: [usize; 2] = [34, 35];
 /// Whether the devices of two links are up and have a carrier, as of the last look.
 pub(crate) const CARRIERS: [usize; 2] = [36, 37];
-pub(crate) const COUNT: usize = 40;
+pub(crate) const COUNT: usize = 48;
 
-const _: () = assert!(STEERED_TO == NOTE + 1, "the note is in one piece");
+const _: () = assert!(NOTE_WORDS == 2 * STEERED.len() && NOTE + NOTE_WORDS <= COUNT);

@@ -416,12 +416,15 @@ impl Engine {
     }
 
     fn set_kernel_mode(&mut self, mode: BypassMode) {
-        let Some(bypass) = &self.bypass else { return };
+        let Some(bypass) = &mut self.bypass else { return };
         bypass.set_stall_after(match mode {
             BypassMode::Dormant => Duration::from_nanos(DORMANT_STALL_AFTER_NS),
             BypassMode::Active => Duration::from_nanos(ACTIVE_STALL_AFTER_NS),
         });
         bypass.set_mode(mode);
+        if mode == BypassMode::Dormant {
+            bypass.leave_loop();
+        }
         if mode == BypassMode::Active && self.kernel_mode == BypassMode::Dormant {
             self.wait_for_kernel_queues();
         }

@@ -7,7 +7,7 @@ use super::Engine;
 use crate::bypass::BypassMode;
 use crate::port::Port;
 use linkmend_control::Side;
-use linkmend_protocol::{Config, ConfigError, Format, Instant, Tick};
+use linkmend_protocol::{Config, ConfigError, Format, Instant, ReceiveState, Tick};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 /// Age of the heartbeat at which the kernel takes over. The heartbeat is renewed more often than that.
@@ -90,8 +90,12 @@ impl Engine {
     /// The heartbeat comes first. A frame that met the program just before it may still be counted afterwards; the next
     /// round sees that, long before a copy of a frame that the kernel has delivered could be delivered.
     pub(super) fn beat(&mut self, now: u64) {
-        let Some(bypass) = &self.bypass else { return };
+        let Some(bypass) = &mut self.bypass else { return };
         bypass.heartbeat(now);
+        // Without large segments, the hosts are what limits a link, and the effect has not been measured.
+        if self.settings.offloads && self.end.status().receive == ReceiveState::Active {
+            bypass.follow_loop(now);
+        }
         bypass.set_known_until(match self.settings.format {
             // The authors' program goes on whether this end lives or not.
             Format::Linkguardian => u64::MAX,

@@ -85,13 +85,23 @@ impl Lab {
     /// resulting setting, empty for none. A new lab has one processor there, as if an operator had set it, because the
     /// tests' frames belong to many flows and must arrive in the order in which they were sent.
     pub fn steer_inner(&self, mask: &str) -> String {
-        let file = "/sys/class/net/inner/queues/rx-0/rps_cpus";
+        self.steer("inner", mask)
+    }
+
+    /// The same at either port.
+    pub fn steer(&self, port: &str, mask: &str) -> String {
+        let file = format!("/sys/class/net/{port}/queues/rx-0/rps_cpus");
         self.in_gateway_shell(&format!("echo {mask} > {file}; cat {file}"))
     }
 
     /// The current setting.
     pub fn inner_steering(&self) -> String {
-        self.in_gateway_shell("cat /sys/class/net/inner/queues/rx-0/rps_cpus")
+        self.steering("inner")
+    }
+
+    /// The current setting of either port.
+    pub fn steering(&self, port: &str) -> String {
+        self.in_gateway_shell(&format!("cat /sys/class/net/{port}/queues/rx-0/rps_cpus"))
     }
 
     /// Runs a script in the gateway, with a /sys that shows the gateway's interfaces.
