@@ -40,7 +40,7 @@ pub enum Feedback {
     Missing {
         first: u32,
         others: u16,
-        /// How often.
+        /// How many copies of each.
         copies: u8,
     },
     /// Group frames like this from now on.

@@ -10,7 +10,7 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Independent losses.
+    /// Each frame is lost with this probability, whatever became of the one before it.
     pub fn independent(rate: f64) -> Losses {
         Losses { rate, burst: 1.0 / (1.0 - rate.min(0.99)) }
     }

@@ -2,7 +2,7 @@
 
 use crate::code::{Code, GROUP_MAX, PARITY_MAX};
 
-/// Longest frame.
+/// Jumbo frames with their headers fit.
 pub const FRAME_BYTES_MAX: usize = 10_240;
 /// In front of a frame in the code: its length and its stamp.
 const PREFIX_BYTES: usize = 4;

@@ -13,6 +13,11 @@ use std::time::Duration;
 
 const FRAMES: u64 = 100_000;
 const DEADLINE_MS: u64 = 150;
+/// The planner's own.
+const TARGET: f64 = 1e-4;
+const SPEED_BITS_PER_SECOND: f64 = 100e6;
+/// With preamble and gap.
+const FRAME_BITS: f64 = 1538.0 * 8.0;
 const LOSSES: [&str; 4] = ["1%", "5%", "10%", "25%"];
 const ROUND_TRIPS_MS: [u64; 4] = [20, 50, 100, 200];
 
@@ -90,7 +95,10 @@ fn the_page_shows_what_is_measured() {
     for loss in LOSSES {
         for (place, round_trip) in ROUND_TRIPS_MS.into_iter().enumerate() {
             let row = run(loss, round_trip, None, &profile("planned"));
-            assert!(row.residual <= 5e-3, "{} at {loss}, {round_trip} ms", row.residual);
+            // Before the first report, after a round trip, the sender does not know that frames are lost.
+            let unreported = SPEED_BITS_PER_SECOND / FRAME_BITS * round_trip as f64 / 1e3 / FRAMES as f64;
+            let bound = TARGET + share(loss) * unreported;
+            assert!(row.residual <= bound, "{} at {loss}, {round_trip} ms, above {bound}", row.residual);
             curves[place].1.push((share(loss), row.overhead));
             add(loss, round_trip, "planned", &row);
         }
