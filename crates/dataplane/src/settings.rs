@@ -16,7 +16,7 @@ pub struct LinkSettings {
     pub name: String,
     /// Interface that faces the host or switch. It must exist.
     pub inner: String,
-    /// Interface that faces the corrupting link, or a [`UdpLink`](crate::udp_link::UdpLink).
+    /// Interface that faces the corrupting link, or a [`UdpLink`].
     pub link: String,
     /// A second link between the same two ends, for when the first fails.
     pub backup: Option<BackupSettings>,
@@ -59,7 +59,7 @@ pub struct LinkSettings {
 /// A second link, and when it is used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BackupSettings {
-    /// Interface that faces it, or a [`UdpLink`](crate::udp_link::UdpLink).
+    /// Interface that faces it, or a [`UdpLink`].
     pub interface: String,
     /// Its rate in bit/s, if it is slower than its port.
     pub rate_bps: Option<u64>,

@@ -44,8 +44,8 @@ pub struct LinkConfig {
         )
     )]
     pub inner: InnerPort,
-    /// Interface that faces the corrupting link. Or a path without a cable: udp:PEER[:PORT] calls the other end over UDP (a
-    /// name or an address), udp:listen[:PORT] waits for its call [default port: 34997]
+    /// Interface that faces the corrupting link. Or a path without a cable: udp:PEER calls the other end over UDP (a name or
+    /// an address), udp:listen waits for its call; either may be followed by :PORT [default port: 34997]
     #[cfg_attr(
         feature = "clap",
         arg(
