@@ -1,5 +1,6 @@
 //! The handle through which the rest of the process uses a running link end.
 
+use crate::bypass::DropsReader;
 use crate::capture::{Capture, Tap};
 use crate::command::{Command, CommandError, CommandResult};
 use crate::engine::{Engine, ExitReason, Request, StartError};
@@ -9,8 +10,8 @@ use linkmend_control::capture::CaptureOptions;
 use linkmend_linux::route::InterfaceFacts;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::io;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -28,6 +29,7 @@ pub struct LinkEndHandle {
     requests: Sender<Request>,
     wake: Arc<EventFd>,
     thread: Option<JoinHandle<ExitReason>>,
+    drops: Mutex<DropsReader>,
     /// `None` if the kernel does not announce changes; traffic reveals them then.
     watch: Option<InterfaceWatch>,
 }
@@ -59,13 +61,14 @@ impl LinkEndHandle {
                     return ExitReason::Stopped;
                 }
             };
-            let _ = opened.send(Ok(engine.interface_indices()));
+            let _ = opened.send(Ok((engine.interface_indices(), engine.drops_reader())));
             prefer_this_thread(&link, busy_poll);
             engine.run()
         })?;
         // On an error the handle is dropped, which waits for the thread.
         let panicked = || io::Error::other("this thread panicked; the log above says where");
-        let interfaces = outcome.recv().map_err(|_| failed(&name, "opening its ports")(panicked()))??;
+        let (interfaces, drops) =
+            outcome.recv().map_err(|_| failed(&name, "opening its ports")(panicked()))??;
         let (told, woken) = (handle.requests.clone(), Arc::clone(&handle.wake));
         let tell = move |index, facts: Option<InterfaceFacts>| {
             let told = told.send(Request::Interface { index, facts: facts.map(Box::new) }).is_ok();
@@ -76,6 +79,7 @@ impl LinkEndHandle {
             |error| tracing::warn!(link = %name, %error, "cannot watch the interfaces for changes"),
         );
         handle.watch = watch.ok();
+        handle.drops = Mutex::new(drops);
         Ok(handle)
     }
 
@@ -90,7 +94,8 @@ impl LinkEndHandle {
             .name(format!("link-{name}"))
             .spawn(move || run(received))
             .map_err(failed(name, "starting the loop's thread"))?;
-        Ok(LinkEndHandle { name: name.to_owned(), requests, wake, thread: Some(thread), watch: None })
+        let (thread, drops) = (Some(thread), Mutex::default());
+        Ok(LinkEndHandle { name: name.to_owned(), requests, wake, thread, drops, watch: None })
     }
 
     /// Lets what was attached stay when the loop ends.
@@ -118,10 +123,14 @@ impl LinkEndHandle {
         let (reply, answer) = sync_channel(1);
         self.requests.send(Request::Command { command, reply }).map_err(|_| stopped())?;
         self.wake();
-        answer.recv_timeout(patience).map_err(|error| match error {
+        let answered = answer.recv_timeout(patience).map_err(|error| match error {
             RecvTimeoutError::Timeout => CommandError::NoAnswer { link: self.name.clone() },
             RecvTimeoutError::Disconnected => stopped(),
-        })?
+        })?;
+        answered.map(|mut report| {
+            self.drops.lock().unwrap_or_else(PoisonError::into_inner).complete(&mut report);
+            report
+        })
     }
 
     /// Begins a capture, which ends when the returned value is dropped.

@@ -13,6 +13,7 @@
 pub(crate) mod assembler;
 mod attach;
 mod census;
+mod drops;
 mod handover;
 mod hook;
 mod load;
@@ -29,6 +30,7 @@ use std::time::{Duration, Instant};
 use crate::port::{Interface, PortError};
 use crate::sys::bpf::{LiveMap, Program, SharedWords};
 pub use attach::carries_bypass;
+pub(crate) use drops::DropsReader;
 pub use hook::Hook;
 use linkmend_control::Side;
 use linkmend_control::report::Steering;
@@ -363,12 +365,15 @@ impl Bypass {
     }
 
     /// What the kernel has dropped at one of the ports since it was opened; nothing at one that there is not. Costs system
-    /// calls.
+    /// calls, which wait while another holds the kernel's lock for network devices.
     pub fn kernel_drops(&self, side: Side) -> KernelDrops {
         let Some(attached) = self.ports.get(side as usize) else { return KernelDrops::default() };
-        let word = words::COUNTERS[side as usize] + words::FAILED_REDIRECTS;
-        let failed_redirects = self.config.word(word).load(Ordering::Relaxed);
-        KernelDrops { failed_redirects, ..attached.device.drops() }
+        KernelDrops { failed_redirects: self.failed_redirects(side), ..attached.device.drops() }
+    }
+
+    /// The part of [`Bypass::kernel_drops`] that costs no system call.
+    pub(crate) fn failed_redirects(&self, side: Side) -> u64 {
+        self.config.word(words::COUNTERS[side as usize] + words::FAILED_REDIRECTS).load(Ordering::Relaxed)
     }
 
     /// Waits until frames that were forwarded earlier have left the ports' queues. The daemon's own frames do not pass

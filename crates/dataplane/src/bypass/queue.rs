@@ -58,6 +58,11 @@ impl Device {
         Ok(Device { socket, index: interface.index, at_first })
     }
 
+    /// The same with a socket of its own, for another thread.
+    pub(super) fn again(&self) -> io::Result<Device> {
+        Ok(Device { socket: CounterSocket::new()?, index: self.index, at_first: self.at_first })
+    }
+
     /// What the kernel has dropped since [`Device::open`], except failed redirects. All zero once the interface is
     /// gone.
     pub(super) fn drops(&self) -> KernelDrops {

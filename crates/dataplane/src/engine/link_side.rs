@@ -125,8 +125,8 @@ pub(super) fn port_report(
     bypass: Option<&Bypass>,
 ) -> PortReport {
     let counters = port.counters();
-    let (bypassed, kernel) =
-        bypass.map(|bypass| (bypass.counters(side), bypass.kernel_drops(side))).unwrap_or_default();
+    let (bypassed, bypass_failed_redirects) =
+        bypass.map(|bypass| (bypass.counters(side), bypass.failed_redirects(side))).unwrap_or_default();
     PortReport {
         interface: port.name().to_owned(),
         description: port.description().to_owned(),
@@ -151,11 +151,9 @@ pub(super) fn port_report(
         bypassed_frames: bypassed.bypassed_frames,
         bypassed_bytes: bypassed.bypassed_bytes,
         bypass_drops: bypassed.dropped,
-        kernel_rx_drops: kernel.received,
-        kernel_rx_crc_errors: kernel.corrupted,
-        kernel_tx_drops: kernel.transmitted,
-        kernel_queue_drops: kernel.queued,
-        bypass_failed_redirects: kernel.failed_redirects,
+        bypass_failed_redirects,
         udp: port.udp_report(),
+        // The handle reads what the kernel counts.
+        ..PortReport::default()
     }
 }

@@ -30,7 +30,7 @@ mod wait;
 pub(crate) use requests::Request;
 pub use start::StartError;
 
-use crate::bypass::{Bypass, BypassMode, BypassOptions};
+use crate::bypass::{Bypass, BypassMode, BypassOptions, DropsReader};
 use crate::capture::Taps;
 use crate::clock;
 use crate::frame_pool::FramePool;
@@ -268,6 +268,16 @@ impl Engine {
     /// Kernel indices of the ports that have a network device.
     pub(crate) fn interface_indices(&self) -> Vec<u32> {
         self.ports().map(Port::ifindex).filter(|index| *index != 0).collect()
+    }
+
+    /// Reads what the kernel drops at the ports, outside of the loop. Empty if it cannot be read.
+    pub(crate) fn drops_reader(&self) -> DropsReader {
+        let reader = self.bypass.as_ref().map(Bypass::drops_reader).transpose();
+        let link = &self.settings.name;
+        reader.unwrap_or_else(|error| {
+            tracing::warn!(%link, %error, "cannot read what the kernel drops at the ports: reports show 0");
+            None
+        }).unwrap_or_default()
     }
 
     /// Runs until a request stops it, then ends the sessions if possible and hands the link to the kernel.
