@@ -1,8 +1,8 @@
 //! Who the peer is, and where.
 //!
 //! An end grants each peer a *token*, which is in every datagram that the peer sends. The token is a keyed hash of the
-//! peer's session and address, so an end grants it without remembering anything, and whoever returns it has received what
-//! was sent to that address. It is no signature: whoever reads the traffic can copy it.
+//! peer's session and address, so an end grants it without remembering anything, and a peer that returns it has received what
+//! was sent to that address. It is no signature: anyone who reads the traffic can copy it.
 //!
 //! A peer that was restarted has another session. Its datagrams are numbered from the beginning, and those of its former
 //! session are no longer accepted. A peer whose address changes (a NAT forgets, a host moves) is followed to where its

@@ -61,7 +61,7 @@ pub fn shared_key(secret: &[u8]) -> [u8; KEY_BYTES] {
 pub enum Opened {
     /// Its contents are in the buffer.
     Contents,
-    /// The buffer contains the answer, for whoever has sent it.
+    /// The buffer contains the answer, which goes back to where the datagram came from.
     Answer,
     /// It has completed a session.
     Nothing,
@@ -236,7 +236,7 @@ impl Secure {
 
     /// Takes the response to the initiation.
     fn complete(&mut self, now_ns: u64, index: u64, message: &[u8]) -> Option<Opened> {
-        // Whoever reads the path can forge a response with this index, which ends the handshake. The next begins at once.
+        // Anyone who reads the path can forge a response with this index, which ends the handshake. The next begins at once.
         let (own_index, mut handshake) = self.calling.take_if(|(own_index, _)| *own_index == index)?;
         let Some(peer_index) = read_handshake(&mut handshake, message) else {
             self.call_at_ns = now_ns;
