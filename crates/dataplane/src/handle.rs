@@ -10,13 +10,13 @@ use linkmend_control::capture::CaptureOptions;
 use linkmend_linux::route::InterfaceFacts;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// The longest wait for an answer of the loop, which answers within one round.
-const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
+pub(crate) const REPLY_TIMEOUT: Duration = Duration::from_secs(2);
 /// Real-time priority of the loop's thread: the lowest, which still goes before all ordinary work.
 const LOOP_PRIORITY: i32 = 1;
 /// The nice value if the thread cannot be a real-time one, or should not be because it never sleeps.
@@ -29,7 +29,7 @@ pub struct LinkEndHandle {
     requests: Sender<Request>,
     wake: Arc<EventFd>,
     thread: Option<JoinHandle<ExitReason>>,
-    drops: Mutex<DropsReader>,
+    drops: DropsReader,
     /// `None` if the kernel does not announce changes; traffic reveals them then.
     watch: Option<InterfaceWatch>,
 }
@@ -79,7 +79,7 @@ impl LinkEndHandle {
             |error| tracing::warn!(link = %name, %error, "cannot watch the interfaces for changes"),
         );
         handle.watch = watch.ok();
-        handle.drops = Mutex::new(drops);
+        handle.drops = drops;
         Ok(handle)
     }
 
@@ -94,7 +94,7 @@ impl LinkEndHandle {
             .name(format!("link-{name}"))
             .spawn(move || run(received))
             .map_err(failed(name, "starting the loop's thread"))?;
-        let (thread, drops) = (Some(thread), Mutex::default());
+        let (thread, drops) = (Some(thread), DropsReader::default());
         Ok(LinkEndHandle { name: name.to_owned(), requests, wake, thread, drops, watch: None })
     }
 
@@ -114,23 +114,21 @@ impl LinkEndHandle {
     /// # Errors
     /// [`CommandError`].
     pub fn command(&self, command: Command) -> CommandResult {
-        self.command_within(REPLY_TIMEOUT, command)
+        let mut report = self.command_within(REPLY_TIMEOUT, command)?;
+        self.drops.complete(&mut report);
+        Ok(report)
     }
 
-    /// The same with another patience.
+    /// The same with another patience, which the wait for the kernel's counters could exceed: they are 0.
     pub(crate) fn command_within(&self, patience: Duration, command: Command) -> CommandResult {
         let stopped = || CommandError::Stopped { link: self.name.clone() };
         let (reply, answer) = sync_channel(1);
         self.requests.send(Request::Command { command, reply }).map_err(|_| stopped())?;
         self.wake();
-        let answered = answer.recv_timeout(patience).map_err(|error| match error {
+        answer.recv_timeout(patience).map_err(|error| match error {
             RecvTimeoutError::Timeout => CommandError::NoAnswer { link: self.name.clone() },
             RecvTimeoutError::Disconnected => stopped(),
-        })?;
-        answered.map(|mut report| {
-            self.drops.lock().unwrap_or_else(PoisonError::into_inner).complete(&mut report);
-            report
-        })
+        })?
     }
 
     /// Begins a capture, which ends when the returned value is dropped.

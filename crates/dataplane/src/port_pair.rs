@@ -41,7 +41,7 @@ pub struct PortPairOptions {
     /// Let the peer of a link over UDP have a public address, although nothing is encrypted.
     pub insecure: bool,
     /// With what the datagrams of links over UDP are encrypted.
-    pub path_key: Option<[u8; KEY_BYTES]>,
+    pub udp_key: Option<[u8; KEY_BYTES]>,
     /// The state in which the bypass starts.
     pub bypass: BypassOptions,
 }
@@ -53,7 +53,7 @@ impl Default for PortPairOptions {
             chunks: POOL_CHUNKS_DEFAULT,
             offloads: false,
             insecure: false,
-            path_key: None,
+            udp_key: None,
             bypass: BypassOptions::default(),
         }
     }
@@ -153,7 +153,7 @@ impl PortPair {
         reason: &str,
         fell_back: Option<PortError>,
     ) -> Result<Self, PortError> {
-        let trust = Trust { key: options.path_key, insecure: options.insecure };
+        let trust = Trust { key: options.udp_key, insecure: options.insecure };
         let mut interfaces: Vec<Interface> = Vec::with_capacity(names.len());
         for (place, name) in names.iter().enumerate() {
             interfaces.push(match interfaces.first().filter(|_| UdpLink::is_meant(name)) {

@@ -136,7 +136,7 @@ impl LinkSettings {
     }
 
     /// Whether a link is one over UDP.
-    pub fn has_path(&self) -> bool {
+    pub fn has_udp(&self) -> bool {
         self.links().any(|(link, _)| UdpLink::is_meant(link))
     }
 

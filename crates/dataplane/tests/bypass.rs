@@ -384,7 +384,7 @@ fn the_link_follows_its_loop_until_the_kernel_forwards_or_somebody_else_steers()
         return;
     }
     let open = || lab.open(&options(BypassMode::Active, None)).unwrap();
-    let follow = |pair: &mut PortPair| pair.bypass.as_mut().unwrap().follow_loop(u64::MAX / 2);
+    let follow = |pair: &mut PortPair| pair.bypass.as_mut().unwrap().follow_loop(u64::MAX / 2, || true);
     let mut pair = open();
     assert_eq!(lab.steering("link"), "");
     follow(&mut pair);

@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 use crate::port::{Interface, PortError};
 use crate::sys::bpf::{LiveMap, Program, SharedWords};
 pub use attach::carries_bypass;
-pub(crate) use drops::DropsReader;
+pub use drops::DropsReader;
 pub use hook::Hook;
 use linkmend_control::Side;
 use linkmend_control::report::Steering;
@@ -123,6 +123,7 @@ pub struct Bypass {
     carriers: Option<CarrierReader>,
     steering: Option<Steering>,
     followers: steering::Followers,
+    drops: DropsReader,
 }
 
 struct Attached {
@@ -172,12 +173,23 @@ impl Bypass {
             load(interface, Inputs { side, target, config: &config, tag_bytes, offloads })
         };
         let sides = [(Side::Inner, to_link), (Side::Link, to_inner), (Side::Backup, to_inner)];
-        let loaded = ports.iter().zip(sides).map(load).collect::<Result<_, _>>()?;
+        let loaded = ports.iter().zip(sides).map(load).collect::<Result<Vec<_>, _>>()?;
         // The state must be complete before the program sees its first frame.
         let mode = XdpMode::Generic;
         let (steering, followers) = (None, steering::Followers::default());
-        let mut bypass =
-            Bypass { kept: false, config, ports: loaded, mode, offloads, carriers, steering, followers };
+        let opened = DropsReader::open(&loaded);
+        let drops = opened.map_err(PortError::system(&inner.name, "reading its counters"))?;
+        let mut bypass = Bypass {
+            kept: false,
+            config,
+            ports: loaded,
+            mode,
+            offloads,
+            carriers,
+            steering,
+            followers,
+            drops,
+        };
         bypass.set_stall_after(options.stall_after);
         bypass.set_mode(options.mode);
         bypass.set_known_until(options.known_until_ns);
@@ -362,18 +374,6 @@ impl Bypass {
             decapsulated: word(words::DECAPSULATED),
             dropped: word(words::DROPPED),
         }
-    }
-
-    /// What the kernel has dropped at one of the ports since it was opened; nothing at one that there is not. Costs system
-    /// calls, which wait while another holds the kernel's lock for network devices.
-    pub fn kernel_drops(&self, side: Side) -> KernelDrops {
-        let Some(attached) = self.ports.get(side as usize) else { return KernelDrops::default() };
-        KernelDrops { failed_redirects: self.failed_redirects(side), ..attached.device.drops() }
-    }
-
-    /// The part of [`Bypass::kernel_drops`] that costs no system call.
-    pub(crate) fn failed_redirects(&self, side: Side) -> u64 {
-        self.config.word(words::COUNTERS[side as usize] + words::FAILED_REDIRECTS).load(Ordering::Relaxed)
     }
 
     /// Waits until frames that were forwarded earlier have left the ports' queues. The daemon's own frames do not pass

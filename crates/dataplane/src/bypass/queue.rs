@@ -39,8 +39,6 @@ pub struct KernelDrops {
     pub transmitted: u64,
     /// The port's queue was full.
     pub queued: u64,
-    /// They arrived here and could not leave at the other port, because they are too long for it or it is gone.
-    pub failed_redirects: u64,
 }
 
 /// A port's device as the kernel sees it. It has its own socket, so that it keeps asking in the network namespace in
@@ -63,8 +61,7 @@ impl Device {
         Ok(Device { socket: CounterSocket::new()?, index: self.index, at_first: self.at_first })
     }
 
-    /// What the kernel has dropped since [`Device::open`], except failed redirects. All zero once the interface is
-    /// gone.
+    /// What the kernel has dropped since [`Device::open`]. All zero once the interface is gone.
     pub(super) fn drops(&self) -> KernelDrops {
         let Ok(now) = self.socket.device_counters(self.index) else { return KernelDrops::default() };
         let first = self.at_first;
@@ -75,7 +72,6 @@ impl Device {
             corrupted: since(now.rx_crc_errors, first.rx_crc_errors),
             transmitted: since(now.tx_dropped, first.tx_dropped),
             queued: since(now.queue_dropped, first.queue_dropped),
-            failed_redirects: 0,
         }
     }
 

@@ -9,8 +9,8 @@
 //! steering, all frames of a flow go to one processor, wherever they were sent.
 //!
 //! Steering lasts as long as the bypass, which needs it even without a daemon. Changes are therefore noted in the words
-//! that the attached programs share with the daemon. The note lasts exactly as long as the programs, and whoever
-//! removes or replaces them finds it.
+//! that the attached programs share with the daemon. The note lasts exactly as long as the programs, and is
+//! found when they are removed or replaced.
 //!
 //! At a link port, frames would otherwise be received by the processor of the other end's loop, within the call that
 //! sends them: one soft interrupt for each frame, and all on the busier end. They are steered to the processor of this
@@ -199,15 +199,15 @@ fn is_set(queue: &File, to: u64) -> bool {
 
 impl Bypass {
     /// Steers the frames that arrive at link ports that are veths to the processor of the calling thread, until
-    /// [`Bypass::leave_loop`]. To be called again and again while the peer numbers its frames. If the thread has moved,
-    /// frames may overtake others.
-    pub fn follow_loop(&mut self, now_ns: u64) {
+    /// [`Bypass::leave_loop`]. To be called again and again; `is_wanted` holds while the peer numbers its frames. If the
+    /// thread has moved, frames may overtake others.
+    pub fn follow_loop(&mut self, now_ns: u64, is_wanted: impl FnOnce() -> bool) {
         let Bypass { followers, config, .. } = self;
         if now_ns < followers.next_ns {
             return;
         }
         followers.next_ns = now_ns + FOLLOW_EVERY_NS;
-        if let Some(processor) = thread::processor() {
+        if let Some(processor) = thread::processor().filter(|_| is_wanted()) {
             followers.ports.retain_mut(|port| port.steer(Some(processor), config));
         }
     }

@@ -14,7 +14,7 @@ pub(crate) const QUEUED: [usize; 3] = [4, 5, 32];
 pub(crate) const NOTE: usize = 40;
 pub(crate) const NOTE_WORDS: usize = 6;
 /// Receive queues of each port whose steering the daemon has set: a bit for each of the first 32, and in the upper half
-/// the interface that they belong to. The programs do not read it; it is a note for whoever removes them. The next word
+/// the interface that they belong to. The programs do not read it; it is a note for their removal. The next word
 /// is the value to which the steering was set: a bit for each of the first 64 processors.
 pub(crate) const STEERED: [usize; 3] = [NOTE, NOTE + 2, NOTE + 4];
 /// Counters of frames from each of the ports, in that order, each on its own cache line, because the two directions

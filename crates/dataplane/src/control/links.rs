@@ -6,6 +6,7 @@ use crate::command::{Command, CommandError, CommandResult};
 use crate::config::LinkConfig;
 use crate::engine::ExitReason;
 use crate::handle::LinkEndHandle;
+use crate::handle::REPLY_TIMEOUT;
 use crate::saved_protection::SavedProtection;
 use linkmend_control::capture::CaptureOptions;
 use linkmend_control::report::PortReport;
@@ -109,10 +110,8 @@ impl Link {
     fn ask(&self) -> Option<Loss> {
         let State::Running(handle) = &self.state else { return None };
         let was_silent = self.is_silent.load(Ordering::Relaxed);
-        let answer = match was_silent {
-            true => handle.command_within(PATIENCE_WITH_SILENT, Command::Report),
-            false => handle.command(Command::Report),
-        };
+        let patience = if was_silent { PATIENCE_WITH_SILENT } else { REPLY_TIMEOUT };
+        let answer = handle.command_within(patience, Command::Report);
         // If the loop has only just ended, the reason is found at once or at the next check.
         let is_silent = matches!(answer, Err(CommandError::NoAnswer { .. }));
         self.is_silent.store(is_silent, Ordering::Relaxed);

@@ -57,7 +57,7 @@ impl Engine {
         self.derived.round_trips = Some(measured);
         let active = &self.sides[self.active];
         let configured = active.shaper.rate_bps();
-        let assumed = if active.port.has_path() { PATH_RATE_ASSUMED_BPS } else { RATE_ASSUMED_BPS };
+        let assumed = if active.port.is_udp() { PATH_RATE_ASSUMED_BPS } else { RATE_ASSUMED_BPS };
         let rate = configured.unwrap_or(assumed);
         let config = self.settings.profile().measured(*self.end.config(), measured, rate);
         let outcome = self.end.reconfigure(config);

@@ -172,7 +172,7 @@ impl Engine {
                 choice: settings.ports,
                 offloads: settings.offloads,
                 insecure: settings.insecure,
-                path_key: start::path_key(settings)?,
+                udp_key: start::udp_key(settings)?,
                 // The pool's parts are as large as with one link.
                 chunks: settings.pool_chunks + PORT_CHUNKS_MAX * (links.len() as u32 - 1),
                 bypass: BypassOptions {
@@ -270,14 +270,9 @@ impl Engine {
         self.ports().map(Port::ifindex).filter(|index| *index != 0).collect()
     }
 
-    /// Reads what the kernel drops at the ports, outside of the loop. Empty if it cannot be read.
+    /// Reads what the kernel drops at the ports, outside of the loop.
     pub(crate) fn drops_reader(&self) -> DropsReader {
-        let reader = self.bypass.as_ref().map(Bypass::drops_reader).transpose();
-        let link = &self.settings.name;
-        reader.unwrap_or_else(|error| {
-            tracing::warn!(%link, %error, "cannot read what the kernel drops at the ports: reports show 0");
-            None
-        }).unwrap_or_default()
+        self.bypass.as_ref().map(Bypass::drops_reader).unwrap_or_default()
     }
 
     /// Runs until a request stops it, then ends the sessions if possible and hands the link to the kernel.

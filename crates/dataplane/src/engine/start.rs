@@ -118,8 +118,8 @@ pub(super) fn seal(settings: &LinkSettings, end: &LinkEnd) -> Result<Option<Box<
 }
 
 /// With what the datagrams of links over UDP are encrypted, on a link with a key.
-pub(super) fn path_key(settings: &LinkSettings) -> Result<Option<[u8; KEY_BYTES]>, PortError> {
-    let Some(path) = settings.key.as_ref().filter(|_| settings.has_path()) else { return Ok(None) };
+pub(super) fn udp_key(settings: &LinkSettings) -> Result<Option<[u8; KEY_BYTES]>, PortError> {
+    let Some(path) = settings.key.as_ref().filter(|_| settings.has_udp()) else { return Ok(None) };
     let failed = PortError::system(&settings.link, "reading the key again");
     let key = key_file::read(path).map_err(|error| failed(std::io::Error::other(error)))?;
     Ok(Some(shared_key(key.as_bytes())))

@@ -93,8 +93,8 @@ impl Engine {
         let Some(bypass) = &mut self.bypass else { return };
         bypass.heartbeat(now);
         // Without large segments, the hosts are what limits a link, and the effect has not been measured.
-        if self.settings.offloads && self.end.status().receive == ReceiveState::Active {
-            bypass.follow_loop(now);
+        if self.settings.offloads {
+            bypass.follow_loop(now, || self.end.status().receive == ReceiveState::Active);
         }
         bypass.set_known_until(match self.settings.format {
             // The authors' program goes on whether this end lives or not.

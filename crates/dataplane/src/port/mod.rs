@@ -155,7 +155,7 @@ impl Port {
     }
 
     /// Whether its link is a path over UDP.
-    pub(crate) fn has_path(&self) -> bool {
+    pub(crate) fn is_udp(&self) -> bool {
         matches!(self, Port::Udp(_))
     }
 

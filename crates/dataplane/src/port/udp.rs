@@ -193,7 +193,7 @@ impl UdpPort {
                     tracing::warn!(
                         link,
                         addresses,
-                        "the peer's name leads to no address that may be called; hint: public ones need --insecure"
+                        "the peer's name leads to no address that may be called; hint: public ones need a key (--key), or --insecure"
                     );
                 }
                 self.endpoint.expect_at(now, usable());
