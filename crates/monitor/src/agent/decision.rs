@@ -2,7 +2,7 @@
 
 use super::watched::Watched;
 use crate::PortName;
-use crate::detection::{Change, State};
+use crate::detection::{Change, Of, State};
 use crate::exchange::{Acknowledgement, Effect, Protection, Request};
 use crate::forecast::Forecast;
 use serde::Serialize;
@@ -38,6 +38,9 @@ pub enum DecisionKind {
         /// Of the stretch of time that decided.
         frames: u64,
         corrupted_frames: u64,
+        /// Whether these are uncorrectable codewords, and as many frames as fit into all codewords.
+        #[serde(skip_serializing_if = "is_false")]
+        codewords: bool,
         loss_rate: f64,
         /// 95 % confidence interval of the loss rate.
         interval: (f64, f64),
@@ -117,7 +120,8 @@ impl Decision {
             to: change.to,
             frames: stretch.frames,
             corrupted_frames: stretch.corrupted,
-            loss_rate: stretch.loss_rate().unwrap_or(0.0),
+            codewords: evidence.is_some_and(|evidence| evidence.of == Of::Codewords),
+            loss_rate: evidence.map_or(0.0, |evidence| evidence.loss_rate()),
             interval: evidence.map_or((0.0, 0.0), |evidence| evidence.interval()),
             chance: evidence.map_or(1.0, |evidence| evidence.chance),
         };
@@ -151,10 +155,21 @@ impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let port = &self.port;
         match &self.kind {
-            DecisionKind::State { from, to, frames, corrupted_frames, loss_rate, chance, .. } => {
+            DecisionKind::State {
+                from, to, frames, corrupted_frames, codewords, loss_rate, chance, ..
+            } => {
                 write!(f, "{port}: {from} -> {to}")?;
                 if *corrupted_frames > 0 {
-                    write!(f, ": {corrupted_frames} of {frames} frames corrupted ({loss_rate:.1e}); ")?;
+                    match codewords {
+                        true => write!(
+                            f,
+                            ": {corrupted_frames} uncorrectable codewords in the time of {frames} frames ({loss_rate:.1e}); "
+                        )?,
+                        false => write!(
+                            f,
+                            ": {corrupted_frames} of {frames} frames corrupted ({loss_rate:.1e}); "
+                        )?,
+                    }
                     // Beyond this, nobody believes the model to hold.
                     match *chance < CHANCE_TOLD_LEAST {
                         true => write!(f, "probability of chance below {CHANCE_TOLD_LEAST:.0e}")?,
@@ -229,6 +244,7 @@ mod tests {
                 to: State::Suspect,
                 frames: 1_000,
                 corrupted_frames,
+                codewords: false,
                 loss_rate: 1e-3,
                 interval: (0.0, 0.0),
                 chance,

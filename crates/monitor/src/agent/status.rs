@@ -3,9 +3,9 @@
 use super::Agent;
 use crate::PortName;
 use crate::counters::Irregularity;
-use crate::detection::State;
+use crate::detection::{Of, State};
 use crate::exchange::{Acknowledgement, Request};
-use crate::forecast::Forecast;
+use crate::forecast::{BitErrors, Forecast};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -100,6 +100,9 @@ pub struct PortStatus {
     /// The highest that was expected, while the link is going to lose frames.
     #[serde(default)]
     pub expected_loss_rate: Option<f64>,
+    /// The bit error ratio before correction; `None` if the port does not count what it corrects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bit_errors: Option<BitErrors>,
     /// Seconds since the last poll that had this port.
     pub age_s: Option<f64>,
     /// Whether the port is down, so that nothing is known of its link.
@@ -154,15 +157,20 @@ impl Agent {
             let since = watched.detector.calm_since().filter(|since| watched.polled > Some(*since))?;
             Some((since + watched.detector.hold_down(settings)).saturating_sub(now).as_secs_f64())
         };
+        // An idle link has no frames of which a share could be corrupted.
+        let evidence = detector.and_then(|detector| detector.evidence());
+        let of_codewords =
+            evidence.filter(|evidence| evidence.of == Of::Codewords).map(|evidence| evidence.loss_rate());
         PortStatus {
             port: name.clone(),
             sender: self.cabling.peer(name).cloned(),
             state: detector.map(|detector| detector.state()),
             corrupted_frames: current.corrupted,
             frames: current.frames,
-            loss_rate: current.loss_rate(),
-            interval: detector.and_then(|detector| detector.evidence()).map(|evidence| evidence.interval()),
+            loss_rate: current.loss_rate().or(of_codewords),
+            interval: evidence.map(|evidence| evidence.interval()),
             forecast: watched.and_then(|watched| watched.early_warning.forecast()),
+            bit_errors: watched.and_then(|watched| watched.early_warning.bit_errors()),
             expected_loss_rate: watched.and_then(|watched| watched.early_warning.expected()),
             age_s: watched
                 .and_then(|watched| watched.polled)

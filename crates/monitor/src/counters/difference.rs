@@ -1,7 +1,7 @@
 //! From counters that only grow, until they do not, to what a poll adds.
 
 use super::Reading;
-use super::fec::{FRAME_BITS, codewords_in, frames_lost};
+use super::fec::{FRAME_BITS, FecCode, codewords_in, codewords_of_a_frame, frames_of_a_codeword_most};
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
@@ -24,6 +24,16 @@ pub struct Increment {
     pub frames: u64,
     /// Frames with a wrong check sequence, or those lost with uncorrectable codewords if these are more.
     pub corrupted: u64,
+}
+
+/// What a port's codewords say of its link between two polls, in frames: they flow on an idle link as well.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Codewords {
+    /// Codewords that came, divided by those in which a frame has a part; and how many of them were uncorrectable. The second
+    /// over the first is the frame loss ratio of a link that is full of frames.
+    pub as_frames: Increment,
+    /// Frames that came, and those that were corrupted beyond what the uncorrectable codewords can explain.
+    pub beyond: Increment,
 }
 
 /// Why what two polls say cannot be subtracted. The next poll is compared with the latest one.
@@ -75,6 +85,9 @@ pub struct Difference {
     last: Option<(Duration, Reading)>,
     /// The part of a frame that uncorrectable codewords have cost beyond those that were counted.
     part_lost: f64,
+    /// The part of a frame's codewords that was not counted yet.
+    part_of_a_frame: f64,
+    codewords: Option<Codewords>,
 }
 
 impl Difference {
@@ -83,6 +96,7 @@ impl Difference {
     /// # Errors
     /// [`Irregularity`], if the two readings cannot be compared.
     pub fn handle_reading(&mut self, now: Duration, reading: Reading) -> Result<Increment, Irregularity> {
+        self.codewords = None;
         let (then, last) = self.last.replace((now, reading)).ok_or(Irregularity::First)?;
         let corrupted = (reading.corrupted_frames).ok_or(Irregularity::NotCounted)?;
         if reading.epoch != last.epoch {
@@ -110,12 +124,51 @@ impl Difference {
         let corrupted = if among_errors { corrupted.saturating_sub(not_corrupted) } else { corrupted };
         let corrupted = corrupted.max(also(|reading| reading.symbol_errors)?);
         let passed = now.saturating_sub(then);
+        let checked = corrupted;
         let corrupted = corrupted.max(self.lost_with_codewords(passed, &last, &reading, good)?);
         let frames = good.checked_add(corrupted).ok_or(Irregularity::Implausible)?;
         if frames > most {
             return Err(Irregularity::Implausible);
         }
+        self.codewords = self.codewords_between(passed, (&last, &reading), good, checked);
         Ok(Increment { frames, corrupted })
+    }
+
+    /// What the latest reading said by its codewords; `None` if it was irregular, if the port does not count uncorrectable
+    /// codewords, or if nothing shows that codewords came.
+    pub fn codewords(&self) -> Option<Codewords> {
+        self.codewords
+    }
+
+    fn codewords_between(
+        &mut self,
+        passed: Duration,
+        (before, after): (&Reading, &Reading),
+        good: u64,
+        checked: u64,
+    ) -> Option<Codewords> {
+        let (last, fec) = before.fec.zip(after.fec)?;
+        let uncorrectable = fec.uncorrectable_codewords?.checked_sub(last.uncorrectable_codewords?)?;
+        let speed = after.speed?;
+        // A port that is down has no codewords. One that does not say whether it is up shows it by what it counts.
+        if after.up != Some(true) && good == 0 && fec == last {
+            return None;
+        }
+        let code = after.code.unwrap_or(FecCode::Rs544);
+        code.correctable()?;
+        let interleaved = code.interleaved(speed);
+        let seconds = passed.as_secs_f64();
+        let frame_bits = (speed as f64 * seconds / good.max(1) as f64).min(FRAME_BITS);
+        let frames = codewords_in(speed, seconds) / codewords_of_a_frame(frame_bits, interleaved)
+            + self.part_of_a_frame;
+        self.part_of_a_frame = frames.fract();
+        let frames = (frames as u64).max(uncorrectable);
+        let explained = uncorrectable.saturating_mul(frames_of_a_codeword_most(interleaved));
+        let beyond = checked.saturating_sub(explained);
+        Some(Codewords {
+            as_frames: Increment { frames, corrupted: uncorrectable },
+            beyond: Increment { frames: good.saturating_add(beyond), corrupted: beyond },
+        })
     }
 
     /// Frames that were lost with uncorrectable codewords while `good` others came. The receiver marks all that such a
@@ -136,7 +189,9 @@ impl Difference {
         let seconds = passed.as_secs_f64();
         // Frames are long unless there are so many that long ones would not fit.
         let frame_bits = (speed as f64 * seconds / good.max(1) as f64).min(FRAME_BITS);
-        let share = frames_lost(lost as f64 / codewords_in(speed, seconds), frame_bits);
+        let interleaved = after.code.unwrap_or(FecCode::Rs544).interleaved(speed);
+        let codewords = codewords_of_a_frame(frame_bits, interleaved);
+        let share = (lost as f64 / codewords_in(speed, seconds) * codewords).min(1.0);
         if share >= 1.0 {
             return Ok(lost);
         }

@@ -17,11 +17,21 @@ pub fn codewords_in(speed: u64, seconds: f64) -> f64 {
     speed as f64 * TRANSCODING / CODEWORD_DATA_BITS * seconds
 }
 
-/// The share of frames of this size that are lost with this share of codewords: a frame has a part in 1 + 1/n codewords if n
-/// of them fit into one, as in the frame loss ratios of IEEE 802.3. Codewords of several lanes are interleaved, in which case
-/// a frame has a part in more of them: a factor of up to 2 that is left out.
+/// The share of frames of this size that are lost with this share of codewords, which are not interleaved.
 pub(crate) fn frames_lost(codewords: f64, frame_bits: f64) -> f64 {
-    (codewords * (1.0 + frame_bits * TRANSCODING / CODEWORD_DATA_BITS)).min(1.0)
+    (codewords * codewords_of_a_frame(frame_bits, 1)).min(1.0)
+}
+
+/// In how many codewords a frame of this size has a part, of a port whose codewords are interleaved in groups. A frame that
+/// is longer than one symbol of each codeword has a part in the whole group, and in another group as often as it crosses the
+/// border of one: (1 + X·MFC)/MFC of IEEE 802.3, with X interleaved codewords, in each of which MFC frames fit.
+pub(crate) fn codewords_of_a_frame(frame_bits: f64, interleaved: u32) -> f64 {
+    f64::from(interleaved) + frame_bits * TRANSCODING / CODEWORD_DATA_BITS
+}
+
+/// The most frames of minimum size that have a part in one group of interleaved codewords.
+pub(crate) fn frames_of_a_codeword_most(interleaved: u32) -> u64 {
+    8 * u64::from(interleaved) + 1
 }
 
 /// The code by which a port corrects errors.
@@ -43,6 +53,18 @@ impl FecCode {
     /// The Reed-Solomon code of a port of this speed in bit/s.
     pub fn of_lanes(speed: u64, lanes: u64) -> FecCode {
         if speed <= lanes.saturating_mul(Self::SHORT_SPEED_MOST) { FecCode::Rs528 } else { FecCode::Rs544 }
+    }
+
+    /// How many codewords a port of this speed in bit/s interleaves symbol by symbol: two at 200 and 400 Gbit/s (IEEE 802.3,
+    /// clause 119) and four above (clause 172), with however many lanes. At 100 Gbit/s, a single lane may have negotiated two
+    /// (clause 161), which counters do not tell.
+    pub fn interleaved(self, speed: u64) -> u32 {
+        const HUNDRED: u64 = 100_000_000_000;
+        match (self, speed / HUNDRED) {
+            (FecCode::Rs544, 2..=4) => 2,
+            (FecCode::Rs544, 5..) => 4,
+            _ => 1,
+        }
     }
 
     /// Wrong symbols of a codeword that it corrects; `None` if it does not work on symbols.
@@ -101,6 +123,21 @@ mod tests {
             let count = sixes * libm::pow(ratio, errors as f64 - 6.0);
             if errors <= corrected { count as u64 } else { 0 }
         })
+    }
+
+    #[test]
+    fn a_frame_has_a_part_in_as_many_codewords_as_the_standard_says() {
+        // Eight frames of minimum size, with a gap of eight bytes on average, fit into a codeword of 640 bytes.
+        for (speed, code, of_the_shortest) in [
+            (100_000_000_000, FecCode::Rs528, 9.0 / 8.0),
+            (100_000_000_000, FecCode::Rs544, 9.0 / 8.0),
+            (400_000_000_000, FecCode::Rs544, 17.0 / 8.0),
+            (800_000_000_000, FecCode::Rs544, 33.0 / 8.0),
+        ] {
+            let codewords = codewords_of_a_frame(80.0 * 8.0, code.interleaved(speed));
+            assert!((codewords - of_the_shortest).abs() < 1e-3, "{speed}: {codewords}");
+        }
+        assert!((codewords_of_a_frame(FRAME_BITS, 1) - frames_lost(1e-9, FRAME_BITS) * 1e9).abs() < 1e-6);
     }
 
     #[test]

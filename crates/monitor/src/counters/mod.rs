@@ -4,7 +4,7 @@ mod difference;
 mod fec;
 mod reading;
 
-pub use difference::{Difference, Increment, Irregularity};
+pub use difference::{Codewords, Difference, Increment, Irregularity};
 pub use fec::{ERRORS_COUNTED, FecCode, FecReading, codewords_in};
-pub(crate) use fec::{FRAME_BITS, frames_lost};
+pub(crate) use fec::{FRAME_BITS, codewords_of_a_frame, frames_lost};
 pub use reading::Reading;

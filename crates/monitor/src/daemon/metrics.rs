@@ -147,6 +147,7 @@ mod tests {
             loss_rate: Some(1e-3),
             interval: None,
             forecast: None,
+            bit_errors: None,
             expected_loss_rate: None,
             age_s: Some(0.5),
             down: false,

@@ -5,6 +5,17 @@ use linkmend_statistics::{Counted, poisson_at_least};
 
 /// Corrupted frames in one poll may be one event, such as a hand on the cable. Corruption lasts.
 const POLLS_LEAST: u32 = 2;
+/// A burst of codewords that lasts no longer than a poll interval may be in two polls. In three, there are two, or a long one.
+pub(super) const CODEWORD_POLLS_LEAST: u32 = 3;
+
+/// What a stretch counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Of {
+    #[default]
+    Frames,
+    /// Codewords, in frames of a link that is full: see [`Codewords`](crate::counters::Codewords).
+    Codewords,
+}
 
 /// The stretch up to now that speaks most for corruption above some rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,13 +24,19 @@ pub struct Evidence {
     /// The probability that this many frames or more are corrupted in some stretch of the window, if the rate is no higher
     /// than the one it was held against.
     pub chance: f64,
+    pub of: Of,
+    /// How many of what was counted are one event, at least 1.
+    pub dispersion: f64,
+    /// The loss rate that the other of frames and codewords shows in addition.
+    pub also: f64,
 }
 
 impl Evidence {
     /// Looks for the stretch up to now whose corrupted frames are least likely at this rate; `None` if none has more of them
     /// than expected. One with corrupted frames in several polls, if it rules out chance at `false_alarm`, comes before one
-    /// that may be a single event: bursts that come again are corruption, although the latest alone weighs more. The likelihood ratio finds it (the scan statistic of Kulldorff, 1997, in one dimension), and its
-    /// probability, exact for a Poisson distribution, counts once for each stretch that was tried (Bonferroni).
+    /// that may be a single event: bursts that come again are corruption, although the latest alone weighs more. The
+    /// likelihood ratio finds it (the scan statistic of Kulldorff, 1997, in one dimension), and its probability, exact for a
+    /// Poisson distribution, counts once for each stretch that was tried (Bonferroni).
     pub fn above(rate: f64, window: &Window, false_alarm: f64) -> Option<Evidence> {
         let mut tried = 0;
         let mut best: Option<(f64, Stretch)> = None;
@@ -40,7 +57,7 @@ impl Evidence {
         let evidence = |(_, stretch): (f64, Stretch)| {
             let expected = rate * stretch.frames as f64;
             let chance = (poisson_at_least(stretch.corrupted, expected) * f64::from(tried)).min(1.0);
-            Evidence { stretch, chance }
+            Evidence { stretch, chance, of: Of::Frames, dispersion: 1.0, also: 0.0 }
         };
         lasting
             .map(evidence)
@@ -50,25 +67,36 @@ impl Evidence {
 
     /// Whether chance is ruled out, at this probability, and one event as well.
     pub fn rules_out_chance(&self, false_alarm: f64) -> bool {
-        self.stretch.corrupted_polls >= POLLS_LEAST && self.chance <= false_alarm
+        let polls = match self.of {
+            Of::Frames => POLLS_LEAST,
+            Of::Codewords => CODEWORD_POLLS_LEAST,
+        };
+        self.stretch.corrupted_polls >= polls && self.chance <= false_alarm
     }
 
-    /// Share of the stretch's frames that were corrupted.
+    /// This evidence, with another of losses that it does not count.
+    pub(super) fn with(self, other: Evidence) -> Evidence {
+        Evidence { also: other.loss_rate(), ..self }
+    }
+
+    /// Share of the stretch's frames that were corrupted, and what others show in addition.
     pub fn loss_rate(&self) -> f64 {
-        self.stretch.loss_rate().unwrap_or(0.0)
+        (self.stretch.loss_rate().unwrap_or(0.0) + self.also).min(1.0)
     }
 
-    /// The 95 % confidence interval of the loss rate (Garwood 1936).
+    /// The 95 % confidence interval of the loss rate (Garwood 1936), of events and not of all that one event corrupts.
     pub fn interval(&self) -> (f64, f64) {
         let frames = self.stretch.frames.max(1) as f64;
-        let (low, high) = Counted::single(self.stretch.corrupted, 1.0).interval(1.0);
-        (low / frames, (high / frames).min(1.0))
+        let events = libm::floor(self.stretch.corrupted as f64 / self.dispersion) as u64;
+        let (low, high) = Counted::single(events, 1.0).interval(1.0);
+        let of = |count: f64| (count * self.dispersion / frames + self.also).min(1.0);
+        (of(low), of(high))
     }
 }
 
 /// How much more likely the corrupted frames of a stretch are at the rate that they show than at this one, as a
 /// logarithm; 0 if they are fewer.
-fn log_likelihood_ratio(stretch: Stretch, rate: f64) -> f64 {
+pub(super) fn log_likelihood_ratio(stretch: Stretch, rate: f64) -> f64 {
     let (corrupted, expected) = (stretch.corrupted as f64, rate * stretch.frames as f64);
     if stretch.corrupted == 0 || corrupted <= expected {
         return 0.0;

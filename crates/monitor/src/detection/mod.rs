@@ -8,6 +8,7 @@
 //! rate of [`Settings::activate`], in at least two polls. Evidence from longer ago than 100 million frames counts, too, so
 //! that a slow link or a rate just above the limit is found later, instead of never.
 
+mod codewords;
 mod detector;
 mod evidence;
 mod flaps;
@@ -15,6 +16,6 @@ mod settings;
 mod window;
 
 pub use detector::{Change, Detector, State};
-pub use evidence::Evidence;
+pub use evidence::{Evidence, Of};
 pub use settings::Settings;
 pub use window::{Stretch, Window};

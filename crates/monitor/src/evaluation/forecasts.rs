@@ -58,14 +58,28 @@ impl Errors {
     }
 }
 
+impl Errors {
+    /// The same, with which this share of codewords has more errors than so many; bursts are not made for this.
+    pub(super) fn with_beyond(self, beyond: f64, correctable: u32) -> [f64; ERRORS_COUNTED] {
+        let shape = if self == Errors::Varying { 1.0 } else { 1e12 };
+        let mut probabilities = spread_with(shape, |found| found.beyond(correctable) < beyond);
+        probabilities[correctable as usize + 1..].fill(0.0);
+        probabilities
+    }
+}
+
 /// A negative binomial distribution of this shape.
 fn spread(loss_rate: f64, shape: f64) -> [f64; ERRORS_COUNTED] {
+    spread_with(shape, |found| frames_lost(found.beyond(CORRECTABLE)) < loss_rate)
+}
+
+/// The one with the smallest mean of which this is not true.
+fn spread_with(shape: f64, is_less: impl Fn(NegativeBinomial) -> bool) -> [f64; ERRORS_COUNTED] {
     let (mut low, mut high) = (-20.0, 3.0);
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
         let mean = libm::exp(middle);
-        let lost = frames_lost(NegativeBinomial { mean, shape }.beyond(CORRECTABLE));
-        if lost < loss_rate { low = middle } else { high = middle }
+        if is_less(NegativeBinomial { mean, shape }) { low = middle } else { high = middle }
     }
     let mut probabilities = [0.0; ERRORS_COUNTED];
     let distribution = NegativeBinomial { mean: libm::exp(low), shape };
@@ -99,7 +113,7 @@ pub(super) fn measure(options: &EvaluationOptions, errors: Errors, loss_rate: f6
     }
 }
 
-fn poisson(random: &mut Random, mean: f64) -> u64 {
+pub(super) fn poisson(random: &mut Random, mean: f64) -> u64 {
     if mean > POISSON_MEAN_MOST {
         let radius = libm::sqrt(2.0 * random.exponential());
         let normal = radius * libm::cos(std::f64::consts::TAU * random.uniform());

@@ -2,6 +2,7 @@
 //! corrupt, and how often it finds one that does not. The paper's rule stands beside it: at least the activation rate among
 //! the latest 100 million frames (appendix C).
 
+mod codewords;
 mod forecasts;
 mod link;
 mod measure;
@@ -31,6 +32,8 @@ pub struct EvaluationOptions {
     pub backgrounds: Vec<f64>,
     /// For how long each of them is watched, at the highest load.
     pub link_years: f64,
+    /// Loss rates that begin on ports that count codewords.
+    pub by_codewords: Vec<f64>,
     /// Loss rates that forward error correction is to foresee.
     pub foreseen: Vec<f64>,
 }
@@ -46,6 +49,7 @@ impl Default for EvaluationOptions {
             runs: 200,
             backgrounds: vec![1e-9, 1e-10, 1e-11, 1e-12],
             link_years: 4.0,
+            by_codewords: vec![1e-7, 1e-6, 1e-4],
             foreseen: vec![1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6],
         }
     }
@@ -98,6 +102,40 @@ pub struct ForecastCell {
     pub armed: usize,
 }
 
+/// Time from the beginning of a loss rate to its detection, on a port that counts codewords.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CodewordCell {
+    /// Its speed and code.
+    pub port: &'static str,
+    /// Whether uncorrectable codewords come twenty at a time, instead of one by one.
+    pub bursts: bool,
+    /// Share of frames of 1,518 bytes that are lost, if there are any.
+    pub loss_rate: f64,
+    pub load: f64,
+    pub runs: usize,
+    /// Runs in which it was found within two hours.
+    pub found: usize,
+    /// Medians in seconds; `None` if fewer than half of the runs found it: from codewords and frames, from frames alone, of an
+    /// oracle that knows when it began and what is a burst, and of the early warning if the port has a histogram.
+    pub median_s: Option<f64>,
+    pub frames_median_s: Option<f64>,
+    pub oracle_median_s: Option<f64>,
+    pub warned_median_s: Option<f64>,
+}
+
+/// How often a healthy link whose port counts codewords is found corrupting.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CodewordAlarmCell {
+    pub background: f64,
+    pub bursts: bool,
+    pub link_years: f64,
+    pub alarms: u64,
+    pub per_link_year: f64,
+    pub interval: (f64, f64),
+    /// Those of a monitor that reads frames alone.
+    pub frames_per_link_year: f64,
+}
+
 /// The quality of detection. `linkmend corruptd evaluate --json` prints this object.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evaluation {
@@ -109,6 +147,8 @@ pub struct Evaluation {
     pub detection: Vec<DetectionCell>,
     pub false_alarms: Vec<FalseAlarmCell>,
     pub forecasts: Vec<ForecastCell>,
+    pub codewords: Vec<CodewordCell>,
+    pub codeword_alarms: Vec<CodewordAlarmCell>,
 }
 
 /// Parts into which the link-years of a background are cut, for threads and progress.
@@ -117,13 +157,49 @@ const PARTS: usize = 8;
 impl EvaluationOptions {
     /// Number of parts that [`evaluate`] has.
     pub fn parts(&self) -> usize {
-        self.losses.len() * self.loads.len() + self.backgrounds.len() * PARTS
+        self.losses.len() * self.loads.len() + self.backgrounds.len() * PARTS + self.codeword_parts()
+    }
+
+    /// All cells of links whose ports count codewords: which port, whether in bursts, loss rate and load.
+    fn codeword_cells(&self) -> Vec<(codewords::Port, bool, f64, f64)> {
+        let cells = |port, bursts| {
+            let loads = move |loss: &f64| codewords::LOADS.map(|load| (port, bursts, *loss, load));
+            self.by_codewords.iter().flat_map(loads)
+        };
+        codewords::PORTS
+            .into_iter()
+            .flat_map(|port| [false, true].into_iter().flat_map(move |bursts| cells(port, bursts)))
+            .collect()
+    }
+
+    /// The healthy links among them: at the loss rate that is nearest to corruption, in bursts or not.
+    fn codeword_backgrounds(&self) -> Vec<(f64, bool)> {
+        let backgrounds = self.backgrounds.iter().take(1);
+        backgrounds.flat_map(|&background| [(background, false), (background, true)]).collect()
+    }
+
+    fn codeword_parts(&self) -> usize {
+        self.codeword_cells().len() + self.codeword_backgrounds().len() * PARTS
     }
 }
 
 enum Part {
     Detection(DetectionCell),
     FalseAlarms(measure::Alarms),
+    Codewords(CodewordCell),
+    CodewordAlarms(codewords::Alarms),
+}
+
+/// One part of the links whose ports count codewords.
+fn codeword_part(options: &EvaluationOptions, index: usize, stop: &AtomicBool) -> Part {
+    let cells = options.codeword_cells();
+    if let Some(&(port, bursts, loss, load)) = cells.get(index) {
+        return Part::Codewords(codewords::detection(options, port, loss, load, bursts, stop));
+    }
+    let index = index - cells.len();
+    let of = options.codeword_backgrounds()[index / PARTS];
+    let part = (codewords::link_years(options) / PARTS as f64, (index % PARTS) as u64);
+    Part::CodewordAlarms(codewords::false_alarms(options, of, part, stop))
 }
 
 /// Measures. The result does not depend on the number of threads; it is `None` if `stop` became true. `done` is called
@@ -140,6 +216,9 @@ pub fn evaluate(
     let year_part = options.link_years / PARTS as f64;
     let parts = run_each(options.parts(), threads, stop, done, |index| match cells.get(index) {
         Some(&(loss, load)) => Part::Detection(measure::detection(options, loss, load, stop)),
+        None if index >= options.parts() - options.codeword_parts() => {
+            codeword_part(options, index + options.codeword_parts() - options.parts(), stop)
+        }
         None => {
             let index = index - cells.len();
             let background = options.backgrounds[index / PARTS];
@@ -149,15 +228,24 @@ pub fn evaluate(
     })?;
     let mut detection = Vec::new();
     let mut alarms = Vec::new();
+    let mut codeword_cells = Vec::new();
+    let mut codeword_alarms = Vec::new();
     for part in parts {
         match part {
             Part::Detection(cell) => detection.push(cell),
             Part::FalseAlarms(part) => alarms.push(part),
+            Part::Codewords(cell) => codeword_cells.push(cell),
+            Part::CodewordAlarms(part) => codeword_alarms.push(part),
         }
     }
     if stop.load(Ordering::Relaxed) {
         return None;
     }
+    let (backgrounds, years) = (options.codeword_backgrounds(), codewords::link_years(options));
+    let codeword_alarms = backgrounds.iter().zip(codeword_alarms.chunks(PARTS));
+    let codeword_alarms = codeword_alarms
+        .map(|(&(background, bursts), parts)| codewords::pool(background, bursts, years, parts))
+        .collect();
     let false_alarms = options.backgrounds.iter().zip(alarms.chunks(PARTS));
     Some(Evaluation {
         version: env!("CARGO_PKG_VERSION"),
@@ -174,6 +262,8 @@ pub fn evaluate(
                 options.foreseen.iter().map(move |&loss| forecasts::measure(options, errors, loss))
             })
             .collect(),
+        codewords: codeword_cells,
+        codeword_alarms,
     })
 }
 

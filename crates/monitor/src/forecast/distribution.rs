@@ -15,6 +15,8 @@ const LIKELIHOOD_DROP: f64 = 1.92;
 const DEVIATIONS: f64 = 1.96;
 /// The halvings of an interval that leave nothing of it that matters.
 const HALVINGS: u32 = 60;
+/// How often the errors of uncorrectable codewords are estimated.
+const EXPECTATIONS: u32 = 4;
 /// Bins of which fewer codewords are expected are not compared.
 const EXPECTED_LEAST: f64 = 5.0;
 /// A fit is refused if it would be this far off in one of a thousand cases, in standard deviations.
@@ -54,10 +56,32 @@ impl NegativeBinomial {
         sum.min(1.0)
     }
 
-    fn log_likelihood(self, codewords: &[u64; ERRORS_COUNTED]) -> f64 {
-        let seen = codewords.iter().zip(self.probabilities()).filter(|&(&count, _)| count > 0);
-        seen.map(|(&count, probability)| count as f64 * libm::log(probability.max(f64::MIN_POSITIVE))).sum()
+    /// How many errors codewords with more than so many have on average.
+    fn mean_beyond(self, correctable: u32) -> f64 {
+        let most = (SYMBOLS - correctable.min(SYMBOLS)) as usize;
+        let beyond = (0_u32..).zip(self.probabilities()).skip(correctable as usize + 1).take(most);
+        let (sum, errors) = beyond.fold((0.0, 0.0), |(sum, errors), (count, probability)| {
+            (sum + probability, errors + f64::from(count) * probability)
+        });
+        if sum > 0.0 { errors / sum } else { f64::from(correctable) + 1.0 }
     }
+
+    fn log_likelihood(self, codewords: &[u64; ERRORS_COUNTED], further: Option<Further>) -> f64 {
+        let seen = codewords.iter().zip(self.probabilities()).filter(|&(&count, _)| count > 0);
+        let log = |probability: f64| libm::log(probability.max(f64::MIN_POSITIVE));
+        let counted: f64 = seen.map(|(&count, probability)| count as f64 * log(probability)).sum();
+        match further.filter(|further| further.count > 0) {
+            Some(Further { count, correctable }) => counted + count as f64 * log(self.beyond(correctable)),
+            None => counted,
+        }
+    }
+}
+
+/// Codewords that had more errors than can be corrected: the last bin of a histogram, which says how many but not how bad.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Further {
+    pub count: u64,
+    pub correctable: u32,
 }
 
 /// A negative binomial distribution that was fitted, and how far it can be from the true one.
@@ -71,16 +95,33 @@ pub(super) struct Fit {
 }
 
 /// Finds the distribution that makes these codewords likeliest; `None` without errors.
-pub(super) fn fit(codewords: &[u64; ERRORS_COUNTED]) -> Option<Fit> {
-    let all: f64 = codewords.iter().map(|&count| count as f64).sum();
+///
+/// How many errors uncorrectable codewords had is not counted. It is what the distribution that was found before expects of
+/// them, found again and again (expectation and maximisation; Dempster et al. 1977).
+pub(super) fn fit(codewords: &[u64; ERRORS_COUNTED], further: Option<Further>) -> Option<Fit> {
+    let errors_of = |further: Further| f64::from(further.correctable) + 1.0;
+    let mut found = fit_with(codewords, further, further.map_or(0.0, errors_of))?;
+    if let Some(further) = further.filter(|further| further.count > 0) {
+        for _ in 0..EXPECTATIONS {
+            found = fit_with(codewords, Some(further), found.likely.mean_beyond(further.correctable))?;
+        }
+    }
+    Some(found)
+}
+
+/// The same, if uncorrectable codewords have so many errors on average.
+fn fit_with(codewords: &[u64; ERRORS_COUNTED], further: Option<Further>, errors_of: f64) -> Option<Fit> {
+    let count = further.map_or(0.0, |further| further.count as f64);
+    let all: f64 = codewords.iter().map(|&count| count as f64).sum::<f64>() + count;
     let errors: f64 = (0_u32..).zip(codewords).map(|(errors, &count)| f64::from(errors) * count as f64).sum();
+    let errors = errors + count * errors_of;
     if errors == 0.0 {
         return None;
     }
     // The mean of what was counted is the likeliest mean whatever the shape, so that only the shape is searched for.
     let mean = errors / all;
     let of = |log_shape: f64| NegativeBinomial { mean, shape: libm::exp(log_shape) };
-    let likelihood = |log_shape: f64| of(log_shape).log_likelihood(codewords);
+    let likelihood = |log_shape: f64| of(log_shape).log_likelihood(codewords, further);
     let best = highest(&likelihood);
     let enough = likelihood(best) - LIKELIHOOD_DROP;
     let inside = |log_shape: f64| likelihood(log_shape) >= enough;
@@ -91,7 +132,7 @@ pub(super) fn fit(codewords: &[u64; ERRORS_COUNTED]) -> Option<Fit> {
     let least = NegativeBinomial { mean: (mean - deviation(smooth.shape)).max(mean / 1e3), ..smooth };
     let most = NegativeBinomial { mean: mean + deviation(bursty.shape), ..bursty };
     let likely = of(best);
-    Some(Fit { likely, interval: (least, most), fits: fits(likely, codewords, all) })
+    Some(Fit { likely, interval: (least, most), fits: fits(likely, codewords, all, further) })
 }
 
 /// Where a function with one maximum has it, among [`SHAPES`].
@@ -118,10 +159,17 @@ fn edge(inside: f64, end: f64, is_inside: &impl Fn(f64) -> bool) -> f64 {
 }
 
 /// Pearson's chi-squared test, with the cube root of Wilson and Hilferty (1931) for its quantile.
-fn fits(likely: NegativeBinomial, codewords: &[u64; ERRORS_COUNTED], all: f64) -> bool {
+fn fits(
+    likely: NegativeBinomial,
+    codewords: &[u64; ERRORS_COUNTED],
+    all: f64,
+    further: Option<Further>,
+) -> bool {
     let (mut sum, mut bins) = (0.0, 0_u32);
     let (mut rest_seen, mut rest_expected) = (0.0, 0.0);
-    for (&seen, probability) in codewords.iter().zip(likely.probabilities()) {
+    // Beyond what can be corrected, a histogram has no bins.
+    let bins_most = further.map_or(ERRORS_COUNTED, |further| further.correctable as usize + 1);
+    for (&seen, probability) in codewords.iter().zip(likely.probabilities()).take(bins_most) {
         let (seen, expected) = (seen as f64, probability * all);
         if expected < EXPECTED_LEAST {
             rest_seen += seen;
@@ -130,6 +178,10 @@ fn fits(likely: NegativeBinomial, codewords: &[u64; ERRORS_COUNTED], all: f64) -
             sum += (seen - expected) * (seen - expected) / expected;
             bins += 1;
         }
+    }
+    if let Some(Further { count, correctable }) = further {
+        rest_seen += count as f64;
+        rest_expected += likely.beyond(correctable) * all;
     }
     // Bins of which little was expected are compared together, and count for no less than one codeword.
     let rest = (rest_seen - rest_expected) * (rest_seen - rest_expected) / rest_expected.max(1.0);
@@ -165,7 +217,7 @@ mod tests {
     fn what_was_counted_gives_its_distribution_back() {
         for (mean, shape) in [(0.1, 0.5), (1.0, 3.0), (0.01, 0.1), (2.0, 20.0)] {
             let truth = NegativeBinomial { mean, shape };
-            let fit = fit(&counted(truth, 1e9)).expect("errors");
+            let fit = fit(&counted(truth, 1e9), None).expect("errors");
             assert!((fit.likely.shape / shape - 1.0).abs() < 0.01, "{fit:?}");
             let (least, most) = (fit.interval.0.beyond(15), fit.interval.1.beyond(15));
             let true_rate = truth.beyond(15);
@@ -178,24 +230,46 @@ mod tests {
     #[test]
     fn independent_errors_have_no_bursts() {
         let truth = NegativeBinomial { mean: 0.5, shape: 1e12 };
-        let fit = fit(&counted(truth, 1e6)).expect("errors");
+        let fit = fit(&counted(truth, 1e6), None).expect("errors");
         let (least, most) = (fit.interval.0.beyond(15), fit.interval.1.beyond(15));
         assert!(least <= truth.beyond(15) * 1.01 && truth.beyond(15) < most, "{least:e} {most:e}");
+    }
+
+    #[test]
+    fn uncorrectable_codewords_narrow_what_a_histogram_leaves_open() {
+        let truth = NegativeBinomial { mean: 0.2, shape: 0.3 };
+        let all = 1e7;
+        let mut codewords = counted(truth, all);
+        codewords[8..].fill(0);
+        let count = libm::round(truth.beyond(7) * all) as u64;
+        assert!(count > 100, "{count}");
+        let width = |further| {
+            let fit = fit(&codewords, further).expect("errors");
+            let (least, most) = (fit.interval.0.beyond(7), fit.interval.1.beyond(7));
+            assert!(further.is_none() || fit.fits && least < truth.beyond(7) && truth.beyond(7) < most);
+            most / least
+        };
+        assert!(width(Some(Further { count, correctable: 7 })) <= width(None) * 1.001);
+        let many = Further { count: 100 * count, correctable: 7 };
+        assert!(!fit(&codewords, Some(many)).expect("errors").fits, "a histogram does not say so many");
     }
 
     #[test]
     fn two_kinds_of_codewords_do_not_fit() {
         let mut codewords = counted(NegativeBinomial { mean: 0.01, shape: 1e9 }, 1e9);
         codewords[12] += 100;
-        assert!(!fit(&codewords).expect("errors").fits);
-        assert!(fit(&[1_000; ERRORS_COUNTED]).is_some());
-        assert!(fit(&[u64::MAX; ERRORS_COUNTED]).is_some());
+        assert!(!fit(&codewords, None).expect("errors").fits);
+        assert!(fit(&[1_000; ERRORS_COUNTED], None).is_some());
+        assert!(fit(&[u64::MAX; ERRORS_COUNTED], None).is_some());
         assert!(
-            fit(&{
-                let mut none = [0; ERRORS_COUNTED];
-                none[0] = 9;
-                none
-            })
+            fit(
+                &{
+                    let mut none = [0; ERRORS_COUNTED];
+                    none[0] = 9;
+                    none
+                },
+                None
+            )
             .is_none()
         );
     }

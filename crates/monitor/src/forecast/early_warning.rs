@@ -1,6 +1,8 @@
 //! Whether a link is going to lose frames.
 
+use super::bit_errors::{self, BitErrors};
 use super::{Corrections, Forecast, codewords_in, forecast};
+use crate::counters::{FRAME_BITS, codewords_of_a_frame};
 use crate::counters::{FecCode, FecReading, Reading};
 use crate::detection::Settings;
 use std::time::Duration;
@@ -19,6 +21,8 @@ pub struct EarlyWarning {
     /// By how much the first window is longer.
     phase: Duration,
     forecast: Option<Forecast>,
+    bit_errors: Option<BitErrors>,
+    bit_error_history: bit_errors::History,
     /// What is expected of a link that is going to lose frames, and when that was last so.
     expected: Option<(Duration, f64)>,
 }
@@ -56,7 +60,15 @@ impl EarlyWarning {
             return None;
         }
         let correctable = settings.correctable.or_else(|| code(reading).correctable());
-        self.forecast = correctable.and_then(|correctable| forecast(&corrections, correctable));
+        // A frame has a part in more codewords if these are interleaved.
+        let interleaved = reading.speed.map_or(1, |speed| code(reading).interleaved(speed));
+        let of_a_frame = |interleaved| codewords_of_a_frame(FRAME_BITS, interleaved);
+        let more = of_a_frame(interleaved) / of_a_frame(1);
+        self.bit_errors = bit_errors::ratio(&corrections, code(reading))
+            .map(|ratio| self.bit_error_history.push(now, ratio));
+        self.forecast = correctable
+            .and_then(|correctable| forecast(&corrections, correctable))
+            .map(|forecast| forecast.times(more));
         self.judge(settings, now)
     }
 
@@ -78,6 +90,11 @@ impl EarlyWarning {
     /// What the last minute with counters lets expect; `None` if nothing was corrected in it.
     pub fn forecast(&self) -> Option<Forecast> {
         self.forecast
+    }
+
+    /// The bit error ratio before correction in the last minute with counters, and its trend.
+    pub fn bit_errors(&self) -> Option<BitErrors> {
+        self.bit_errors
     }
 
     /// The highest loss rate that was expected, while the link is going to lose frames.
@@ -123,6 +140,7 @@ fn corrections(
         all: speed.map(|speed| codewords_in(speed, passed.as_secs_f64())),
         corrected_codewords: grown(before.corrected_codewords, after.corrected_codewords),
         corrected_bits: grown(before.corrected_bits, after.corrected_bits),
+        uncorrectable: grown(before.uncorrectable_codewords, after.uncorrectable_codewords),
         codewords,
     })
 }
@@ -236,7 +254,7 @@ mod tests {
                 all: Some(1e9),
                 corrected_codewords: codewords,
                 corrected_bits: Some(bits),
-                codewords: None,
+                ..Corrections::default()
             };
             forecast(&corrections, 15).expect("errors")
         };

@@ -10,20 +10,27 @@
 //!
 //! A [`Forecast`] has an interval, which is wide where the counters say little.
 
+mod bit_errors;
 mod distribution;
 mod early_warning;
 mod tail;
 
+pub use bit_errors::BitErrors;
 pub(crate) use distribution::NegativeBinomial;
 pub use early_warning::EarlyWarning;
 
 pub use crate::counters::codewords_in;
 use crate::counters::{ERRORS_COUNTED, FRAME_BITS, frames_lost as lost};
+use distribution::Further;
+use linkmend_statistics::Counted;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Bits of a codeword of RS(544,514) on the line.
-const CODEWORD_BITS: f64 = 5_440.0;
+/// Bits of a codeword on the line: 514 symbols of ten bits, and two for each that can be corrected.
+fn codeword_bits(correctable: u32) -> f64 {
+    5_140.0 + 20.0 * f64::from(correctable)
+}
+
 /// Independent errors, as a shape.
 const INDEPENDENT: f64 = 1e12;
 
@@ -34,6 +41,8 @@ pub struct Corrections {
     pub all: Option<f64>,
     pub corrected_codewords: Option<u64>,
     pub corrected_bits: Option<u64>,
+    /// Codewords that had more errors than can be corrected.
+    pub uncorrectable: Option<u64>,
     /// By the number of their errors; this is used alone if it is there.
     pub codewords: Option<[u64; ERRORS_COUNTED]>,
 }
@@ -46,6 +55,8 @@ pub enum Basis {
     Histogram,
     /// The histogram's end was extrapolated.
     Tail,
+    /// Uncorrectable codewords, where neither a distribution nor a tail explains them.
+    Uncorrectable,
     /// Corrected bits and codewords.
     BitsAndCodewords,
     /// Corrected bits alone, so that errors are taken to be independent.
@@ -57,6 +68,7 @@ impl fmt::Display for Basis {
         f.write_str(match self {
             Basis::Histogram => "codewords by their errors",
             Basis::Tail => "codewords with the most errors",
+            Basis::Uncorrectable => "uncorrectable codewords",
             Basis::BitsAndCodewords => "corrected bits and codewords",
             Basis::Bits => "corrected bits, if errors are independent",
         })
@@ -85,6 +97,15 @@ impl fmt::Display for Forecast {
     }
 }
 
+impl Forecast {
+    /// This many times as much.
+    fn times(self, factor: f64) -> Forecast {
+        let of = |rate: f64| (rate * factor).min(1.0);
+        let Forecast { loss_rate, least, most, basis } = self;
+        Forecast { loss_rate: of(loss_rate), least: of(least), most: most.map(of), basis }
+    }
+}
+
 /// The long frames that are lost with this share of codewords.
 pub(crate) fn frames_lost(codewords: f64) -> f64 {
     lost(codewords, FRAME_BITS)
@@ -94,14 +115,31 @@ pub(crate) fn frames_lost(codewords: f64) -> f64 {
 /// `None` if nothing was wrong, or too little is known.
 pub fn forecast(corrections: &Corrections, correctable: u32) -> Option<Forecast> {
     match &corrections.codewords {
-        Some(codewords) => from_histogram(codewords, correctable),
+        Some(codewords) => from_histogram(codewords, corrections.uncorrectable, correctable),
         None => from_sums(corrections, correctable),
     }
 }
 
-fn from_histogram(codewords: &[u64; ERRORS_COUNTED], correctable: u32) -> Option<Forecast> {
-    let fit = distribution::fit(codewords)?;
+fn from_histogram(
+    codewords: &[u64; ERRORS_COUNTED],
+    uncorrectable: Option<u64>,
+    correctable: u32,
+) -> Option<Forecast> {
+    let further = uncorrectable.map(|count| Further { count, correctable });
+    let fit = distribution::fit(codewords, further)?;
     let [tail_least, tail_likely, tail_most] = tail::extrapolate(codewords, correctable)?;
+    if !fit.fits
+        && let Some(count) = uncorrectable.filter(|&count| count > 0)
+    {
+        let all = codewords.iter().map(|&count| count as f64).sum::<f64>() + count as f64;
+        let (least, most) = Counted::single(count, 1.0).interval(1.0);
+        return Some(Forecast {
+            loss_rate: frames_lost(count as f64 / all),
+            least: frames_lost(least / all).min(frames_lost(tail_least)),
+            most: Some(frames_lost(most / all).max(frames_lost(tail_most))),
+            basis: Basis::Uncorrectable,
+        });
+    }
     if !fit.fits {
         return Some(Forecast {
             loss_rate: frames_lost(tail_likely),
@@ -122,8 +160,8 @@ fn from_sums(corrections: &Corrections, correctable: u32) -> Option<Forecast> {
     let all = corrections.all.filter(|&all| all > 0.0)?;
     let bits = corrections.corrected_bits.filter(|&bits| bits > 0)? as f64;
     // Several wrong bits of a symbol are one error: these are the fewest errors, and as many as there are bits at most.
-    let wrong_bit = (bits / (all * CODEWORD_BITS)).min(1.0);
-    let symbols = CODEWORD_BITS / 10.0;
+    let wrong_bit = (bits / (all * codeword_bits(correctable))).min(1.0);
+    let symbols = codeword_bits(correctable) / 10.0;
     let fewest = symbols * -libm::expm1(10.0 * libm::log1p(-wrong_bit));
     let independent = NegativeBinomial { mean: fewest, shape: INDEPENDENT };
     let least = frames_lost(independent.beyond(correctable));

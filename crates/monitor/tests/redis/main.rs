@@ -8,6 +8,7 @@ mod hostile;
 mod pod;
 mod proxy;
 mod replays;
+mod reports;
 mod server;
 mod sonic;
 mod trouble;

@@ -1,10 +1,11 @@
 //! One port under watch.
 
-use super::evidence::Evidence;
+use super::codewords::CodewordWindow;
+use super::evidence::{Evidence, Of};
 use super::flaps::Flaps;
 use super::settings::Settings;
 use super::window::{Stretch, Window};
-use crate::counters::{Difference, Increment, Irregularity, Reading};
+use crate::counters::{Codewords, Difference, Increment, Irregularity, Reading};
 use crate::findings::Counted;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -74,6 +75,10 @@ pub struct Detector {
     flaps: Flaps,
     polled: Option<Duration>,
     window: Window,
+    /// Of a port that counts uncorrectable codewords; empty otherwise.
+    codewords: CodewordWindow,
+    /// Whether the link was found corrupting by its codewords, which say as well when it no longer does.
+    by_codewords: bool,
     state: State,
     /// What decided last that the link corrupts.
     evidence: Option<Evidence>,
@@ -99,7 +104,7 @@ impl Detector {
     /// The link was found corrupting at this rate by a monitor before a restart. It counts as corrupting until the
     /// hold-down has passed. Rates at which nothing is protected have been found by nobody.
     pub fn resume(&mut self, settings: &Settings, loss_rate: f64, now: Duration) {
-        (self.former, self.evidence) = (None, None);
+        (self.former, self.evidence, self.by_codewords) = (None, None, false);
         self.state = State::Corrupting;
         self.loss_rate = loss_rate.max(settings.activate);
         self.calm = Stretch { since: now, ..Stretch::default() };
@@ -125,17 +130,24 @@ impl Detector {
             self.calm = Stretch { since: now, ..Stretch::default() };
             self.clean = self.calm;
             if !self.state.corrupts() {
-                self.window.clear();
+                self.forget_window();
             }
             return Err(why);
         }
         let increment = outcome?;
-        self.note_clean(settings, since.unwrap_or(now), now, increment);
+        let codewords = self.difference.codewords();
+        self.note_clean(settings, since.unwrap_or(now), now, seen(increment, codewords));
         self.counted.frames = self.counted.frames.saturating_add(increment.frames);
         self.counted.corrupted = self.counted.corrupted.saturating_add(increment.corrupted);
         self.counted.corrupted_polls += u64::from(increment.corrupted > 0);
         self.window.push(since.unwrap_or(now), increment);
         self.window.forget_before(now.saturating_sub(settings.window_time));
+        self.codewords.push(since.unwrap_or(now), codewords);
+        self.codewords.forget_before(now.saturating_sub(settings.window_time));
+        let increment = match (self.state.corrupts() || self.is_in_doubt(), self.by_codewords) {
+            (true, false) => Increment { frames: increment.frames, ..seen(increment, codewords) },
+            _ => seen(increment, codewords),
+        };
         let to = if let Some(former) = self.former {
             self.while_in_doubt(settings, now, increment, former)
         } else if self.state.corrupts() {
@@ -152,7 +164,7 @@ impl Detector {
         if self.state.corrupts() {
             self.former = Some(std::mem::take(&mut self.loss_rate));
         }
-        self.window.clear();
+        self.forget_window();
         self.evidence = None;
         self.change(State::Unknown)
     }
@@ -200,8 +212,8 @@ impl Detector {
         (self.state.corrupts() || self.is_in_doubt()).then_some(self.calm.since)
     }
 
-    /// When counters last showed that the link corrupts, at the earliest; `None` if it does not, if only a monitor before a restart has seen it, or
-    /// if as many frames have come since as would have shown it again.
+    /// When counters last showed that the link corrupts, at the earliest; `None` if it does not, if only a monitor before a
+    /// restart has seen it, or if as many frames have come since as would have shown it again.
     pub fn shown_at(&self, settings: &Settings) -> Option<Duration> {
         let is_shown = self.state.corrupts() && self.evidence.is_some();
         (is_shown && !self.would_have_shown(settings, self.loss_rate)).then_some(self.shown_at)
@@ -233,7 +245,7 @@ impl Detector {
         if increment.corrupted == 0 && self.state != State::Suspect {
             return State::Healthy;
         }
-        self.evidence = Evidence::above(settings.activate, &self.window, settings.false_alarm);
+        self.evidence = self.evidence_above(settings, settings.activate);
         let Some(evidence) = self.evidence.filter(|evidence| evidence.chance <= SUSPECT_CHANCE) else {
             self.evidence = None;
             return State::Healthy;
@@ -245,6 +257,7 @@ impl Detector {
         self.doublings = if relapse { (self.doublings + 1).min(DOUBLINGS_MOST) } else { 0 };
         self.calm = Stretch { since: now, ..Stretch::default() };
         self.loss_rate = evidence.loss_rate();
+        self.by_codewords = evidence.of == Of::Codewords;
         self.shown_at = self.previous;
         self.severity(settings)
     }
@@ -252,10 +265,11 @@ impl Detector {
     fn while_corrupting(&mut self, settings: &Settings, now: Duration, increment: Increment) -> State {
         if self.note_calm(settings, now, increment) {
             self.forget_before_a_rise(settings);
-            let evidence = Evidence::above(settings.activate, &self.window, settings.false_alarm);
+            let evidence = self.evidence_above(settings, settings.activate);
             if let Some(evidence) = evidence.filter(|found| found.rules_out_chance(settings.false_alarm)) {
                 self.evidence = Some(evidence);
                 self.loss_rate = evidence.loss_rate();
+                self.by_codewords = evidence.of == Of::Codewords;
                 self.shown_at = self.previous;
                 return self.severity(settings);
             }
@@ -302,11 +316,13 @@ impl Detector {
 
     /// Whether as many frames have come without corruption as would have shown one at this rate.
     fn would_have_shown(&self, settings: &Settings, loss_rate: f64) -> bool {
-        loss_rate * self.calm.frames as f64 >= -libm::log(settings.false_alarm)
+        // Bursts are rarer than what they corrupt.
+        let of_an_event = self.evidence.map_or(1.0, |evidence| evidence.dispersion);
+        loss_rate / of_an_event * self.calm.frames as f64 >= -libm::log(settings.false_alarm)
     }
 
     fn end(&mut self, now: Duration) -> State {
-        self.window.clear();
+        self.forget_window();
         (self.evidence, self.former, self.loss_rate) = (None, None, 0.0);
         self.healthy_since = Some(now);
         State::Healthy
@@ -315,9 +331,10 @@ impl Detector {
     /// If the link has begun to corrupt more, what it did before says no more about it. Otherwise the higher rate would show
     /// itself only when the lower one of an hour no longer outweighs it.
     fn forget_before_a_rise(&mut self, settings: &Settings) {
-        let risen = Evidence::above(self.loss_rate, &self.window, settings.false_alarm);
+        let risen = self.evidence_above(settings, self.loss_rate);
         if let Some(risen) = risen.filter(|risen| risen.rules_out_chance(settings.false_alarm)) {
             self.window.forget_before(risen.stretch.since);
+            self.codewords.forget_before(risen.stretch.since);
         }
     }
 
@@ -330,14 +347,36 @@ impl Detector {
                 evidence.loss_rate() >= limit / 2.0 || evidence.interval().1 >= limit / 2.0
             }
             (State::Severe, None) => true,
-            _ => Evidence::above(limit, &self.window, settings.false_alarm)
+            _ => self
+                .evidence_above(settings, limit)
                 .is_some_and(|evidence| evidence.rules_out_chance(settings.false_alarm)),
         };
         if is_severe { State::Severe } else { State::Corrupting }
+    }
+
+    /// What speaks most for a loss rate above this one: codewords and frames together where a port counts both.
+    fn evidence_above(&self, settings: &Settings, rate: f64) -> Option<Evidence> {
+        if self.codewords.is_empty() {
+            return Evidence::above(rate, &self.window, settings.false_alarm);
+        }
+        self.codewords.above(rate, settings.false_alarm)
+    }
+
+    fn forget_window(&mut self) {
+        self.window.clear();
+        self.codewords.clear();
     }
 
     fn change(&mut self, to: State) -> Option<Change> {
         let from = std::mem::replace(&mut self.state, to);
         (from != to).then_some(Change { from, to })
     }
+}
+
+/// What a poll has seen of the link, in frames or in codewords, whichever are more.
+fn seen(increment: Increment, codewords: Option<Codewords>) -> Increment {
+    codewords.map_or(increment, |Codewords { as_frames, .. }| Increment {
+        frames: increment.frames.max(as_frames.frames),
+        corrupted: increment.corrupted.max(as_frames.corrupted),
+    })
 }

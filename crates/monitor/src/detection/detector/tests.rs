@@ -1,6 +1,7 @@
 //! One port that is polled every second.
 
 use super::*;
+use crate::counters::FecReading;
 
 /// A port that is polled every second.
 struct Port {
@@ -221,4 +222,71 @@ fn a_restarted_monitor_goes_on_where_it_was() {
     port.detector.resume(&port.settings, 1e-3, port.now);
     assert_eq!(port.poll(25_000, 0), Err(Irregularity::First));
     assert_eq!(port.until(State::Healthy, 99, |_| (25_000, 0)), 59);
+}
+
+/// A port of 100 Gbit/s that counts this many uncorrectable codewords and good frames more in each poll.
+struct Codewords {
+    detector: Detector,
+    now: Duration,
+    reading: Reading,
+}
+
+impl Codewords {
+    fn new() -> Codewords {
+        let fec = Some(FecReading { uncorrectable_codewords: Some(0), ..FecReading::default() });
+        let reading = Reading {
+            corrupted_frames: Some(0),
+            up: Some(true),
+            speed: Some(100_000_000_000),
+            fec,
+            ..Reading::default()
+        };
+        let mut port = Codewords { detector: Detector::default(), now: Duration::ZERO, reading };
+        port.polls(30, 0);
+        port
+    }
+
+    fn polls(&mut self, polls: u32, uncorrectable: u64) -> State {
+        for _ in 0..polls {
+            self.now += Duration::from_secs(1);
+            let fec = self.reading.fec.as_mut().expect("it counts");
+            fec.uncorrectable_codewords = fec.uncorrectable_codewords.map(|count| count + uncorrectable);
+            let _ = self.detector.handle_reading(&Settings::default(), self.now, self.reading);
+        }
+        self.detector.state()
+    }
+}
+
+#[test]
+fn an_idle_link_is_found_by_its_codewords_and_is_healthy_again_without_traffic() {
+    let mut port = Codewords::new();
+    assert_eq!(port.polls(600, 0), State::Healthy);
+    assert_ne!(port.polls(2, 600), State::Corrupting, "it may be one burst");
+    assert_eq!(port.polls(1, 600), State::Corrupting);
+    let found = port.detector.loss_rate();
+    assert!((found / 1.03e-4 - 1.0).abs() < 0.05, "600 of 19.6 million codewords, 3.4 to a frame: {found:e}");
+    assert_eq!(port.polls(599, 0), State::Corrupting);
+    assert_eq!(port.polls(2, 0), State::Healthy);
+    assert_eq!(port.detector.counted().frames, 0, "frames are counted as they are");
+}
+
+#[test]
+fn a_port_that_does_not_say_that_it_is_up_needs_more_than_time_to_be_healthy() {
+    let mut port = Codewords::new();
+    port.polls(10, 600);
+    port.reading.up = None;
+    assert_eq!(port.polls(1_200, 0), State::Corrupting);
+    assert!(!port.detector.rules_out_corruption(&Settings::default()));
+}
+
+#[test]
+fn frames_of_a_codeword_are_one_event() {
+    // Nine short frames were lost with each of two codewords, a second apart: once, that was proof.
+    let mut port = Codewords::new();
+    port.polls(600, 0);
+    for _ in 0..2 {
+        port.reading.good_frames += 100_000_000;
+        port.reading.corrupted_frames = port.reading.corrupted_frames.map(|count| count + 9);
+        assert_ne!(port.polls(1, 1), State::Corrupting);
+    }
 }
