@@ -94,7 +94,7 @@ pub fn execute(arguments: &EvaluateArgs) -> Result<()> {
         return Err(Interrupted::error("interrupted before it finished", hint));
     };
     shown::json_or_tables(arguments.json, &evaluation, WIDTH, |of| {
-        vec![detection(of), false_alarms(of), forecasts(of)]
+        vec![detection(of), false_alarms(of), codewords(of), codeword_alarms(of), forecasts(of)]
     })?;
     if !arguments.no_report {
         let path = &arguments.report;
@@ -147,6 +147,48 @@ fn false_alarms(evaluation: &Evaluation) -> Table {
         ]);
     }
     table.note("Alarms per link-year. A link counts as corrupting at a loss rate of 1e-8, but not at these.")
+}
+
+fn codewords(evaluation: &Evaluation) -> Table {
+    let columns =
+        ["codewords", "loss rate", "load", "found", "median", "oracle", "frames alone", "early warning"];
+    let mut table = table("Time to detect on ports that count uncorrectable codewords", "port", &columns);
+    let median = |seconds: Option<f64>| seconds.map_or_else(Cell::missing, |time| Cell::text(duration(time)));
+    for cell in &evaluation.codewords {
+        table.push_row([
+            Cell::text(cell.port),
+            Cell::text(if cell.bursts { "in bursts of 20" } else { "one by one" }),
+            Cell::text(loss_rate(cell.loss_rate)),
+            Cell::text(format!("{} %", cell.load * 100.0)),
+            Cell::text(format!("{} of {}", cell.found, cell.runs)),
+            median(cell.median_s),
+            median(cell.oracle_median_s),
+            median(cell.frames_median_s),
+            median(cell.warned_median_s),
+        ]);
+    }
+    table.note(
+        "Medians; none if fewer than half of the links are found within two hours. The oracle knows when corruption \
+         began and which codewords are one burst. The early warning needs a histogram, and errors that are not in bursts.",
+    )
+}
+
+fn codeword_alarms(evaluation: &Evaluation) -> Table {
+    let columns = ["codewords", "link-years", "alarms", "per link-year", "interval (95 %)", "frames alone"];
+    let mut table = table("Healthy links with codewords reported as corrupting", "loss rate", &columns);
+    for cell in &evaluation.codeword_alarms {
+        let (low, high) = cell.interval;
+        table.push_row([
+            Cell::text(loss_rate(cell.background)),
+            Cell::text(if cell.bursts { "in bursts of 20" } else { "one by one" }),
+            Cell::text(format!("{}", cell.link_years)),
+            Cell::text(count(cell.alarms as f64)),
+            Cell::text(format!("{:.2}", cell.per_link_year)),
+            Cell::text(format!("{low:.2} to {high:.2}")),
+            Cell::text(count(cell.frames_per_link_year)),
+        ]);
+    }
+    table.note("100G RS(544,514) at 50 % load. Frames alone do not show which of them were lost together.")
 }
 
 fn forecasts(evaluation: &Evaluation) -> Table {
@@ -204,6 +246,7 @@ fn page(evaluation: &Evaluation) -> Result<String> {
         )
         .section(Section::new("Corrupting links").plot(plot).table(detection(evaluation)))
         .section(Section::new("Healthy links").table(false_alarms(evaluation)))
+        .section(Section::new("Codewords").table(codewords(evaluation)).table(codeword_alarms(evaluation)))
         .section(Section::new("Early warning").table(forecasts(evaluation)))
         .section(Section::new("Raw results").json("All of it as JSON", evaluation)?)
         .to_html())
