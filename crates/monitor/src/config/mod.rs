@@ -123,7 +123,7 @@ pub struct DetectionConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "FRAMES"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_frames: Option<Count>,
-    /// Forget frames that are older than this [default: 1h]
+    /// Forget frames that are older than this; 24 times as old while a link does not corrupt frames [default: 1h]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_time: Option<Span>,

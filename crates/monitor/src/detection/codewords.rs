@@ -4,15 +4,10 @@
 //! all that came, and frames with a wrong check sequence. Most of these frames were in those codewords, so only frames beyond
 //! what codewords can explain are evidence of their own. Each of the two is tried against chance, and counts for half of the
 //! allowed probability.
-//!
-//! Uncorrectable codewords come in bursts, which are not independent trials. How much they vary from poll to poll, by
-//! Pearson's statistic over its degrees of freedom, says how many of them are one event (quasi-Poisson, McCullagh and Nelder
-//! 1989), and so many fewer events are held against chance.
 
-use super::evidence::{CODEWORD_POLLS_LEAST, Evidence, Of, log_likelihood_ratio};
-use super::window::{Stretch, Window};
+use super::evidence::{Evidence, Of};
+use super::window::Window;
 use crate::counters::Codewords;
-use linkmend_statistics::poisson_at_least;
 use std::time::Duration;
 
 /// Codewords, and frames beyond them.
@@ -51,8 +46,8 @@ impl CodewordWindow {
 
     /// What speaks most for a loss rate above this one: codewords, or frames beyond them. If each does, rates are added.
     pub(super) fn above(&self, rate: f64, false_alarm: f64) -> Option<Evidence> {
-        let codewords = of_codewords(rate, &self.as_frames).map(halved);
-        let frames = Evidence::above(rate, &self.beyond, false_alarm / TRIED).map(halved);
+        let of = |of, window| Evidence::above(rate, of, window, false_alarm / TRIED).map(halved);
+        let (codewords, frames) = (of(Of::Codewords, &self.as_frames), of(Of::Frames, &self.beyond));
         let (Some(codewords), Some(frames)) = (codewords, frames) else { return codewords.or(frames) };
         let are_both = codewords.rules_out_chance(false_alarm) && frames.rules_out_chance(false_alarm);
         let (first, second) =
@@ -63,46 +58,6 @@ impl CodewordWindow {
 
 fn halved(evidence: Evidence) -> Evidence {
     Evidence { chance: (evidence.chance * TRIED).min(1.0), ..evidence }
-}
-
-/// The stretch up to now whose uncorrectable codewords are least likely at this rate.
-fn of_codewords(rate: f64, window: &Window) -> Option<Evidence> {
-    let mut tried = 0_u32;
-    let (mut best, mut lasting): (Option<(f64, Stretch, f64)>, Option<_>) = (None, None);
-    let mut before = Stretch::default();
-    // The sum of the squares of what each part of the stretch has, over its size.
-    let mut squares = 0.0;
-    for stretch in window.up_to_now() {
-        tried += 1;
-        let (count, size) = (stretch.corrupted - before.corrupted, stretch.frames - before.frames);
-        squares += (count as f64) * (count as f64) / size.max(1) as f64;
-        before = stretch;
-        let dispersion = dispersion(stretch, squares, tried);
-        let ratio = log_likelihood_ratio(stretch, rate) / dispersion;
-        for place in [&mut best]
-            .into_iter()
-            .chain((stretch.corrupted_polls >= CODEWORD_POLLS_LEAST).then_some(&mut lasting))
-        {
-            if ratio > place.map_or(0.0, |(ratio, ..)| ratio) {
-                *place = Some((ratio, stretch, dispersion));
-            }
-        }
-    }
-    let (_, stretch, dispersion) = lasting.or(best)?;
-    let expected = rate * stretch.frames as f64 / dispersion;
-    let events = libm::floor(stretch.corrupted as f64 / dispersion) as u64;
-    let chance = (poisson_at_least(events, expected) * f64::from(tried)).min(1.0);
-    Some(Evidence { stretch, chance, of: Of::Codewords, dispersion, also: 0.0 })
-}
-
-/// The variance of the parts of a stretch over their mean, at least 1.
-fn dispersion(stretch: Stretch, squares: f64, parts: u32) -> f64 {
-    if parts < 2 || stretch.corrupted == 0 {
-        return 1.0;
-    }
-    let (count, size) = (stretch.corrupted as f64, stretch.frames as f64);
-    let pearson = squares * size / count - count;
-    (pearson / f64::from(parts - 1)).clamp(1.0, count)
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ pub(super) struct Flaps {
     flapped: bool,
     /// Readings are compared from here on.
     settled_at: Duration,
+    counted: u64,
     /// One for each flap, as it was at the moment beside it.
     penalty: (f64, Duration),
     is_damped: bool,
@@ -40,6 +41,7 @@ impl Flaps {
         let penalty = self.penalty_at(settings, now);
         if self.flapped && !had_flapped && since.is_some() {
             self.penalty = ((penalty + 1.0).min(PENALTY_MOST), now);
+            self.counted += 1;
         }
         let penalty = self.penalty_at(settings, now);
         self.is_damped = penalty >= if self.is_damped { PENALTY_REUSE } else { PENALTY_CUTOFF };
@@ -55,6 +57,11 @@ impl Flaps {
         self.is_damped
             .then_some(Irregularity::Damped)
             .or_else(|| is_settling.then_some(Irregularity::Settling))
+    }
+
+    /// How often the port has flapped.
+    pub fn counted(&self) -> u64 {
+        self.counted
     }
 
     fn penalty_at(&self, settings: &Settings, now: Duration) -> f64 {

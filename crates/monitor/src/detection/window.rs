@@ -7,6 +7,8 @@ use std::time::Duration;
 /// Stretches of each length; beyond them, the two oldest become one of twice the length (Datar et al., SODA 2002). A
 /// moment of the past is therefore known to a quarter of its age.
 const PER_LEVEL: usize = 4;
+/// By how many stretches the memory of a window grows. A switch has hundreds of windows, with some 75 stretches each.
+const GROWTH: usize = 8;
 
 /// What arrived in some polls in a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -16,8 +18,11 @@ pub struct Stretch {
     /// All frames, corrupted ones among them.
     pub frames: u64,
     pub corrupted: u64,
+    pub polls: u32,
     /// Polls with a corrupted frame.
     pub corrupted_polls: u32,
+    /// The sum of the squares of what was corrupted in each poll.
+    pub squares: u64,
 }
 
 impl Stretch {
@@ -27,7 +32,9 @@ impl Stretch {
             since: earlier.since,
             frames: self.frames.saturating_add(earlier.frames),
             corrupted: self.corrupted.saturating_add(earlier.corrupted),
+            polls: self.polls.saturating_add(earlier.polls),
             corrupted_polls: self.corrupted_polls.saturating_add(earlier.corrupted_polls),
+            squares: self.squares.saturating_add(earlier.squares),
         }
     }
 
@@ -49,7 +56,12 @@ impl Window {
     pub fn push(&mut self, since: Duration, increment: Increment) {
         let Increment { frames, corrupted } = increment;
         let corrupted_polls = u32::from(corrupted > 0);
-        self.stretches.push_back((0, Stretch { since, frames, corrupted, corrupted_polls }));
+        let squares = corrupted.saturating_mul(corrupted);
+        let stretch = Stretch { since, frames, corrupted, polls: 1, corrupted_polls, squares };
+        if self.stretches.len() == self.stretches.capacity() {
+            self.stretches.reserve_exact(GROWTH);
+        }
+        self.stretches.push_back((0, stretch));
         self.merge();
     }
 
@@ -136,7 +148,8 @@ mod tests {
             assert!(window.len() <= 80);
         }
         let all = window.latest(u64::MAX);
-        assert_eq!(all, Stretch { since: second(0), frames: 864_000, corrupted: 864, corrupted_polls: 864 },);
+        assert_eq!((all.since, all.frames, all.corrupted), (second(0), 864_000, 864));
+        assert_eq!((all.polls, all.corrupted_polls, all.squares), (86_400, 864, 864));
         assert_eq!(window.latest(1).frames, 10);
     }
 

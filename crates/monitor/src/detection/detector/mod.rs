@@ -16,6 +16,8 @@ mod tests;
 
 /// Evidence as likely as this by chance is shown to people, and nothing is done about it.
 const SUSPECT_CHANCE: f64 = 0.05;
+/// For how many windows a link that does not corrupt is remembered: a day.
+const WINDOWS_OF_BURSTS: u32 = 24;
 /// A link that begins to corrupt again and again waits at most 2^4 times the hold-down.
 const DOUBLINGS_MOST: u32 = 4;
 
@@ -141,9 +143,10 @@ impl Detector {
         self.counted.corrupted = self.counted.corrupted.saturating_add(increment.corrupted);
         self.counted.corrupted_polls += u64::from(increment.corrupted > 0);
         self.window.push(since.unwrap_or(now), increment);
-        self.window.forget_before(now.saturating_sub(settings.window_time));
         self.codewords.push(since.unwrap_or(now), codewords);
-        self.codewords.forget_before(now.saturating_sub(settings.window_time));
+        let oldest = now.saturating_sub(settings.window_time.saturating_mul(self.windows_remembered()));
+        self.window.forget_before(oldest);
+        self.codewords.forget_before(oldest);
         let increment = match (self.state.corrupts() || self.is_in_doubt(), self.by_codewords) {
             (true, false) => Increment { frames: increment.frames, ..seen(increment, codewords) },
             _ => seen(increment, codewords),
@@ -185,6 +188,11 @@ impl Detector {
     /// The loss rate to protect against; 0 unless the link corrupts.
     pub fn loss_rate(&self) -> f64 {
         self.loss_rate
+    }
+
+    /// How often the port has flapped.
+    pub fn flaps(&self) -> u64 {
+        self.flaps.counted()
     }
 
     /// All that was counted in readings that could be compared.
@@ -357,9 +365,14 @@ impl Detector {
     /// What speaks most for a loss rate above this one: codewords and frames together where a port counts both.
     fn evidence_above(&self, settings: &Settings, rate: f64) -> Option<Evidence> {
         if self.codewords.is_empty() {
-            return Evidence::above(rate, &self.window, settings.false_alarm);
+            return Evidence::above(rate, Of::Frames, &self.window, settings.false_alarm);
         }
         self.codewords.above(rate, settings.false_alarm)
+    }
+
+    /// Rare bursts take hours to be told from chance. A rate that falls while the link corrupts is to be seen within one window.
+    fn windows_remembered(&self) -> u32 {
+        if self.state.corrupts() { 1 } else { WINDOWS_OF_BURSTS }
     }
 
     fn forget_window(&mut self) {
