@@ -2,7 +2,7 @@
 
 use crate::Cabling;
 use crate::agent::{Agent, AgentStatus, Decision, Policy};
-use crate::counters::{ERRORS_COUNTED, FecCode, FecReading, Reading};
+use crate::counters::{ERRORS_COUNTED, FecCode, FecReading, LANES_MOST, Lanes, Reading};
 use linkmend_diagnose::{Diagnose, Fault, excerpt};
 use serde::Deserialize;
 use std::io::{self, Read};
@@ -33,6 +33,11 @@ pub enum RecordingError {
     /// Not counts of codewords by their errors.
     #[error("line {line}: codewords {codewords} are not up to {ERRORS_COUNTED} counts with `;` between them")]
     Codewords { line: u64, codewords: String },
+    /// Not counts of lanes.
+    #[error(
+        "line {line}: lane_corrected_bits {lanes} are not 1 to {LANES_MOST} counts with `;` between them"
+    )]
+    Lanes { line: u64, lanes: String },
     /// A value that a column cannot have.
     #[error("line {line}: {column} = {value}: {why}")]
     Value { line: u64, column: String, value: String, why: String },
@@ -52,7 +57,7 @@ impl Diagnose for RecordingError {
     fn hint(&self) -> Option<String> {
         let header = "time_s,port,good_frames,corrupted_frames";
         Some(format!(
-            "the first line is {header} (and symbol_errors, not_corrupted, up as 0 or 1, carrier_changes, speed in bit/s, code as rs528, rs544 or other, epoch, corrected_codewords, uncorrectable_codewords, corrected_bits, codewords as 990;9;1); each other is a poll of a port"
+            "the first line is {header} (and symbol_errors, not_corrupted, up as 0 or 1, carrier_changes, speed in bit/s, code as rs528, rs544 or other, epoch, corrected_codewords, uncorrectable_codewords, corrected_bits, lane_corrected_bits as 5;0;0;2, codewords as 990;9;1); each other is a poll of a port"
         ))
     }
 }
@@ -85,6 +90,8 @@ struct Row {
     #[serde(default)]
     corrected_bits: Option<u64>,
     #[serde(default)]
+    lane_corrected_bits: Option<String>,
+    #[serde(default)]
     codewords: Option<String>,
 }
 
@@ -101,10 +108,16 @@ impl Row {
             }
             Ok(codewords)
         };
+        let lanes = |text: &str| {
+            let counts: Option<Vec<u64>> = text.split(';').map(|count| count.trim().parse().ok()).collect();
+            let wrong = || RecordingError::Lanes { line, lanes: text.to_owned() };
+            counts.and_then(Lanes::new).ok_or_else(wrong)
+        };
         let fec = FecReading {
             corrected_codewords: self.corrected_codewords,
             uncorrectable_codewords: self.uncorrectable_codewords,
             corrected_bits: self.corrected_bits,
+            lane_corrected_bits: self.lane_corrected_bits.as_deref().map(lanes).transpose()?,
             codewords: self.codewords.as_deref().map(histogram).transpose()?,
         };
         Ok((fec != FecReading::default()).then_some(fec))
@@ -146,7 +159,7 @@ pub struct Recording<R> {
 impl<R: Read> Recording<R> {
     /// Reads rows with the columns `time_s`, `port`, `good_frames`, `corrupted_frames` and, if there are such,
     /// the other fields of [`Reading`] and [`FecReading`], of which `codewords` has how many had no error, how many one, up to
-    /// 15, with `;` between them. Rows of the same time are one poll.
+    /// 15, with `;` between them, and `lane_corrected_bits` has each lane. Rows of the same time are one poll.
     ///
     /// # Errors
     /// [`RecordingError`], if the first row cannot be read.
@@ -310,6 +323,12 @@ mod tests {
             let error = polls(&format!("{head}0,a,1,0,{codewords}\n")).expect_err("refused");
             assert!(error.contains(&format!("line 2: codewords {codewords} are not")), "{error}");
         }
+        let head = "time_s,port,good_frames,corrupted_frames,lane_corrected_bits\n";
+        assert_eq!(polls(&format!("{head}0,a,1,0,5;0;0;2\n")), Ok(vec![(0, 1)]));
+        for lanes in ["1;x", ";", "1;2;3;4;5;6;7;8;9"] {
+            let error = polls(&format!("{head}0,a,1,0,{lanes}\n")).expect_err("refused");
+            assert!(error.contains(&format!("line 2: lane_corrected_bits {lanes} are not")), "{error}");
+        }
     }
 
     #[test]
@@ -381,6 +400,45 @@ mod tests {
         replay("leaf1", policy, text.as_bytes(), |decision| decisions.push(decision.to_string()))
             .expect("a file");
         decisions
+    }
+
+    /// Public reports of ports of 100G over four lanes of 25G, where each further error is this much less likely, up to seven.
+    #[test]
+    fn four_lanes_of_25g_are_told_by_their_histogram() {
+        let foretold = |ratio: f64, polls: i32| {
+            let mut text = "time_s,port,good_frames,corrupted_frames,speed,codewords\n".to_owned();
+            for poll in 0..polls {
+                let count = |errors| {
+                    (1_953_125.0
+                        * f64::from(poll)
+                        * (1.0 - ratio)
+                        * libm::pow(ratio, f64::from(errors))
+                        * 100.0) as u64
+                };
+                let bins: Vec<String> = (0..8).map(|errors| count(errors).to_string()).collect();
+                let (time, frames) = (poll * 10, poll * 1_000_000);
+                text.push_str(&format!("{time},a,{frames},0,100000000000,{}\n", bins.join(";")));
+            }
+            let status = replay("leaf1", Policy::default(), text.as_bytes(), |_| {}).expect("a file");
+            status.ports[0].expected_loss_rate.is_some()
+        };
+        assert!([0.15, 0.12, 0.1].into_iter().all(|ratio| foretold(ratio, 40)));
+        assert!(!foretold(0.1, 8), "too few codewords with seven errors to tell the code from them");
+    }
+
+    /// Public dumps of `ethtool -S`, as if it had been counted within 20 seconds; the frames of the second are invented.
+    #[test]
+    fn what_adapters_have_counted_is_corruption() {
+        for (frames, corrupted, symbol_errors) in
+            [(15_005_729, 386, 386), (1_000_000_000, 13_147_323, 13_115_284)]
+        {
+            let (state, rate) = judged("symbol_errors,speed", |second| {
+                let of = |count: u64| count * second.min(20) / 20;
+                format!("{},{},{},100000000000", of(frames), of(corrupted), of(symbol_errors))
+            });
+            let rate = rate.expect("frames") / (corrupted as f64 / (frames + corrupted) as f64);
+            assert!(state == "corrupting" && (rate - 1.0).abs() < 0.02, "{corrupted}: {state} {rate}");
+        }
     }
 
     #[test]

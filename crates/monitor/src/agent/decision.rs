@@ -46,12 +46,24 @@ pub enum DecisionKind {
         interval: (f64, f64),
         /// Probability of so many corrupted frames at the activation rate.
         chance: f64,
+        /// What forward error correction lets expect of a link that corrupts. Far less means bursts, not a weak signal.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        forecast: Option<Forecast>,
     },
     /// Frames are going to be lost, or no longer.
     Forecast {
         expects_loss: bool,
         /// Of the last minute; absent if nothing was corrected in it.
         forecast: Option<Forecast>,
+    },
+    /// A port has flapped by itself so often within 24 hours.
+    Flaps { flaps: u32 },
+    /// Ports have flapped within ten seconds, of all that are watched, or of those that lead to another switch.
+    FlapsAtOnce {
+        ports: u64,
+        of: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        peer: Option<String>,
     },
     /// The receiving end has asked for something.
     Request {
@@ -124,6 +136,7 @@ impl Decision {
             loss_rate: evidence.map_or(0.0, |evidence| evidence.loss_rate()),
             interval: evidence.map_or((0.0, 0.0), |evidence| evidence.interval()),
             chance: evidence.map_or(1.0, |evidence| evidence.chance),
+            forecast: watched.early_warning.forecast().filter(|_| change.to.corrupts()),
         };
         Decision { at, port: watched.name().clone(), dry_run: false, kind }
     }
@@ -131,6 +144,10 @@ impl Decision {
     pub(super) fn of_forecast(at: Duration, watched: &Watched, expects_loss: bool) -> Decision {
         let kind = DecisionKind::Forecast { expects_loss, forecast: watched.early_warning.forecast() };
         Decision { at, port: watched.name().clone(), dry_run: false, kind }
+    }
+
+    pub(super) fn of_flaps(at: Duration, port: PortName, kind: DecisionKind) -> Decision {
+        Decision { at, port, dry_run: false, kind }
     }
 
     pub(super) fn of_request(at: Duration, watched: &Watched, request: &Request) -> Decision {
@@ -155,33 +172,19 @@ impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let port = &self.port;
         match &self.kind {
-            DecisionKind::State {
-                from, to, frames, corrupted_frames, codewords, loss_rate, chance, ..
-            } => {
-                write!(f, "{port}: {from} -> {to}")?;
-                if *corrupted_frames > 0 {
-                    match codewords {
-                        true => write!(
-                            f,
-                            ": {corrupted_frames} uncorrectable codewords in the time of {frames} frames ({loss_rate:.1e}); "
-                        )?,
-                        false => write!(
-                            f,
-                            ": {corrupted_frames} of {frames} frames corrupted ({loss_rate:.1e}); "
-                        )?,
-                    }
-                    // Beyond this, nobody believes the model to hold.
-                    match *chance < CHANCE_TOLD_LEAST {
-                        true => write!(f, "probability of chance below {CHANCE_TOLD_LEAST:.0e}")?,
-                        false => write!(f, "probability of chance {chance:.1e}")?,
-                    }
-                }
-                Ok(())
-            }
+            DecisionKind::State { .. } => tell_state(f, port, &self.kind),
             DecisionKind::Forecast { expects_loss, forecast } => {
                 let going = if *expects_loss { "is" } else { "is no longer" };
                 write!(f, "{port}: {going} expected to lose frames")?;
                 forecast.map_or(Ok(()), |forecast| write!(f, ": {forecast}"))
+            }
+            DecisionKind::Flaps { flaps } => write!(f, "{port}: flapped {flaps} times within 24 h"),
+            DecisionKind::FlapsAtOnce { ports, of, peer } => {
+                let which = peer.as_ref().map_or_else(String::new, |peer| format!(" that lead to {peer}"));
+                write!(
+                    f,
+                    "{port}: {ports} of {of} ports{which} flapped within 10 s, so it is not their links"
+                )
             }
             DecisionKind::Request { protection: Some(_), downstream_of: Some(upstream), reason, .. } => {
                 write!(f, "{port}: needs no protection, because it is downstream of {upstream}: {reason}")
@@ -223,6 +226,38 @@ impl fmt::Display for Decision {
     }
 }
 
+/// A change of state, with its evidence as far as that means something.
+fn tell_state(f: &mut fmt::Formatter<'_>, port: &PortName, kind: &DecisionKind) -> fmt::Result {
+    let DecisionKind::State {
+        from,
+        to,
+        frames,
+        corrupted_frames,
+        codewords,
+        loss_rate,
+        chance,
+        forecast,
+        ..
+    } = kind
+    else {
+        return Ok(());
+    };
+    write!(f, "{port}: {from} -> {to}")?;
+    if *corrupted_frames > 0 {
+        let of = match codewords {
+            true => format!("uncorrectable codewords in the time of {frames} frames"),
+            false => format!("of {frames} frames corrupted"),
+        };
+        write!(f, ": {corrupted_frames} {of} ({loss_rate:.1e}); ")?;
+        // Beyond this, nobody believes the model to hold.
+        match *chance < CHANCE_TOLD_LEAST {
+            true => write!(f, "probability of chance below {CHANCE_TOLD_LEAST:.0e}")?,
+            false => write!(f, "probability of chance {chance:.1e}")?,
+        }
+    }
+    forecast.map_or(Ok(()), |forecast| write!(f, "; FEC counters: {forecast}"))
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
 fn is_false(value: &bool) -> bool {
     !value
@@ -248,6 +283,7 @@ mod tests {
                 loss_rate: 1e-3,
                 interval: (0.0, 0.0),
                 chance,
+                forecast: None,
             };
             let port = PortName::new("leaf1", "a").expect("a name");
             Decision { at: Duration::ZERO, port, dry_run: false, kind }.to_string()

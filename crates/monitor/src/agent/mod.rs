@@ -16,6 +16,7 @@
 mod aliases;
 mod decision;
 mod direction;
+mod flapping;
 mod reconfigure;
 mod recorded;
 mod status;
@@ -34,6 +35,7 @@ use crate::exchange::{Acknowledgement, DirectionState, Effect, Request};
 use crate::findings::PortFinding;
 use crate::{Cabling, PortName};
 use direction::{Carrying, Due};
+use flapping::Flapping;
 use linkmend_control::ProtectMode;
 use linkmend_diagnose::excerpt;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -96,6 +98,7 @@ pub struct Agent {
     policy: Policy,
     cabling: Cabling,
     ports: BTreeMap<String, Watched>,
+    flapping: Flapping,
     /// What is known of directions to and from ports of this agent.
     directions: BTreeMap<PortName, DirectionState>,
     carrying: BTreeMap<PortName, Carrying>,
@@ -134,6 +137,7 @@ impl Agent {
             policy,
             cabling,
             ports: BTreeMap::new(),
+            flapping: Flapping::default(),
             directions: BTreeMap::new(),
             carrying: BTreeMap::new(),
             own_aliases: BTreeMap::new(),
@@ -186,6 +190,7 @@ impl Agent {
                 continue;
             }
             let Some(watched) = self.ports.get_mut(&port) else { continue };
+            let flaps = watched.detector.flaps();
             if let Some(change) = watched.handle_reading(&self.policy.detection, now, reading) {
                 let decision = Decision::of_state(now, watched, change);
                 self.decisions.push_back(decision);
@@ -194,8 +199,12 @@ impl Agent {
             if let Some(expects) = warning.handle_reading(&self.policy.detection, now, &reading) {
                 self.decisions.push_back(Decision::of_forecast(now, watched, expects));
             }
+            if watched.detector.flaps() > flaps {
+                self.flapping.handle_flap(now, &port);
+            }
             self.ask(now, &port);
         }
+        self.tell_flaps(now);
         let directions = &self.directions;
         self.ports.retain(|_, watched| {
             let request = directions.get(watched.name()).and_then(|state| state.request.as_ref());
@@ -205,6 +214,16 @@ impl Agent {
         for watched in self.ports.values_mut().filter(|watched| watched.missing) {
             if let Some(change) = watched.handle_absence(now) {
                 self.decisions.push_back(Decision::of_state(now, watched, change));
+            }
+        }
+    }
+
+    fn tell_flaps(&mut self, now: Duration) {
+        let peer = |watched: &Watched| self.cabling.peer(watched.name()).map(PortName::agent);
+        let peers = self.ports.iter().map(|(port, watched)| (port.as_str(), peer(watched))).collect();
+        for (port, kind) in self.flapping.judge(now, &peers) {
+            if let Some(watched) = self.ports.get(&port) {
+                self.decisions.push_back(Decision::of_flaps(now, watched.name().clone(), kind));
             }
         }
     }

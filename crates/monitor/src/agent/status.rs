@@ -111,6 +111,9 @@ pub struct PortStatus {
     /// Whether its source has not named it for a while.
     #[serde(default)]
     pub absent: bool,
+    /// How often it has flapped by itself within the last 24 hours.
+    #[serde(default)]
+    pub flaps: u32,
     /// Why its latest counters say nothing.
     pub irregularity: Option<String>,
     /// Seconds until protection may end, if nothing is corrupted meanwhile.
@@ -170,13 +173,14 @@ impl Agent {
             loss_rate: current.loss_rate().or(of_codewords),
             interval: evidence.map(|evidence| evidence.interval()),
             forecast: watched.and_then(|watched| watched.early_warning.forecast()),
-            bit_errors: watched.and_then(|watched| watched.early_warning.bit_errors()),
+            bit_errors: watched.and_then(|watched| watched.early_warning.bit_errors()).cloned(),
             expected_loss_rate: watched.and_then(|watched| watched.early_warning.expected()),
             age_s: watched
                 .and_then(|watched| watched.polled)
                 .map(|polled| now.saturating_sub(polled).as_secs_f64()),
             down: watched.is_some_and(|watched| watched.irregularity == Some(Irregularity::Down)),
             absent: watched.is_some_and(|watched| watched.irregularity == Some(Irregularity::Absent)),
+            flaps: watched.map_or(0, |_| self.flapping.count(now, name.port())),
             irregularity: watched
                 .and_then(|watched| watched.irregularity)
                 .map(|irregularity| irregularity.to_string()),

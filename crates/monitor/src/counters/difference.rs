@@ -1,7 +1,9 @@
 //! From counters that only grow, until they do not, to what a poll adds.
 
 use super::Reading;
-use super::fec::{FRAME_BITS, FecCode, codewords_in, codewords_of_a_frame, frames_of_a_codeword_most};
+use super::fec::{
+    ERRORS_COUNTED, FRAME_BITS, FecCode, codewords_in, codewords_of_a_frame, frames_of_a_codeword_most,
+};
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
@@ -149,18 +151,23 @@ impl Difference {
     ) -> Option<Codewords> {
         let (last, fec) = before.fec.zip(after.fec)?;
         let uncorrectable = fec.uncorrectable_codewords?.checked_sub(last.uncorrectable_codewords?)?;
-        let speed = after.speed?;
         // A port that is down has no codewords. One that does not say whether it is up shows it by what it counts.
         if after.up != Some(true) && good == 0 && fec == last {
             return None;
         }
         let code = after.code.unwrap_or(FecCode::Rs544);
         code.correctable()?;
-        let interleaved = code.interleaved(speed);
         let seconds = passed.as_secs_f64();
-        let frame_bits = (speed as f64 * seconds / good.max(1) as f64).min(FRAME_BITS);
-        let frames = codewords_in(speed, seconds) / codewords_of_a_frame(frame_bits, interleaved)
-            + self.part_of_a_frame;
+        // Where the speed is not known, a histogram may have counted all codewords that could be corrected.
+        let counted = || last.codewords.zip(fec.codewords).and_then(codewords_counted);
+        let all = match after.speed {
+            Some(speed) => codewords_in(speed, seconds),
+            None => counted()?.saturating_add(uncorrectable) as f64,
+        };
+        let interleaved = after.speed.map_or(1, |speed| code.interleaved(speed));
+        let long = |speed| speed as f64 * seconds / good.max(1) as f64;
+        let frame_bits = after.speed.map_or(FRAME_BITS, long).min(FRAME_BITS);
+        let frames = all / codewords_of_a_frame(frame_bits, interleaved) + self.part_of_a_frame;
         self.part_of_a_frame = frames.fract();
         let frames = (frames as u64).max(uncorrectable);
         let explained = uncorrectable.saturating_mul(frames_of_a_codeword_most(interleaved));
@@ -217,6 +224,12 @@ fn frames_that_fit(speed: u64, time: Duration) -> u64 {
     // Counters are updated in steps, of up to a second in some drivers, so that a poll may see those of two steps.
     let step = u128::from(speed / FRAME_BITS_LEAST);
     u64::try_from((frames + step) * u128::from(SLACK)).unwrap_or(u64::MAX)
+}
+
+/// The codewords by which a histogram has grown; `None` if it does not count those without errors, or has shrunk.
+fn codewords_counted((before, after): ([u64; ERRORS_COUNTED], [u64; ERRORS_COUNTED])) -> Option<u64> {
+    let bins = before.iter().zip(&after).map(|(before, after)| after.checked_sub(*before));
+    bins.sum::<Option<u64>>().filter(|_| after[0] > before[0])
 }
 
 #[cfg(test)]

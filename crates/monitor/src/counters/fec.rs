@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// Sizes of the histogram: codewords with 0 to 15 symbols that were wrong, as many as RS(544,514) corrects.
 pub const ERRORS_COUNTED: usize = 16;
 
+/// Lanes of a port, at most, as in the kernel (`ETHTOOL_MAX_LANES`).
+pub const LANES_MOST: usize = 8;
+
 /// Data bits of a codeword of RS(544,514), and of RS(528,514).
 const CODEWORD_DATA_BITS: f64 = 5_140.0;
 /// 256 bits of a frame are sent as 257.
@@ -95,6 +98,57 @@ impl FecCode {
     }
 }
 
+/// A counter of each lane of a port.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<u64>", into = "Vec<u64>")]
+pub struct Lanes {
+    counts: [u64; LANES_MOST],
+    lanes: u8,
+}
+
+impl Lanes {
+    /// These counts; `None` if there are none, or too many.
+    pub fn new(counts: impl IntoIterator<Item = u64>) -> Option<Lanes> {
+        let mut lanes = Lanes::default();
+        for count in counts {
+            *lanes.counts.get_mut(usize::from(lanes.lanes))? = count;
+            lanes.lanes += 1;
+        }
+        (lanes.lanes > 0).then_some(lanes)
+    }
+
+    /// The count of each lane.
+    pub fn counts(&self) -> &[u64] {
+        &self.counts[..usize::from(self.lanes)]
+    }
+
+    /// By how much each has grown since; `None` if one has not, or lanes are others.
+    pub fn since(&self, before: &Lanes) -> Option<Lanes> {
+        if self.lanes != before.lanes {
+            return None;
+        }
+        let mut grown = *self;
+        for (count, before) in grown.counts.iter_mut().zip(before.counts) {
+            *count = count.checked_sub(before)?;
+        }
+        Some(grown)
+    }
+}
+
+impl From<Lanes> for Vec<u64> {
+    fn from(lanes: Lanes) -> Vec<u64> {
+        lanes.counts().to_vec()
+    }
+}
+
+impl TryFrom<Vec<u64>> for Lanes {
+    type Error = String;
+
+    fn try_from(counts: Vec<u64>) -> Result<Lanes, String> {
+        Lanes::new(counts).ok_or_else(|| format!("a port has 1 to {LANES_MOST} lanes"))
+    }
+}
+
 /// What a port's forward error correction had counted when it was polled, as far as the port says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -108,6 +162,9 @@ pub struct FecReading {
     /// Bits that were corrected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrected_bits: Option<u64>,
+    /// The same of each lane.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane_corrected_bits: Option<Lanes>,
     /// Codewords by how many of their symbols were wrong: `codewords[k]` had `k` of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codewords: Option<[u64; ERRORS_COUNTED]>,

@@ -5,6 +5,6 @@ mod fec;
 mod reading;
 
 pub use difference::{Codewords, Difference, Increment, Irregularity};
-pub use fec::{ERRORS_COUNTED, FecCode, FecReading, codewords_in};
+pub use fec::{ERRORS_COUNTED, FecCode, FecReading, LANES_MOST, Lanes, codewords_in};
 pub(crate) use fec::{FRAME_BITS, codewords_of_a_frame, frames_lost};
 pub use reading::Reading;

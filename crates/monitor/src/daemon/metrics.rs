@@ -152,6 +152,7 @@ mod tests {
             age_s: Some(0.5),
             down: false,
             absent: false,
+            flaps: 0,
             irregularity: None,
             hold_down_s: None,
             request: None,

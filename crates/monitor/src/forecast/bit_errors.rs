@@ -1,7 +1,7 @@
 //! The bit error ratio before correction, and where it is going.
 
 use super::{Corrections, codeword_bits};
-use crate::counters::FecCode;
+use crate::counters::{FecCode, Lanes};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,8 +14,12 @@ const WINDOWS_LEAST: usize = 10;
 const DEVIATIONS: f64 = 3.3;
 const HOUR_S: f64 = 3_600.0;
 
+/// Lanes are believed if their sum is that of the port, give or take this share: without error correction, some adapters
+/// count the errors of the port on each of its lanes.
+const LANES_BEYOND_MOST: f64 = 0.01;
+
 /// Wrong bits over all bits, before correction.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct BitErrors {
     /// Of the latest minute.
@@ -23,41 +27,93 @@ pub struct BitErrors {
     /// By what factor the ratio grows in an hour, if that is not by chance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hourly_factor: Option<f64>,
+    /// The same of each lane, if the port counts by lane.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lanes: Vec<LaneBitErrors>,
 }
 
-/// The ratio of these corrections. A wrong symbol counts for one wrong bit if bits are not counted, which is the least;
-/// uncorrectable codewords are left out.
-pub(super) fn ratio(corrections: &Corrections, code: FecCode) -> Option<f64> {
+/// Wrong bits over all bits of a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct LaneBitErrors {
+    pub ratio: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hourly_factor: Option<f64>,
+}
+
+/// The bits that came. Without a Reed-Solomon code, lanes are as fast as with the short one: 64 bits are sent as 66.
+fn all_bits(corrections: &Corrections, code: FecCode) -> Option<f64> {
     let counted = |codewords: &[u64]| codewords.iter().map(|&count| count as f64).sum::<f64>();
     let all = corrections.all.or(corrections.codewords.as_ref().map(|codewords| counted(codewords)));
-    let all = all.filter(|&all| all > 0.0)?;
+    let correctable = code.correctable().or_else(|| FecCode::Rs528.correctable())?;
+    all.filter(|&all| all > 0.0).map(|all| all * codeword_bits(correctable))
+}
+
+/// The bits that were wrong. A wrong symbol counts for one wrong bit if bits are not counted, which is the least;
+/// uncorrectable codewords are left out.
+fn wrong_bits(corrections: &Corrections) -> Option<f64> {
     let symbols = || {
         let codewords = corrections.codewords?;
         Some((0_u32..).zip(codewords).map(|(errors, count)| f64::from(errors) * count as f64).sum::<f64>())
     };
-    let bits = corrections.corrected_bits.map(|bits| bits as f64).or_else(symbols)?;
-    // Without a Reed-Solomon code, lanes are as fast as with the short one: 64 bits are sent as 66.
-    let correctable = code.correctable().or_else(|| FecCode::Rs528.correctable())?;
-    Some((bits / (all * codeword_bits(correctable))).min(1.0))
+    corrections.corrected_bits.map(|bits| bits as f64).or_else(symbols)
+}
+
+/// The wrong bits of each lane, if their sum is that of the port.
+fn wrong_bits_of_lanes(corrections: &Corrections) -> Option<Lanes> {
+    let (lanes, all) = (corrections.lane_corrected_bits?, corrections.corrected_bits? as f64);
+    let sum: f64 = lanes.counts().iter().map(|&count| count as f64).sum();
+    ((sum - all).abs() <= LANES_BEYOND_MOST * all).then_some(lanes)
+}
+
+/// The ratios of a port and of its lanes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Histories {
+    port: History,
+    lanes: Vec<History>,
+}
+
+impl Histories {
+    /// Takes what was counted in the window that ends now; `None` if that is too little for a ratio.
+    pub(super) fn push(
+        &mut self,
+        now: Duration,
+        corrections: &Corrections,
+        code: FecCode,
+    ) -> Option<BitErrors> {
+        let all = all_bits(corrections, code)?;
+        let ratio = (wrong_bits(corrections)? / all).min(1.0);
+        let hourly_factor = self.port.push(now, ratio);
+        let lanes = wrong_bits_of_lanes(corrections).map_or_else(Vec::new, |lanes| {
+            let counts = lanes.counts();
+            self.lanes.resize_with(counts.len(), History::default);
+            let of = |(history, &count): (&mut History, &u64)| {
+                let ratio = (count as f64 * counts.len() as f64 / all).min(1.0);
+                LaneBitErrors { ratio, hourly_factor: history.push(now, ratio) }
+            };
+            self.lanes.iter_mut().zip(counts).map(of).collect()
+        });
+        Some(BitErrors { ratio, hourly_factor, lanes })
+    }
 }
 
 /// The ratios of the latest hour.
 #[derive(Debug, Clone, Default)]
-pub(super) struct History {
+struct History {
     /// When each window ended, and the logarithm of its ratio.
     windows: VecDeque<(Duration, f64)>,
 }
 
 impl History {
-    /// Takes the ratio of the window that ends now.
-    pub(super) fn push(&mut self, now: Duration, ratio: f64) -> BitErrors {
+    /// Takes the ratio of the window that ends now, and says by what factor it grows in an hour.
+    fn push(&mut self, now: Duration, ratio: f64) -> Option<f64> {
         if ratio > 0.0 {
             self.windows.push_back((now, libm::log(ratio)));
             if self.windows.len() > WINDOWS_MOST {
                 self.windows.pop_front();
             }
         }
-        BitErrors { ratio, hourly_factor: self.slope().map(|slope| libm::exp(slope * HOUR_S)) }
+        self.slope().map(|slope| libm::exp(slope * HOUR_S))
     }
 
     /// The slope of the logarithm per second, by least squares.
@@ -83,23 +139,25 @@ impl History {
 mod tests {
     use super::*;
 
-    /// The latest of ratios that grow by this factor an hour, give or take a fifth.
-    fn latest(factor: f64) -> BitErrors {
+    /// By what factor ratios grow an hour that grow by this factor, give or take a fifth.
+    fn found(factor: f64) -> Option<f64> {
         let mut history = History::default();
-        let mut latest = None;
-        for minute in 0..60_u32 {
+        (0..60_u32).fold(None, |_, minute| {
             let noise = 1.0 + 0.2 * libm::sin(f64::from(minute * minute));
             let ratio = 1e-8 * libm::pow(factor, f64::from(minute) / 60.0) * noise;
-            latest = Some(history.push(Duration::from_mins(u64::from(minute)), ratio));
-        }
-        latest.expect("an hour")
+            history.push(Duration::from_mins(u64::from(minute)), ratio)
+        })
+    }
+
+    fn ratios(corrections: &Corrections, code: FecCode) -> Option<BitErrors> {
+        Histories::default().push(Duration::ZERO, corrections, code)
     }
 
     #[test]
     fn a_trend_is_told_from_noise() {
-        assert_eq!(latest(1.0).hourly_factor, None);
+        assert_eq!(found(1.0), None);
         for factor in [0.3, 4.0] {
-            let found = latest(factor).hourly_factor.expect("a trend");
+            let found = found(factor).expect("a trend");
             assert!((found / factor - 1.0).abs() < 0.3, "{found}");
         }
     }
@@ -108,15 +166,38 @@ mod tests {
     fn bits_are_counted_or_are_as_many_as_symbols_at_least() {
         let mut codewords = [0; crate::counters::ERRORS_COUNTED];
         (codewords[0], codewords[2]) = (999, 1);
-        let all = Some(1_000.0);
-        let symbols = Corrections { all, codewords: Some(codewords), ..Corrections::default() };
-        assert!((ratio(&symbols, FecCode::Rs544).expect("counted") - 2.0 / 5_440_000.0).abs() < 1e-15);
+        let symbols =
+            Corrections { all: Some(1_000.0), codewords: Some(codewords), ..Corrections::default() };
         let bits = Corrections { corrected_bits: Some(5), ..symbols };
-        assert!((ratio(&bits, FecCode::Rs544).expect("counted") - 5.0 / 5_440_000.0).abs() < 1e-15);
         // RS(528,514) has 5,280 bits, as many as a line without such a code in the same time.
-        for code in [FecCode::Rs528, FecCode::Other] {
-            assert!((ratio(&bits, code).expect("counted") - 5.0 / 5_280_000.0).abs() < 1e-15);
+        for (corrections, code, expected) in [
+            (symbols, FecCode::Rs544, 2.0 / 5_440_000.0),
+            (bits, FecCode::Rs544, 5.0 / 5_440_000.0),
+            (bits, FecCode::Rs528, 5.0 / 5_280_000.0),
+            (bits, FecCode::Other, 5.0 / 5_280_000.0),
+        ] {
+            let ratio = ratios(&corrections, code).expect("counted").ratio;
+            assert!((ratio - expected).abs() < 1e-15, "{code:?}: {ratio:e}");
         }
-        assert_eq!(ratio(&Corrections::default(), FecCode::Rs544), None);
+        assert_eq!(ratios(&Corrections::default(), FecCode::Rs544), None);
+    }
+
+    /// Public dumps of adapters with the driver mlx5: four lanes with a Reed-Solomon code, and four without one.
+    #[test]
+    fn lanes_are_believed_if_they_add_up() {
+        let of = |lanes: [u64; 4], corrected_bits| {
+            let lane_corrected_bits = Lanes::new(lanes);
+            let all = Some(1e9);
+            let corrections =
+                Corrections { all, corrected_bits, lane_corrected_bits, ..Corrections::default() };
+            ratios(&corrections, FecCode::Rs528).map(|found| found.lanes)
+        };
+        let lanes = of([28_116, 0, 0, 17_722_623], Some(17_750_739)).expect("counted");
+        let bits = 1e9 * 5_280.0 / 4.0;
+        assert_eq!((lanes.len(), lanes[1].ratio), (4, 0.0));
+        assert!((lanes[3].ratio / (17_722_623.0 / bits) - 1.0).abs() < 1e-9, "{lanes:?}");
+        assert_eq!(of([6, 2, 190, 0], Some(198)).expect("counted").len(), 4);
+        assert_eq!(of([13_115_284; 4], Some(13_115_284)), Some(Vec::new()));
+        assert_eq!(of([13_115_284; 4], None), None);
     }
 }

@@ -22,7 +22,7 @@ pub struct EarlyWarning {
     phase: Duration,
     forecast: Option<Forecast>,
     bit_errors: Option<BitErrors>,
-    bit_error_history: bit_errors::History,
+    bit_error_history: bit_errors::Histories,
     /// What is expected of a link that is going to lose frames, and when that was last so.
     expected: Option<(Duration, f64)>,
 }
@@ -64,8 +64,7 @@ impl EarlyWarning {
         let interleaved = reading.speed.map_or(1, |speed| code(reading).interleaved(speed));
         let of_a_frame = |interleaved| codewords_of_a_frame(FRAME_BITS, interleaved);
         let more = of_a_frame(interleaved) / of_a_frame(1);
-        self.bit_errors = bit_errors::ratio(&corrections, code(reading))
-            .map(|ratio| self.bit_error_history.push(now, ratio));
+        self.bit_errors = self.bit_error_history.push(now, &corrections, code(reading));
         self.forecast = correctable
             .and_then(|correctable| forecast(&corrections, correctable))
             .map(|forecast| forecast.times(more));
@@ -93,8 +92,8 @@ impl EarlyWarning {
     }
 
     /// The bit error ratio before correction in the last minute with counters, and its trend.
-    pub fn bit_errors(&self) -> Option<BitErrors> {
-        self.bit_errors
+    pub fn bit_errors(&self) -> Option<&BitErrors> {
+        self.bit_errors.as_ref()
     }
 
     /// The highest loss rate that was expected, while the link is going to lose frames.
@@ -140,6 +139,10 @@ fn corrections(
         all: speed.map(|speed| codewords_in(speed, passed.as_secs_f64())),
         corrected_codewords: grown(before.corrected_codewords, after.corrected_codewords),
         corrected_bits: grown(before.corrected_bits, after.corrected_bits),
+        lane_corrected_bits: before
+            .lane_corrected_bits
+            .zip(after.lane_corrected_bits)
+            .and_then(|(before, after)| after.since(&before)),
         uncorrectable: grown(before.uncorrectable_codewords, after.uncorrectable_codewords),
         codewords,
     })

@@ -15,12 +15,12 @@ mod distribution;
 mod early_warning;
 mod tail;
 
-pub use bit_errors::BitErrors;
+pub use bit_errors::{BitErrors, LaneBitErrors};
 pub(crate) use distribution::NegativeBinomial;
 pub use early_warning::EarlyWarning;
 
 pub use crate::counters::codewords_in;
-use crate::counters::{ERRORS_COUNTED, FRAME_BITS, frames_lost as lost};
+use crate::counters::{ERRORS_COUNTED, FRAME_BITS, Lanes, frames_lost as lost};
 use distribution::Further;
 use linkmend_statistics::Counted;
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,8 @@ pub struct Corrections {
     pub all: Option<f64>,
     pub corrected_codewords: Option<u64>,
     pub corrected_bits: Option<u64>,
+    /// The same of each lane.
+    pub lane_corrected_bits: Option<Lanes>,
     /// Codewords that had more errors than can be corrected.
     pub uncorrectable: Option<u64>,
     /// By the number of their errors; this is used alone if it is there.

@@ -58,6 +58,7 @@ fn a_port_has_the_counters_that_its_switch_has() {
         uncorrectable_codewords: Some(4),
         corrected_bits: Some(170),
         codewords: Some(codewords),
+        ..FecReading::default()
     };
     let all = Reading {
         good_frames: 1_000_030,

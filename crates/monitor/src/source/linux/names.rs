@@ -1,6 +1,6 @@
 //! What drivers call their counters.
 
-use crate::counters::{ERRORS_COUNTED, FecReading, Reading};
+use crate::counters::{ERRORS_COUNTED, FecReading, LANES_MOST, Lanes, Reading};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -27,6 +27,10 @@ pub struct CounterNames {
     /// Bits that were corrected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub corrected_bits: Vec<String>,
+    /// Bits that were corrected on the first lane, the second, and so on; at most 8, which are not added up. Fewer lanes have
+    /// fewer of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lane_corrected_bits: Vec<String>,
     /// Codewords with no wrong symbol, with one, and so on; at most 16, which are not added up.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub codewords: Vec<String>,
@@ -52,6 +56,9 @@ impl CounterNames {
     pub(crate) fn fault(&self) -> Option<&'static str> {
         if self.good_frames.is_empty() || self.corrupted_frames.is_empty() {
             return Some("needs names in `good-frames` and in `corrupted-frames`");
+        }
+        if self.lane_corrected_bits.len() > LANES_MOST {
+            return Some("can have at most 8 names in `lane-corrected-bits`");
         }
         (self.codewords.len() > ERRORS_COUNTED).then_some("can have at most 16 names in `codewords`")
     }
@@ -81,6 +88,7 @@ impl CounterNames {
             corrected_codewords: sum(&self.corrected_codewords),
             uncorrectable_codewords: sum(&self.uncorrectable_codewords),
             corrected_bits: sum(&self.corrected_bits),
+            lane_corrected_bits: Lanes::new(self.lane_corrected_bits.iter().map_while(|name| value(name))),
             codewords,
         };
         Reading {
@@ -110,9 +118,12 @@ mod tests {
             ("rx_crc_errors_phy", 3),
             ("rx_symbol_err_phy", 4),
             ("rx_corrected_bits_phy", 77),
+            ("rx_err_lane_0_phy", 70),
+            ("rx_err_lane_1_phy", 7),
         ];
         assert!(names.fit(&values(&recorded)));
-        let fec = FecReading { corrected_bits: Some(77), ..FecReading::default() };
+        let lane_corrected_bits = Lanes::new([70, 7]);
+        let fec = FecReading { corrected_bits: Some(77), lane_corrected_bits, ..FecReading::default() };
         let expected = Reading {
             good_frames: 5_000,
             corrupted_frames: Some(3),

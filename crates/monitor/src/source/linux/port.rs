@@ -1,11 +1,11 @@
 //! One interface: which of its counters are read.
 
 use super::names::{CounterNames, DriverNames};
-use crate::counters::{FecReading, Reading};
+use crate::counters::{FecReading, Lanes, Reading};
 use linkmend_linux::driver_statistics::DriverStatistics;
 use linkmend_linux::ethtool;
 use linkmend_linux::interface_counters::InterfaceCounters;
-use linkmend_linux::link_statistics::{LinkStatistics, LinkStatisticsSocket};
+use linkmend_linux::link_statistics::{FecStatistics, LinkStatistics, LinkStatisticsSocket};
 use std::fmt;
 use std::io;
 
@@ -24,6 +24,8 @@ pub(super) enum Counters {
 /// See the module's documentation.
 pub(super) struct Port {
     counters: Counters,
+    /// Whether the standard counts codewords for which the driver has no names of its own.
+    also_standard: bool,
     driver: String,
     speed: Option<u64>,
     /// When the speed was asked for: a port that comes up may have another one.
@@ -61,7 +63,13 @@ impl Port {
             }
             None => Counters::Kernel,
         };
-        Port { counters, driver, speed, speed_of: None }
+        let also_standard = match &counters {
+            Counters::Driver(chosen) if chosen.1.uncorrectable_codewords.is_empty() => {
+                statistics().and_then(|statistics| codewords(statistics.fec.as_ref())).is_some()
+            }
+            _ => false,
+        };
+        Port { counters, also_standard, driver, speed, speed_of: None }
     }
 
     /// What the interface had counted; `counters` are those that every interface has.
@@ -82,7 +90,13 @@ impl Port {
                 let (statistics, names) = &mut **chosen;
                 statistics.poll()?;
                 let statistics = &*statistics;
-                names.reading(&|name| statistics.value(name))
+                let mut reading = names.reading(&|name| statistics.value(name));
+                if self.also_standard {
+                    let statistics = standard.and_then(|socket| socket.named(&counters.name).transpose());
+                    let statistics = statistics.ok_or(io::ErrorKind::NotFound)??;
+                    complete(&mut reading, statistics.fec.as_ref());
+                }
+                reading
             }
             Counters::Standard => {
                 let statistics = standard.and_then(|socket| socket.named(&counters.name).transpose());
@@ -109,6 +123,22 @@ impl Port {
     }
 }
 
+/// How many codewords were corrected, and how many could not be. Blocks that are counted by lane are not codewords of a
+/// Reed-Solomon code, which has its codewords on all lanes.
+fn codewords(fec: Option<&FecStatistics>) -> Option<(Option<u64>, u64)> {
+    let fec = fec.filter(|fec| fec.uncorrectable_blocks.lanes.is_empty())?;
+    Some((fec.corrected_blocks.total, fec.uncorrectable_blocks.total?))
+}
+
+/// Adds the codewords that the standard counts.
+fn complete(reading: &mut Reading, fec: Option<&FecStatistics>) {
+    if let Some((corrected, uncorrectable)) = codewords(fec) {
+        let of = reading.fec.get_or_insert_default();
+        of.corrected_codewords = of.corrected_codewords.or(corrected);
+        of.uncorrectable_codewords = Some(uncorrectable);
+    }
+}
+
 /// The standard's counters, if the driver has those that are needed.
 fn of_standard(statistics: &LinkStatistics) -> Option<Reading> {
     let corrupted = statistics.frame_check_sequence_errors?;
@@ -118,6 +148,7 @@ fn of_standard(statistics: &LinkStatistics) -> Option<Reading> {
         corrected_codewords: fec.corrected_blocks.total,
         uncorrectable_codewords: fec.uncorrectable_blocks.total,
         corrected_bits: fec.corrected_bits.total,
+        lane_corrected_bits: Lanes::new(fec.corrected_bits.lanes.iter().copied()),
         codewords: None,
     });
     Some(Reading {
@@ -132,6 +163,25 @@ fn of_standard(statistics: &LinkStatistics) -> Option<Reading> {
 mod tests {
     use super::*;
     use linkmend_linux::link_statistics::{FecCounter, FecStatistics};
+
+    #[test]
+    fn codewords_of_the_standard_complete_what_a_driver_counts() {
+        let total = |total| FecCounter { total: Some(total), ..FecCounter::default() };
+        let mut fec = FecStatistics {
+            corrected_blocks: total(5),
+            uncorrectable_blocks: total(2),
+            ..FecStatistics::default()
+        };
+        let completed = |fec: &FecStatistics| {
+            let own = FecReading { corrected_bits: Some(9), ..FecReading::default() };
+            let mut reading = Reading { fec: Some(own), ..Reading::default() };
+            complete(&mut reading, Some(fec));
+            reading.fec.map(|fec| (fec.corrected_bits, fec.corrected_codewords, fec.uncorrectable_codewords))
+        };
+        assert_eq!(completed(&fec), Some((Some(9), Some(5), Some(2))));
+        fec.uncorrectable_blocks.lanes = vec![1, 1];
+        assert_eq!(completed(&fec), Some((Some(9), None, None)), "blocks of a Fire code");
+    }
 
     #[test]
     fn the_standard_counts_frames_that_are_not_whole_bytes_apart() {

@@ -130,7 +130,7 @@ impl PrometheusSource {
                 corrected_codewords: of(&corrected),
                 uncorrectable_codewords: of(&uncorrectable),
                 corrected_bits: of(&bits),
-                codewords: None,
+                ..FecReading::default()
             };
             let reading = Reading {
                 good_frames,

@@ -143,6 +143,7 @@ pub(super) fn take(fields: &[Value], troubles: &mut Vec<Trouble>) -> Result<(Cho
         uncorrectable_codewords: known(&[UNCORRECTABLE]),
         corrected_bits: known(&[CORRECTED_BITS]),
         codewords: codewords(|place| known(&[place])),
+        ..FecReading::default()
     };
     let fec = (fec != FecReading::default()).then_some(fec);
     Ok((choice, Reading { good_frames, corrupted_frames, not_corrupted, fec, ..Reading::default() }))
