@@ -134,6 +134,7 @@ fn a_captured_port_shows_every_frame_its_direction_and_what_the_link_did_with_it
                 assert!(copies > 5 && told("selective retry: frame") > sent - copies);
                 assert!(told("selective retry: ACK") > 100 && told("selective retry: NACK") > 5);
             }
+            SchemeKind::Parity => assert!(told(": frame") > 600, "{}", comment(&all[0])),
             SchemeKind::Ordered | SchemeKind::NonBlocking => {
                 assert!(copies > 5 && told(&format!("data {} ", scheme.name())) == sent - copies);
                 assert!(told("ACK before") > 0 && told("loss notification") > 0);

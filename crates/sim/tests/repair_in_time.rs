@@ -9,6 +9,7 @@ use linkmend_sim::parameters::RunParameters;
 use linkmend_sim::stress::{self, StressReport};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 const FRAMES: u64 = 100_000;
@@ -130,6 +131,61 @@ fn the_page_shows_what_is_measured() {
     });
 }
 
+/// Frames of each of the runs that are shown beside the programs.
+const MESSAGES: u64 = 10_000;
+const SEEDS: [u64; 3] = [1, 2, 3];
+const MESSAGE_BYTES: f64 = 1000.0;
+const HEADER_BYTES: f64 = 8.0;
+
+/// What is not delivered in time, the overhead in bytes, and the 99th percentile of the delay: the median of the runs.
+fn beside_programs(loss: &str, round_trip_ms: u64) -> String {
+    let latency = format!("{}us", 500 * round_trip_ms);
+    let run = |seed: u64| {
+        let (frames, seed) = (MESSAGES.to_string(), seed.to_string());
+        let parameters = [
+            ("scheme", "parity"),
+            ("speed", "20M"),
+            ("frame-size", "1000B"),
+            ("egress-latency", &latency),
+            ("ingress-latency", "0s"),
+            ("loss", loss),
+            ("frames", &frames),
+            ("seed", &seed),
+        ];
+        let config = RunParameters::default().or(&parameters).line_rate(Path::new("")).expect("usable");
+        stress::run(&config, &mut |_| true).expect("usable")
+    };
+    let reports = SEEDS.map(run);
+    let mean = |of: &dyn Fn(&StressReport) -> f64| reports.iter().map(of).sum::<f64>() / SEEDS.len() as f64;
+    let missing = mean(&|report| report.frames_undelivered as f64 / MESSAGES as f64);
+    let sent = |report: &StressReport, name| counter(report, name)[0] as f64 / MESSAGES as f64;
+    let more = mean(&|report| sent(report, "parity frames sent") + sent(report, "retransmitted frames"));
+    let overhead = (1.0 + more) * (1.0 + HEADER_BYTES / MESSAGE_BYTES) - 1.0;
+    let mut delays = reports.map(|report| counter(&report, "99th percentile of the delay, us")[1]);
+    delays.sort_unstable();
+    let missing = if missing == 0.0 { "0".to_owned() } else { format!("{:.2} %", 100.0 * missing) };
+    format!("{missing}, {:.0} %, {:.0} ms", 100.0 * overhead, delays[1] as f64 / 1e3)
+}
+
+/// The other programs were run by hand; their cells stay.
+#[test]
+fn the_page_shows_repair_in_time_beside_programs() {
+    check("repair-in-time.md", |page| {
+        let (before, rest) = page.split_once("<!-- programs -->\n").expect("the beginning of the programs");
+        let (table, after) = rest.split_once("<!-- end of programs -->").expect("their end");
+        let row = |line: &str| match line.split('|').map(str::trim).collect::<Vec<_>>()[..] {
+            ["", loss, round_trip, speeder, kcp, _, ""] if loss.ends_with('%') => {
+                let round_trip_ms = round_trip.trim_end_matches(" ms").parse().expect("a round trip");
+                let ours = beside_programs(loss, round_trip_ms);
+                format!("| {loss} | {round_trip} | {speeder} | {kcp} | {ours} |\n")
+            }
+            _ => format!("{line}\n"),
+        };
+        let table: String = table.lines().map(row).collect();
+        format!("{before}<!-- programs -->\n{table}<!-- end of programs -->{after}")
+    });
+}
+
 #[test]
 fn a_deadline_that_cannot_be_met_is_refused_by_name() {
     let parameters = [("scheme", "none"), ("egress-latency", "50ms")];
@@ -141,7 +197,7 @@ fn a_deadline_that_cannot_be_met_is_refused_by_name() {
         assert!(error.contains("deadline") && error.contains(expected), "{error}");
     }
     for text in ["20", "0:3", "200:3", "3:200", "a:b"] {
-        let error = text.parse::<ParityCode>().expect_err(text);
+        let error = text.parse::<ParityCode>().expect_err(text).to_string();
         assert!(error.contains("20:10"), "{error}");
     }
 }
@@ -155,6 +211,9 @@ fn a_ceiling_limits_the_overhead() {
 /// Compares a document with what `content` makes of it.
 #[expect(clippy::disallowed_methods, reason = "it asks for the page to be written anew")]
 fn check(name: &str, content: impl FnOnce(&str) -> String) {
+    // Two tests write parts of one page.
+    static WRITING: Mutex<()> = Mutex::new(());
+    let _writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/design").join(name);
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     let expected = content(&written);

@@ -61,11 +61,31 @@ fn impossible_parameters_are_refused_by_name_before_anything_runs() {
             "error: --no-backpressure: has no effect with `scheme` selective",
         ),
         (&["--copy-loss", "1e-6"], "error: --copy-loss 1e-6: must lie between the loss rate"),
-        (&["--scheme", "fast"], "[possible values: none, ordered, non-blocking, wharf, llr, selective]"),
+        (&["--scheme", "fast"], "none, ordered, non-blocking, wharf, llr, selective, parity]"),
     ];
+    check_refusals(&cases);
+}
+
+#[test]
+fn impossible_deadlines_and_codes_are_refused_by_name() {
+    check_refusals(&[
+        (&["--deadline", "50ms"], "error: --deadline 50ms: needs `scheme` parity"),
+        (
+            &["--scheme", "parity", "--egress-latency", "50ms", "--deadline", "20ms"],
+            "error: --deadline 20ms: must be above the delay of the link, 50",
+        ),
+        (&["--scheme", "parity", "--parity-code", "20"], "FRAMES:PARITY like 20:10"),
+        (
+            &["--scheme", "parity", "--parity-overhead", "2"],
+            "invalid value '2' for '--parity-overhead <SHARE>': not a share",
+        ),
+    ]);
+}
+
+fn check_refusals(cases: &[(&[&str], &str)]) {
     for (arguments, message) in cases {
         // This many frames would take hours.
-        let all: Vec<&str> = ["sim", "stress", "--full"].iter().chain(arguments).copied().collect();
+        let all: Vec<&str> = ["sim", "stress", "--full"].iter().chain(*arguments).copied().collect();
         let all =
             if arguments.contains(&"--frames") { all } else { [all, vec!["--frames", "100G"]].concat() };
         let (code, out, err) = run(&all);
@@ -349,6 +369,24 @@ fn wharf_protects_a_link_at_line_rate() {
     assert!(lost > 300 && report["frames_undelivered"].as_u64().expect("a count") < lost / 4, "{out}");
     let (code, _, err) = run(&[&wharf[..], &["--capture", "/nonexistent/a.pcapng"]].concat());
     assert!(code == 2 && err.starts_with("error: --scheme wharf: must be none, ordered"), "{err}");
+}
+
+/// A retransmission over 100 ms misses this deadline, so that parity repairs, and a ceiling of its overhead leaves losses.
+#[test]
+fn parity_repairs_losses_before_a_deadline() {
+    let path = "sim stress --scheme parity --speed 100M --egress-latency 50ms --ingress-latency 0s --loss 5% --frames 20k";
+    let undelivered = |more: &str| {
+        let words: Vec<&str> = path.split(' ').chain(more.split_whitespace()).chain(["--json"]).collect();
+        let (code, out, err) = run(&words);
+        assert_eq!(code, 0, "{err}");
+        let report: Value = serde_json::from_str(&out).expect("JSON");
+        report["frames_undelivered"].as_u64().expect("a count")
+    };
+    assert_eq!(undelivered("--deadline 100ms"), 0);
+    assert!(undelivered("--deadline 100ms --parity-overhead 2%") > 100);
+    assert!(undelivered("--parity-code 10:1") > undelivered("--parity-code 20:10"));
+    let (code, _, err) = run(&["sim", "links", "--scheme", "parity", "--frames", "10"]);
+    assert!(code == 2 && err.starts_with("error: --scheme parity: must be none, ordered"), "{err}");
 }
 
 #[test]

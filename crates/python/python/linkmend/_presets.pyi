@@ -17,8 +17,11 @@ def stress(
     frame_size: Number | None = None,
     speed: Number | None = None,
     distance: Number | None = None,
-    scheme: Literal["none", "ordered", "non-blocking", "wharf", "llr", "selective"] | None = None,
+    scheme: Literal["none", "ordered", "non-blocking", "wharf", "llr", "selective", "parity"] | None = None,
     llr: Path | None = None,
+    deadline: Number | None = None,
+    parity_code: Number | None = None,
+    parity_overhead: Number | None = None,
     profile: Literal["tofino", "daemon", "planned"] | None = None,
     copies: Number | None = None,
     target: Number | None = None,
@@ -72,15 +75,26 @@ def stress(
         picoseconds [default: 100G]
     distance : text with a unit, or a number in m, optional
         Length of the fibre, like 2km; 5 ns per metre [default: 2m]
-    scheme : {'none', 'ordered', 'non-blocking', 'wharf', 'llr', 'selective'}, optional
+    scheme : {'none', 'ordered', 'non-blocking', 'wharf', 'llr', 'selective', 'parity'}, optional
         How the corrupting links recover: not at all (none), in order (LinkGuardian), out of order
         (LinkGuardianNB), by forward error correction (Wharf), by Ultra Ethernet's Link Layer Retry
-        (llr), or by an idealised retry of only the lost frames (selective), as a bound for comparison
-        [default: ordered at line rate, none with hosts]
+        (llr), by an idealised retry of only the lost frames (selective), as a bound for comparison, or
+        by parity across frames and retransmission before a deadline (parity) [default: ordered at line
+        rate, none with hosts]
     llr : path, or data of linkmend.data, optional
         LLR registers: loop (HPE's rule), plan (as computed by `sim llr plan`), or a published profile
         such as meta-400g, followed by registers to override, such as plan,replay_count_max=3 [default:
         loop]
+    deadline : text with a unit, or a number in s, optional
+        With parity: longest time from sending a frame to its delivery, above the delay of the link and
+        at most 1s. Later frames are dropped, and counted as late [default: 150ms]
+    parity_code : text or number, optional
+        With parity: planned (parity, retransmission or both, whichever costs least for the measured
+        losses and the deadline), or a fixed code without retransmission, such as 20:10 for 10 parity
+        frames after every 20 frames [default: planned]
+    parity_overhead : text or number, optional
+        With planned parity: the most parity frames and copies per frame that the planner may expect to
+        send, 0 to 1 [default: 1]
     profile : {'tofino', 'daemon', 'planned'}, optional
         Parameters of the link ends: tofino, as published; planned, as published but with timeout,
         thresholds and window for this speed and length, and buffers in memory; or daemon, as `linkmend
@@ -221,8 +235,11 @@ def flows(
     rank_order: Literal["linear", "across", "random"] | None = None,
     topology: Path | None = None,
     speed: Number | None = None,
-    scheme: Literal["none", "ordered", "non-blocking", "wharf", "llr", "selective"] | None = None,
+    scheme: Literal["none", "ordered", "non-blocking", "wharf", "llr", "selective", "parity"] | None = None,
     llr: Path | None = None,
+    deadline: Number | None = None,
+    parity_code: Number | None = None,
+    parity_overhead: Number | None = None,
     profile: Literal["tofino", "daemon", "planned"] | None = None,
     copies: Number | None = None,
     target: Number | None = None,
@@ -354,15 +371,25 @@ def flows(
     speed : text with a unit, or a number in bit/s, optional
         Rate of the links, like 25G, unless the topology sets one; a byte must take a whole number of
         picoseconds [default: 100G]
-    scheme : {'none', 'ordered', 'non-blocking', 'wharf', 'llr', 'selective'}, optional
+    scheme : {'none', 'ordered', 'non-blocking', 'wharf', 'llr', 'selective', 'parity'}, optional
         How the corrupting links recover: not at all (none), in order (LinkGuardian), out of order
         (LinkGuardianNB), by forward error correction (Wharf), by Ultra Ethernet's Link Layer Retry
-        (llr), or by an idealised retry of only the lost frames (selective), as a bound for comparison
-        [default: none]
+        (llr), by an idealised retry of only the lost frames (selective), as a bound for comparison, or
+        by parity across frames and retransmission before a deadline (parity) [default: none]
     llr : path, or data of linkmend.data, optional
         LLR registers: loop (HPE's rule), plan (as computed by `sim llr plan`), or a published profile
         such as meta-400g, followed by registers to override, such as plan,replay_count_max=3 [default:
         loop]
+    deadline : text with a unit, or a number in s, optional
+        With parity: longest time from sending a frame to its delivery, above the delay of the link and
+        at most 1s. Later frames are dropped, and counted as late [default: 150ms]
+    parity_code : text or number, optional
+        With parity: planned (parity, retransmission or both, whichever costs least for the measured
+        losses and the deadline), or a fixed code without retransmission, such as 20:10 for 10 parity
+        frames after every 20 frames [default: planned]
+    parity_overhead : text or number, optional
+        With planned parity: the most parity frames and copies per frame that the planner may expect to
+        send, 0 to 1 [default: 1]
     profile : {'tofino', 'daemon', 'planned'}, optional
         Parameters of the link ends: tofino, as published; planned, as published but with timeout,
         thresholds and window for this speed and length, and buffers in memory; or daemon, as `linkmend
@@ -603,8 +630,11 @@ def links(
     loss_window: Number | None = None,
     speed: Number | None = None,
     distance: Number | None = None,
-    scheme: Literal["none", "ordered", "non-blocking", "wharf", "llr", "selective"] | None = None,
+    scheme: Literal["none", "ordered", "non-blocking", "wharf", "llr", "selective", "parity"] | None = None,
     llr: Path | None = None,
+    deadline: Number | None = None,
+    parity_code: Number | None = None,
+    parity_overhead: Number | None = None,
     profile: Literal["tofino", "daemon", "planned"] | None = None,
     copies: Number | None = None,
     target: Number | None = None,
@@ -707,15 +737,26 @@ def links(
         picoseconds [default: 100G]
     distance : text with a unit, or a number in m, optional
         Length of the fibre, like 2km; 5 ns per metre [default: 2m]
-    scheme : {'none', 'ordered', 'non-blocking', 'wharf', 'llr', 'selective'}, optional
+    scheme : {'none', 'ordered', 'non-blocking', 'wharf', 'llr', 'selective', 'parity'}, optional
         How the corrupting links recover: not at all (none), in order (LinkGuardian), out of order
         (LinkGuardianNB), by forward error correction (Wharf), by Ultra Ethernet's Link Layer Retry
-        (llr), or by an idealised retry of only the lost frames (selective), as a bound for comparison
-        [default: ordered at line rate, none with hosts]
+        (llr), by an idealised retry of only the lost frames (selective), as a bound for comparison, or
+        by parity across frames and retransmission before a deadline (parity) [default: ordered at line
+        rate, none with hosts]
     llr : path, or data of linkmend.data, optional
         LLR registers: loop (HPE's rule), plan (as computed by `sim llr plan`), or a published profile
         such as meta-400g, followed by registers to override, such as plan,replay_count_max=3 [default:
         loop]
+    deadline : text with a unit, or a number in s, optional
+        With parity: longest time from sending a frame to its delivery, above the delay of the link and
+        at most 1s. Later frames are dropped, and counted as late [default: 150ms]
+    parity_code : text or number, optional
+        With parity: planned (parity, retransmission or both, whichever costs least for the measured
+        losses and the deadline), or a fixed code without retransmission, such as 20:10 for 10 parity
+        frames after every 20 frames [default: planned]
+    parity_overhead : text or number, optional
+        With planned parity: the most parity frames and copies per frame that the planner may expect to
+        send, 0 to 1 [default: 1]
     profile : {'tofino', 'daemon', 'planned'}, optional
         Parameters of the link ends: tofino, as published; planned, as published but with timeout,
         thresholds and window for this speed and length, and buffers in memory; or daemon, as `linkmend
@@ -943,8 +984,11 @@ def timeline(
     duration: Number | None = None,
     topology: Path | None = None,
     speed: Number | None = None,
-    scheme: Literal["none", "ordered", "non-blocking", "wharf", "llr", "selective"] | None = None,
+    scheme: Literal["none", "ordered", "non-blocking", "wharf", "llr", "selective", "parity"] | None = None,
     llr: Path | None = None,
+    deadline: Number | None = None,
+    parity_code: Number | None = None,
+    parity_overhead: Number | None = None,
     profile: Literal["tofino", "daemon", "planned"] | None = None,
     copies: Number | None = None,
     target: Number | None = None,
@@ -1038,12 +1082,22 @@ def timeline(
     speed : text with a unit, or a number in bit/s, optional
         Rate of the links, like 25G, unless the topology sets one; a byte must take a whole number of
         picoseconds [default: 25G]
-    scheme : {'none', 'ordered', 'non-blocking', 'wharf', 'llr', 'selective'}, optional
+    scheme : {'none', 'ordered', 'non-blocking', 'wharf', 'llr', 'selective', 'parity'}, optional
         Protection to enable at the corrupting link: ordered or non-blocking [default: ordered]
     llr : path, or data of linkmend.data, optional
         LLR registers: loop (HPE's rule), plan (as computed by `sim llr plan`), or a published profile
         such as meta-400g, followed by registers to override, such as plan,replay_count_max=3 [default:
         loop]
+    deadline : text with a unit, or a number in s, optional
+        With parity: longest time from sending a frame to its delivery, above the delay of the link and
+        at most 1s. Later frames are dropped, and counted as late [default: 150ms]
+    parity_code : text or number, optional
+        With parity: planned (parity, retransmission or both, whichever costs least for the measured
+        losses and the deadline), or a fixed code without retransmission, such as 20:10 for 10 parity
+        frames after every 20 frames [default: planned]
+    parity_overhead : text or number, optional
+        With planned parity: the most parity frames and copies per frame that the planner may expect to
+        send, 0 to 1 [default: 1]
     profile : {'tofino', 'daemon', 'planned'}, optional
         Parameters of the link ends: tofino, as published; planned, as published but with timeout,
         thresholds and window for this speed and length, and buffers in memory; or daemon, as `linkmend

@@ -40,6 +40,7 @@ SCHEMES = {
     "llr": Appearance("LLR", "#a3487f", "D"),
     "selective": Appearance("selective retry (bound)", "#6a737d", "x"),
     "wharf": Appearance("Wharf", "#b98300", "v"),
+    "parity": Appearance("repair in time", "#5b5fc7", "P"),
 }
 """How each scheme is drawn: the same label, colour and marker in every plot."""
 

@@ -51,12 +51,13 @@ impl RunParameters {
             let otherwise = "could corrupt frames; set `loss` to 0, or use";
             check_links(&graph, "corrupting-links", (0, corrupting), otherwise)?;
         }
-        // Wharf's receiver hands blocks over as wholes, and acknowledges no frame.
+        // Neither of their receivers acknowledges frames.
         check(
-            self.scheme() != SchemeKind::Wharf || self.hand_off != Some(HandOffKind::Acknowledged),
+            !matches!(self.scheme(), SchemeKind::Wharf | SchemeKind::Parity)
+                || self.hand_off != Some(HandOffKind::Acknowledged),
             "hand-off",
             HandOffKind::Acknowledged.name(),
-            "needs links that acknowledge frames: no `scheme` wharf",
+            "needs links that acknowledge frames: no `scheme` wharf or parity",
         )?;
         let mut hosts = self.hosts(host_bits_per_second(&graph))?;
         // What a handshake would have measured: a timer that is shorter than the way expires before anything can be answered.

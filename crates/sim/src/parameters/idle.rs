@@ -65,7 +65,8 @@ impl RunParameters {
     /// The scheme that recovers, if it is not LinkGuardian.
     fn other_scheme(&self) -> Option<SchemeKind> {
         let scheme = self.scheme();
-        matches!(scheme, SchemeKind::Wharf | SchemeKind::Llr | SchemeKind::Selective).then_some(scheme)
+        (!matches!(scheme, SchemeKind::None | SchemeKind::Ordered | SchemeKind::NonBlocking))
+            .then_some(scheme)
     }
 }
 
@@ -97,7 +98,9 @@ mod tests {
                 let mut parameters = RunParameters { scheme: Some(scheme), ..RunParameters::default() };
                 parameters.set(key, text).expect(key);
                 let has_effect = parameters.check_effect().map_err(|error| error.to_string());
-                let is_other = [SchemeKind::Wharf, SchemeKind::Llr, SchemeKind::Selective].contains(&scheme);
+                let is_other =
+                    [SchemeKind::Wharf, SchemeKind::Llr, SchemeKind::Selective, SchemeKind::Parity]
+                        .contains(&scheme);
                 assert_eq!(has_effect.is_err(), is_other, "{key} {}", scheme.name());
                 if let Err(error) = has_effect {
                     let says = format!("{key} = {text}: has no effect with `scheme` {}", scheme.name());

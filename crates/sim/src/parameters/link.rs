@@ -5,7 +5,7 @@ use crate::corruption::{Corruption, Fec, Interleaved};
 use crate::flows::{Recovery, SchemeKind};
 use crate::link::config::{
     Backpressure, Buffering, Copies, DISTANCE_REQUIREMENT, LinkConfig, LlrProfile, ParameterError,
-    ProfileName, Protection, RATE_REQUIREMENT, SwitchHardware, check,
+    ParityProfile, ProfileName, Protection, RATE_REQUIREMENT, SwitchHardware, check,
 };
 use crate::time::Rate;
 use linkmend_protocol::daemon_profile::Overrides;
@@ -36,6 +36,16 @@ impl RunParameters {
         if scheme != SchemeKind::Llr {
             self.refuse(&["llr"], "needs `scheme` llr")?;
         }
+        if scheme == SchemeKind::Parity {
+            let usual = ParityProfile::default();
+            let profile = ParityProfile {
+                deadline: self.deadline.unwrap_or(usual.deadline),
+                overhead_max: self.parity_overhead.unwrap_or(usual.overhead_max),
+                code: self.parity_code.unwrap_or(usual.code),
+            };
+            return link.parity(&profile).map(Recovery::Parity);
+        }
+        self.refuse(&["deadline", "parity-code", "parity-overhead"], "needs `scheme` parity")?;
         scheme.recovery(link, self.loss(), self.llr.as_ref().unwrap_or(&LlrProfile::default()))
     }
 

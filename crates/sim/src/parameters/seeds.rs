@@ -69,9 +69,12 @@ const FLOWS: [(&str, &str); 21] = [
 
 /// What points of experiments with flows may differ in and still have the same flows and the same seeds: what recovers losses, or
 /// causes them.
-pub(crate) const PAIRED: [&str; 41] = [
+pub(crate) const PAIRED: [&str; 44] = [
     "scheme",
     "llr",
+    "deadline",
+    "parity-code",
+    "parity-overhead",
     "profile",
     "host-recovery",
     "dummy-copies",

@@ -5,7 +5,7 @@ use super::lists::{Hops, Phases};
 use super::value::ParameterValue;
 use crate::corruption::{Fec, Transceiver};
 use crate::host::{FlowSizes, RdmaVerb};
-use crate::link::config::{Buffering, LlrProfile, ProfileName};
+use crate::link::config::{Buffering, LlrProfile, ParityCode, ProfileName};
 use crate::network::{Balance, Cut, Noticed};
 use crate::run::flows::{
     CollectiveKind, Detection, HandOffKind, HostKernel, HostRecovery, PlacementKind, RankOrder,
@@ -124,12 +124,23 @@ parameters! {
     }
     "Protection" {
         /// How the corrupting links recover: not at all (none), in order (LinkGuardian), out of order (LinkGuardianNB),
-        /// by forward error correction (Wharf), by Ultra Ethernet's Link Layer Retry (llr), or by an idealised retry of
-        /// only the lost frames (selective), as a bound for comparison [default: ordered at line rate, none with hosts]
+        /// by forward error correction (Wharf), by Ultra Ethernet's Link Layer Retry (llr), by an idealised retry of only
+        /// the lost frames (selective), as a bound for comparison, or by parity across frames and retransmission before a
+        /// deadline (parity) [default: ordered at line rate, none with hosts]
         scheme: SchemeKind = "scheme", "scheme", Word, "NAME", ALL;
         /// LLR registers: loop (HPE's rule), plan (as computed by `sim llr plan`), or a published profile such as
         /// meta-400g, followed by registers to override, such as plan,replay_count_max=3 [default: loop]
         llr: LlrProfile = "llr", "LLR profile", Word, "PROFILE", ALL;
+        /// With parity: longest time from sending a frame to its delivery, above the delay of the link and at most 1s. Later
+        /// frames are dropped, and counted as late [default: 150ms]
+        deadline: Span = "deadline", "deadline", Time, "TIME", ALL;
+        /// With parity: planned (parity, retransmission or both, whichever costs least for the measured losses and the
+        /// deadline), or a fixed code without retransmission, such as 20:10 for 10 parity frames after every 20 frames
+        /// [default: planned]
+        parity_code: ParityCode = "parity-code", "parity code", Word, "CODE", ALL;
+        /// With planned parity: the most parity frames and copies per frame that the planner may expect to send, 0 to 1
+        /// [default: 1]
+        parity_overhead: Share = "parity-overhead", "ceiling of the overhead", Share, "SHARE", ALL;
         /// Parameters of the link ends: tofino, as published; planned, as published but with timeout, thresholds and window
         /// for this speed and length, and buffers in memory; or daemon, as `linkmend run` derives them [default: tofino]
         profile: ProfileName = "profile", "profile", Word, "NAME", ALL;

@@ -3,7 +3,7 @@
 use super::lists::{Hops, Phases};
 use crate::corruption::{Fec, Transceiver};
 use crate::host::{FlowSizes, RdmaVerb};
-use crate::link::config::{Buffering, LlrProfile, ParameterError, ProfileName};
+use crate::link::config::{Buffering, LlrProfile, ParameterError, ParityCode, ProfileName};
 use crate::network::{Balance, Cut, Noticed};
 use crate::run::flows::{
     CollectiveKind, Detection, HandOffKind, HostKernel, HostRecovery, PlacementKind, RankOrder,
@@ -209,6 +209,7 @@ named! {
     Detection, |v| Value::number(v, v.time().as_secs());
     Reroute, |v| Value::number(v, v.time().as_secs());
     LlrProfile, |v| Value::word(v);
+    ParityCode, |v| Value::word(v);
     RdmaMechanisms, |v| Value::word(v);
     FlowSizes, |v| match v.only() {
         Some(bytes) => Value::number(v.name(), bytes as f64),

@@ -3,7 +3,7 @@
 use super::table::Parameter;
 
 /// Names in the words of the papers. A value that is not here is understood as files write it.
-const NAMES: [(&str, &str, &str); 61] = [
+const NAMES: [(&str, &str, &str); 62] = [
     ("transport", "dctcp", "DCTCP"),
     ("transport", "cubic", "CUBIC"),
     ("transport", "reno", "Reno"),
@@ -42,6 +42,7 @@ const NAMES: [(&str, &str, &str); 61] = [
     ("scheme", "wharf", "Wharf"),
     ("scheme", "llr", "LLR"),
     ("scheme", "selective", "selective retry"),
+    ("scheme", "parity", "repair in time"),
     ("fec", "rs-528", "RS(528,514)"),
     ("fec", "rs-544", "RS(544,514)"),
     ("fec", "rs-272", "RS(272,257)"),

@@ -48,9 +48,9 @@ impl Default for ParityProfile {
 }
 
 impl FromStr for ParityCode {
-    type Err = String;
+    type Err = ParameterError;
 
-    fn from_str(text: &str) -> Result<ParityCode, String> {
+    fn from_str(text: &str) -> Result<ParityCode, ParameterError> {
         if text == "planned" {
             return Ok(ParityCode::Planned);
         }
@@ -60,7 +60,10 @@ impl FromStr for ParityCode {
             (frames > 0 && fits(frames, GROUP_MAX) && fits(parity, PARITY_MAX)).then_some((frames, parity))
         });
         let (frames, parity) = numbers.ok_or_else(|| {
-            format!("must be planned, or FRAMES:PARITY like 20:10 with 1 to {GROUP_MAX} frames and 0 to {PARITY_MAX}")
+            let requirement = format!(
+                "must be planned, or FRAMES:PARITY like 20:10 with 1 to {GROUP_MAX} frames and 0 to {PARITY_MAX}"
+            );
+            ParameterError::new("parity-code", format!("\"{text}\""), requirement)
         })?;
         Ok(ParityCode::Fixed { frames, parity })
     }

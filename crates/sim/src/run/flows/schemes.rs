@@ -3,10 +3,10 @@
 //! says what the ends of a link have. One of another crate is named nowhere but in its run
 //! ([`run_other`](super::run_other)).
 
-use crate::link::config::{LlrProfile, ParameterError};
+use crate::link::config::{LlrProfile, ParameterError, ParityProfile};
 use crate::link::scheme::{
-    AnyConfig, LinkGuardian, Llr, LlrConfig, Scheme, Selective, SelectiveConfig, Unprotected, Wharf,
-    WharfConfig,
+    AnyConfig, LinkGuardian, Llr, LlrConfig, Parity, ParityConfig, Scheme, Selective, SelectiveConfig,
+    Unprotected, Wharf, WharfConfig,
 };
 use crate::link::{LinkConfig, PortConfig};
 use crate::network::Plan;
@@ -23,6 +23,7 @@ crate::schemes! {
         Wharf(Wharf),
         Llr(Llr),
         Selective(Selective),
+        Parity(Parity),
     }
 }
 
@@ -71,6 +72,8 @@ words! {
         Llr = "llr",
         /// An idealised selective retry.
         Selective = "selective",
+        /// Parity across frames, retransmission, or both, in time.
+        Parity = "parity",
     }
 }
 
@@ -92,7 +95,7 @@ impl SchemeKind {
     /// What recovers on a link that loses this share of frames.
     ///
     /// # Errors
-    /// If the profile of LLR cannot be used on this link.
+    /// If the profile of LLR cannot be used on this link, or the link takes longer than the default deadline of repair in time.
     pub fn recovery(
         self,
         link: &LinkConfig,
@@ -104,6 +107,7 @@ impl SchemeKind {
             SchemeKind::Wharf => Recovery::Wharf(WharfConfig::one_way(loss)),
             SchemeKind::Llr => Recovery::Llr(llr.config(link)?),
             SchemeKind::Selective => Recovery::Selective(link.selective()),
+            SchemeKind::Parity => Recovery::Parity(link.parity(&ParityProfile::default())?),
         })
     }
 }
@@ -119,6 +123,8 @@ pub enum Recovery {
     Llr(LlrConfig),
     /// Selective retry at both ends.
     Selective(SelectiveConfig),
+    /// Repair in time: first the end whose frames are lost.
+    Parity([ParityConfig; 2]),
 }
 
 impl Recovery {
@@ -129,6 +135,7 @@ impl Recovery {
             Recovery::Wharf(configs) => Some(configs.map(FlowSchemeConfig::Wharf)),
             Recovery::Llr(config) => Some([config; 2].map(FlowSchemeConfig::Llr)),
             Recovery::Selective(config) => Some([config; 2].map(FlowSchemeConfig::Selective)),
+            Recovery::Parity(configs) => Some(configs.map(FlowSchemeConfig::Parity)),
         }
     }
 

@@ -55,6 +55,7 @@ impl LinksConfig {
             Recovery::Wharf(_) => SchemeKind::Wharf,
             Recovery::Llr(_) => SchemeKind::Llr,
             Recovery::Selective(_) => SchemeKind::Selective,
+            Recovery::Parity(_) => SchemeKind::Parity,
         };
         let requirement = format!("must be none, ordered or non-blocking {place}");
         Err(ParameterError::new("scheme", kind.name(), requirement))

@@ -5,7 +5,7 @@ mod run;
 mod warnings;
 
 pub use crate::link::config::ParameterError;
-use crate::link::scheme::{Absent, Llr, Scheme, Selective, Wharf};
+use crate::link::scheme::{Absent, Llr, Parity, Scheme, Selective, Wharf};
 use crate::network::{NoObserver, Observer};
 use crate::run::flows::Recovery;
 use crate::run::links::LinksConfig;
@@ -27,6 +27,7 @@ pub fn run(
         }
         Recovery::Wharf(configs) => run_other::<Wharf>(config, &configs, progress),
         Recovery::Llr(llr) => run_other::<Llr>(config, &[llr; 2], progress),
+        Recovery::Parity(configs) => run_other::<Parity>(config, &configs, progress),
         Recovery::Selective(ends) => run_other::<Selective>(config, &[ends; 2], progress),
     }
 }
