@@ -24,6 +24,8 @@ const RECEIVE_SLICE: Duration = Duration::from_millis(20);
 /// The shortest sleep of the sender. What becomes due meanwhile is sent at once.
 const NAP: Duration = Duration::from_micros(100);
 const NUMBER_BYTES: usize = 8;
+/// Where the time of sending follows, if there is room.
+const TIME_END: usize = 16;
 /// The largest payload that every host's MTU has room for.
 const PAYLOAD_BYTES_MAX: usize = 1_200;
 const RATE_MAX: u32 = 100_000;
@@ -79,12 +81,17 @@ pub struct DatagramReport {
     pub duplicated: u64,
     /// Datagrams that arrived after a later one.
     pub reordered: u64,
+    /// How long each took that arrived, in the order of their first arrivals, in ns; at most [`DELAYS_MAX`], and none if the
+    /// payload is shorter than 16 bytes.
+    pub delays_ns: Vec<u64>,
     /// The longest times without an arrival, at least [`SILENCE_MIN`] each, in their order.
     pub silences: Vec<Silence>,
 }
 
 /// The shortest time without an arrival that is noted.
 pub const SILENCE_MIN: Duration = Duration::from_micros(200);
+/// Delays that are noted.
+pub const DELAYS_MAX: usize = 100_000;
 /// Silences that are noted.
 const SILENCES_MAX: usize = 100_000;
 
@@ -166,7 +173,7 @@ pub fn send(
     let refused = sent.map_err(|_| DatagramError::Thread { name: "sender" })?;
     let refused = refused.map_err(failed("send on", &path.client))?;
     let received = received.map_err(|_| DatagramError::Thread { name: "receiver" })?;
-    let (tracker, silences) = received.map_err(failed("receive on", &path.server))?;
+    let Received { tracker, silences, delays_ns } = received.map_err(failed("receive on", &path.server))?;
     let sent = shared.sent.load(Ordering::Relaxed);
     Ok(DatagramReport {
         options: options.clone(),
@@ -176,6 +183,7 @@ pub fn send(
         lost: sent.saturating_sub(tracker.received),
         duplicated: tracker.duplicated,
         reordered: tracker.reordered,
+        delays_ns,
         silences,
     })
 }
@@ -221,6 +229,9 @@ fn emit(
         let due = began.elapsed().as_nanos() * u128::from(options.per_second) / 1_000_000_000;
         while u128::from(number) < due {
             payload[..NUMBER_BYTES].copy_from_slice(&number.to_be_bytes());
+            if let Some(time) = payload.get_mut(NUMBER_BYTES..TIME_END) {
+                time.copy_from_slice(&nanos(began.elapsed()).to_be_bytes());
+            }
             match socket.send(&payload) {
                 Ok(_) => {}
                 Err(error) if is_refusal(&error) => refused += 1,
@@ -248,15 +259,22 @@ fn is_refusal(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| passing.contains(&code))
 }
 
+/// What the receiver noted.
+struct Received {
+    tracker: Tracker,
+    silences: Vec<Silence>,
+    delays_ns: Vec<u64>,
+}
+
 /// Receives until the sender is done and everything has arrived, or until nothing has arrived for the drain time.
 fn receive(
     socket: &UdpSocket,
     options: &DatagramOptions,
     shared: &Shared,
     began: Instant,
-) -> io::Result<(Tracker, Vec<Silence>)> {
+) -> io::Result<Received> {
     let mut buffer = [0; PAYLOAD_BYTES_MAX + 1];
-    let (mut tracker, mut silences) = (Tracker::new(), Vec::new());
+    let (mut tracker, mut silences, mut delays_ns) = (Tracker::new(), Vec::new(), Vec::new());
     let mut last = began.elapsed();
     loop {
         match socket.recv(&mut buffer) {
@@ -269,7 +287,13 @@ fn receive(
                 }
                 last = now;
                 let number = buffer.first_chunk().map_or(0, |number| u64::from_be_bytes(*number));
+                let received = tracker.received;
                 tracker.handle(number);
+                let is_first = tracker.received > received;
+                let sent = buffer[NUMBER_BYTES..].first_chunk().filter(|_| is_first && bytes >= TIME_END);
+                if let Some(sent) = sent.filter(|_| delays_ns.len() < DELAYS_MAX) {
+                    delays_ns.push(nanos(now).saturating_sub(u64::from_be_bytes(*sent)));
+                }
             }
             Ok(_) => {}
             Err(error) if is_timeout(&error) => {}
@@ -278,7 +302,7 @@ fn receive(
         if shared.sender_done.load(Ordering::Acquire) {
             let all = tracker.received >= shared.sent.load(Ordering::Acquire);
             if all || began.elapsed() - last >= options.drain {
-                return Ok((tracker, silences));
+                return Ok(Received { tracker, silences, delays_ns });
             }
         }
     }

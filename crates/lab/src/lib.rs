@@ -23,6 +23,7 @@
 //! - [`link_ends`] runs the two link ends inside this process; [`demo`] has the experiments of `linkmend demo`.
 //! - [`unattended`] runs `corruptd` on a link that starts to corrupt frames and is repaired.
 //! - [`failover`] cuts one of two links during traffic, over Linkmend and over the kernel's own failover.
+//! - [`wan`] joins the link ends by a path of the Internet, without and with Linkmend over UDP.
 //! - [`hog`] occupies the processors for a moment.
 //! - [`stop`] ends and follows any of these; [`summary`] turns a sample into percentiles, [`statistics`] adds
 //!   intervals, and [`noise`] measures how the machine disturbed a measurement.
@@ -69,6 +70,7 @@ pub mod topology;
 pub mod transfers;
 pub mod unattended;
 pub mod unprivileged;
+pub mod wan;
 
 pub use delay_line::{DelayLineError, DelayLines, LineReport};
 pub use impairments::{BackupLink, Impairments};

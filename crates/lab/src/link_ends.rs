@@ -117,6 +117,14 @@ impl LinkEnds {
         protect(&self.second, protection)
     }
 
+    /// Waits until both directions are protected, if the link ends were started with protection.
+    ///
+    /// # Errors
+    /// [`LinkEndsError`].
+    pub fn wait_for_protection(&self) -> Result<(), LinkEndsError> {
+        [&self.first, &self.second].into_iter().try_for_each(|end| wait_until(end, TransmitState::Active))
+    }
+
     /// Corrupts the direction from h1 to h2.
     ///
     /// # Errors
@@ -168,7 +176,12 @@ fn protect(sender: &LinkEndHandle, protection: Option<ProtectionSettings>) -> Re
         Some(protection) => (Command::Protect(protection), TransmitState::Active),
         None => (Command::Unprotect, TransmitState::Dormant),
     };
-    let mut report = sender.command(command)?;
+    sender.command(command)?;
+    wait_until(sender, expected)
+}
+
+fn wait_until(sender: &LinkEndHandle, expected: TransmitState) -> Result<(), LinkEndsError> {
+    let mut report = sender.command(Command::Report)?;
     let deadline = Instant::now() + SETTLE_TIMEOUT;
     while report.transmit_state != expected {
         if Instant::now() > deadline {

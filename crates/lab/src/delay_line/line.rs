@@ -210,7 +210,7 @@ fn epoch_ahead_ns(mut own: impl FnMut() -> u64, mut epoch: impl FnMut() -> u64) 
 }
 
 /// Waits until one of them can be read, or until `wait_ms` is over.
-pub(super) fn wait_for_frames(rings: &[BorrowedFd<'_>], wait_ms: u16) {
+pub(crate) fn wait_for_frames(rings: &[BorrowedFd<'_>], wait_ms: u16) {
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     let mut waiting: Vec<_> = rings.iter().map(|ring| PollFd::new(*ring, PollFlags::POLLIN)).collect();
     // A signal ends the wait early, which does no harm.

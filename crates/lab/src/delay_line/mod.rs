@@ -11,6 +11,8 @@ mod schedule;
 mod service;
 
 pub use line::LineReport;
+pub(crate) use line::wait_for_frames;
+pub(crate) use schedule::Schedule;
 pub use service::{WiresError, WiresReport, serve};
 
 use linkmend_corruption::{Corruption, CorruptionProcess, ParameterError};
@@ -30,10 +32,9 @@ use crate::impairments::Impairments;
 use crate::namespace::{Namespace, NamespaceError};
 use crate::stop::StopFlag;
 use crate::topology::{Cut, CutRecord, Lab, LabError, LabOptions, WireInterface};
-use line::{Counters, Line, wait_for_frames};
+use line::{Counters, Line};
 use linkmend_protocol::paths::Path;
 use losses::Losses;
-use schedule::Schedule;
 
 /// The shortest time between two rounds of a busy line. Frames may leave this much too late; in return the thread does
 /// not spend a core on waking.
@@ -131,7 +132,7 @@ impl DelayLines {
             let impairments = impairments(options, link);
             let (schedule, slots) = (schedule(&impairments, link.is_some()), slots(&impairments));
             let frame_bytes = left.mtu(options.host_mtu) as usize + 14 + 8;
-            let open = |interface: WireInterface| open(wires, interface, frame_bytes, slots);
+            let open = |interface: WireInterface| open_ring(wires, interface, frame_bytes, slots);
             let mut line = |from: WireInterface, to: WireInterface| {
                 let counters = Arc::new(Counters::default());
                 reports.push((format!("{} to {}", from.name(), to.name()), Arc::clone(&counters)));
@@ -233,7 +234,8 @@ fn slots(impairments: &Impairments) -> usize {
     u64::try_from(frames).unwrap_or(u64::MAX).clamp(FRAMES_MIN, FRAMES_MAX) as usize
 }
 
-fn open(
+/// Opens an interface of the fifth namespace, with memory for as many frames.
+pub(crate) fn open_ring(
     wires: &Namespace,
     interface: WireInterface,
     frame_bytes: usize,

@@ -5,7 +5,7 @@ use linkmend_protocol::wire::wire_bytes;
 /// It computes from times of arrival, not from the time of the computation. If the process did not run for a while,
 /// frames that were due meanwhile leave late, but the line loses neither capacity nor delay.
 #[derive(Clone, Debug)]
-pub(super) struct Schedule {
+pub(crate) struct Schedule {
     rate_bps: Option<u64>,
     delay_ns: u64,
     queue_bytes: u64,
@@ -15,13 +15,13 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    pub(super) fn new(rate_bps: Option<u64>, delay_ns: u64, queue_bytes: u64) -> Self {
+    pub(crate) fn new(rate_bps: Option<u64>, delay_ns: u64, queue_bytes: u64) -> Self {
         Self { rate_bps, delay_ns, queue_bytes, free_at_ns: 0, last_arrival_ns: 0 }
     }
 
     /// When a frame of `bytes` that arrived at `arrival_ns` leaves the line; `None` if the queue has no room for it. A
     /// frame that seems to have arrived before its predecessor is treated as if both had arrived together.
-    pub(super) fn admit(&mut self, arrival_ns: u64, bytes: usize) -> Option<u64> {
+    pub(crate) fn admit(&mut self, arrival_ns: u64, bytes: usize) -> Option<u64> {
         let arrival_ns = arrival_ns.max(self.last_arrival_ns);
         self.last_arrival_ns = arrival_ns;
         let Some(rate_bps) = self.rate_bps else { return Some(arrival_ns + self.delay_ns) };

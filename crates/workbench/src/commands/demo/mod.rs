@@ -7,8 +7,9 @@ mod noise;
 pub mod progress;
 mod show;
 mod tables;
+mod wan;
 
-use linkmend::failure::{Context, Result};
+use linkmend::failure::{Context, Result, UsageError};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -17,6 +18,7 @@ use std::time::Duration;
 use clap::Args;
 use linkmend_lab::demo::{DemoOptions, Part, run};
 use linkmend_lab::unprivileged::{Privileges, ensure_privileges};
+use linkmend_lab::wan::LOSS_MAX;
 use linkmend_lab::{Impairments, StopFlag};
 use linkmend_quantity::{BitRate, Span};
 use show::{Shown, show};
@@ -36,6 +38,7 @@ Examples:
   sudo linkmend demo --quick             # shorter measurements, under a minute
   sudo linkmend demo --corruptd          # corruptd finds a corrupting link and protects it
   sudo linkmend demo --failover          # one of two links is cut without losing a frame
+  linkmend demo --wan                    # a path of the Internet: 100 ms, 5 % of losses, over UDP with a key
   sudo linkmend demo --rate 200M --delay 5ms --loss 1e-3
   linkmend demo                          # as an ordinary user: AF_PACKET in a user namespace
   sudo linkmend demo --json > demo.json  # all results as one object")]
@@ -51,19 +54,24 @@ pub struct DemoArgs {
     /// minutes
     #[arg(long, conflicts_with_all = ["part", "quick", "corruptd", "loss"])]
     failover: bool,
+    /// Show two sites instead, with a path of the Internet between them that delays, loses, reorders and duplicates: datagrams
+    /// and TCP without Linkmend, and with its encrypted link over UDP in either mode; takes 2 minutes
+    #[arg(long, conflicts_with_all = ["part", "corruptd", "failover", "delay"])]
+    wan: bool,
     /// Take shorter measurements, in under a minute
     #[arg(long)]
     quick: bool,
-    /// Rate of the link [default with `--part link`: 300M]
+    /// Rate of the link [default with `--part link`: 300M, with `--wan`: 50M]
     #[arg(long, value_name = "RATE")]
     rate: Option<BitRate>,
     /// One-way delay between the left host and its link end [default with `--part link`: 2ms]
     #[arg(long, value_name = "TIME")]
     delay: Option<Span>,
-    /// One-way delay of the link itself [default: none]
+    /// One-way delay of the link itself [default: none, with `--wan`: 50ms]
     #[arg(long, value_name = "TIME")]
     link_delay: Option<Span>,
-    /// Loss rate of the corrupting link, above 0 and up to 0.1 [default: 1e-2, or 1e-3 with `--part fast`]
+    /// Loss rate of the corrupting link, above 0 and up to 0.1; with `--wan`, in each direction and up to 0.25 [default: 1e-2,
+    /// or 1e-3 with `--part fast`, or 0.05 with `--wan`]
     #[arg(long, value_name = "RATE", value_parser = loss_rate)]
     loss: Option<f64>,
     /// Seed for the injected corruption
@@ -104,6 +112,12 @@ impl DemoArgs {
         let mut options = if self.quick { DemoOptions::quick(part) } else { DemoOptions::standard(part) };
         options.seed = self.seed;
         if let Some(loss) = self.loss {
+            if loss > LINK_LOSS_MAX {
+                let text = format!(
+                    "--loss {loss}: must be at most {LINK_LOSS_MAX}; only --wan allows up to {LOSS_MAX}"
+                );
+                return Err(UsageError::new(text).into());
+            }
             options.loss = loss;
         }
         self.adjust(&mut options.impairments)?;
@@ -125,10 +139,17 @@ impl DemoArgs {
     }
 }
 
+/// Largest loss rate of the corrupting link.
+const LINK_LOSS_MAX: f64 = 0.1;
+
 fn loss_rate(text: &str) -> Result<f64, String> {
     let rate: f64 =
         text.parse().map_err(|_| format!("`{text}` is not a number; write it as 0.001 or 1e-3"))?;
-    if rate > 0.0 && rate <= 0.1 { Ok(rate) } else { Err(format!("{rate} is not above 0 and up to 0.1")) }
+    if rate > 0.0 && rate <= LOSS_MAX {
+        Ok(rate)
+    } else {
+        Err(format!("{rate} is not above 0 and up to {LOSS_MAX}"))
+    }
 }
 
 /// Moves an ordinary user into a user namespace by starting this program again in it. [`execute`] then runs inside.
@@ -155,6 +176,9 @@ pub fn execute(arguments: &DemoArgs) -> Result<()> {
     }
     if arguments.failover {
         return failover::execute(arguments, privileges, &stop, &progress);
+    }
+    if arguments.wan {
+        return wan::execute(arguments, privileges, &stop, &progress);
     }
     let options = arguments.options(privileges)?;
     let result = run(&options, &stop, &progress);
