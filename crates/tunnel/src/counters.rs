@@ -5,6 +5,8 @@
 pub struct Counters {
     /// Datagrams with frames that arrived from the peer, duplicates included.
     pub datagrams: u64,
+    /// Bytes of these, each datagram once.
+    pub bytes: u64,
     /// Outer numbers that were given up, because nothing with them arrived within the wait.
     pub lost: u64,
     /// Datagrams that arrived after one with a higher number, and in time.
@@ -19,6 +21,8 @@ pub struct Counters {
     pub incomplete_frames: u64,
     /// Datagrams that nobody who speaks this format sends.
     pub malformed: u64,
+    /// Reports of what cannot be.
+    pub impossible_reports: u64,
     /// Datagrams without the token that this end gave its peer.
     pub strangers: u64,
     /// Datagrams from public addresses, which are refused.

@@ -2,11 +2,12 @@
 
 use crate::acquaintance::{Acquaintance, Change, Identity, Reply, Role};
 use crate::address::Reach;
+use crate::congestion::{Congestion, CongestionStatus};
 use crate::counters::Counters;
 use crate::path_mtu::{BASE_BYTES, PathMtu};
 use crate::receiver::Receiver;
 use crate::sender::{NoRoom, Sender};
-use crate::wire::{self, Body, Datagram};
+use crate::wire::{self, Body, Datagram, HEADER_BYTES, Report};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
@@ -22,12 +23,17 @@ const ANSWER_NS: u64 = 10_000_000;
 /// Hellos, probes and acknowledgements that wait to be sent.
 const CONTROL_MAX: usize = 16;
 
+/// What UDP and IPv4 add to a datagram, as the pace counts.
+const PACKET_BYTES: usize = 8 + 20;
+
 /// How an endpoint is set up.
 #[derive(Clone, Copy, Debug)]
 pub struct EndpointConfig {
     pub identity: Identity,
     pub role: Role,
     pub reach: Reach,
+    /// Whether it reports what arrives, and sends no faster than [`Congestion`] allows.
+    pub is_controlled: bool,
     /// By how much [`Secure`](crate::Secure) makes datagrams longer; 0 without it.
     pub seal_bytes: usize,
 }
@@ -48,6 +54,7 @@ enum Control {
     Hello(Reply),
     Probe(usize),
     ProbeAcknowledged(usize),
+    Report(Report),
 }
 
 /// One end. The crate's documentation gives the order of calls.
@@ -59,10 +66,15 @@ pub struct Endpoint {
     sender: Sender,
     receiver: Receiver,
     path_mtu: PathMtu,
+    congestion: Congestion,
+    is_controlled: bool,
     seal_bytes: usize,
     control: VecDeque<(SocketAddr, Control)>,
     buffer: Vec<u8>,
     hellos: u64,
+    reports: u64,
+    /// The time that was told last.
+    now_ns: u64,
     call_at_ns: u64,
     answer_at_ns: u64,
     /// Whether the peer was silent when the time was last told. Probes then wait for it.
@@ -74,17 +86,21 @@ pub struct Endpoint {
 impl Endpoint {
     /// An end that knows nobody yet.
     pub fn new(now_ns: u64, config: &EndpointConfig) -> Endpoint {
-        let EndpointConfig { identity, role, reach, seal_bytes } = *config;
+        let EndpointConfig { identity, role, reach, is_controlled, seal_bytes } = *config;
         Endpoint {
             acquaintance: Acquaintance::new(identity, role, reach),
             expected: Vec::with_capacity(ADDRESSES_MAX),
             sender: Sender::new(BASE_BYTES - seal_bytes),
             receiver: Receiver::default(),
             path_mtu: PathMtu::new(now_ns, false, seal_bytes),
+            congestion: Congestion::new(now_ns, 0, BASE_BYTES),
+            is_controlled,
             seal_bytes,
             control: VecDeque::with_capacity(CONTROL_MAX),
             buffer: Vec::new(),
             hellos: 0,
+            reports: 0,
+            now_ns,
             call_at_ns: now_ns,
             answer_at_ns: now_ns,
             probes_wait: true,
@@ -130,6 +146,11 @@ impl Endpoint {
         self.round_trip_ns
     }
 
+    /// How fast datagrams may leave, and why.
+    pub fn congestion(&self) -> CongestionStatus {
+        self.congestion.status()
+    }
+
     /// What was counted so far.
     pub fn counters(&self) -> Counters {
         let mut counters = self.counters;
@@ -146,6 +167,7 @@ impl Endpoint {
         datagram: &[u8],
         deliver: &mut impl FnMut(&[u8]),
     ) -> Handled {
+        self.now_ns = now_ns;
         let Some(Datagram { token, number, body }) = wire::parse(datagram) else {
             self.counters.malformed += 1;
             return Handled::Usual;
@@ -170,12 +192,22 @@ impl Endpoint {
                     self.answer(now_ns, from, self.acquaintance.introduction());
                 }
             }
-            (_, Body::Frames(records)) => self.receiver.handle(now_ns, number, records, deliver),
+            (_, Body::Frames(records)) => {
+                self.receiver.handle(now_ns, number, records, deliver);
+                if self.is_controlled {
+                    self.receiver.owe_report(self.round_trip_ns);
+                    self.report(now_ns);
+                }
+            }
+            (_, Body::Report(report)) => {
+                let is_possible = self.congestion.handle_report(now_ns, number, &report);
+                self.counters.impossible_reports += u64::from(!is_possible);
+            }
             (_, Body::Probe(bytes)) => self.queue(from, Control::ProbeAcknowledged(bytes)),
             (_, Body::ProbeAcknowledged(bytes)) => {
                 let round_trip_ns = self.path_mtu.handle_acknowledgement(now_ns, bytes);
                 self.round_trip_ns = round_trip_ns.or(self.round_trip_ns);
-                self.sender.set_limit(self.path_mtu.datagram_bytes());
+                self.set_limit();
             }
             (_, Body::Hello(_)) => {}
         }
@@ -201,13 +233,31 @@ impl Endpoint {
         let is_ipv6 = address.ip().to_canonical().is_ipv6();
         self.path_mtu = PathMtu::new(now_ns, is_ipv6, self.seal_bytes);
         self.round_trip_ns = None;
-        self.sender.set_limit(self.path_mtu.datagram_bytes());
+        self.congestion = Congestion::new(now_ns, self.sender.first_number(), BASE_BYTES);
+        self.set_limit();
         if change == Change::NewPeer { Handled::NewPeer(address) } else { Handled::Moved(address) }
     }
 
-    /// Does what is due: hellos, probes, and giving up datagrams that have been waited for.
+    fn set_limit(&mut self) {
+        let bytes = self.path_mtu.datagram_bytes();
+        self.sender.set_limit(bytes);
+        self.congestion.set_datagram_bytes(bytes);
+    }
+
+    fn report(&mut self, now_ns: u64) {
+        if let Some(peer) = self.peer()
+            && let Some(report) = self.receiver.poll_report(now_ns)
+        {
+            self.queue(peer, Control::Report(report));
+        }
+    }
+
+    /// Does what is due: hellos, probes, reports, and giving up datagrams that have been waited for.
     pub fn handle_timeout(&mut self, now_ns: u64, deliver: &mut impl FnMut(&[u8])) {
+        self.now_ns = now_ns;
         self.receiver.handle_timeout(now_ns, deliver);
+        self.report(now_ns);
+        self.congestion.handle_timeout(now_ns);
         if now_ns >= self.call_at_ns {
             let is_silent = self.is_silent(now_ns);
             let greeting = self.acquaintance.greeting();
@@ -232,7 +282,7 @@ impl Endpoint {
             if let Some(bytes) = self.path_mtu.poll_probe(now_ns) {
                 self.queue(peer, Control::Probe(bytes));
             }
-            self.sender.set_limit(self.path_mtu.datagram_bytes());
+            self.set_limit();
         }
     }
 
@@ -240,7 +290,8 @@ impl Endpoint {
     pub fn next_timeout(&self) -> u64 {
         let probe = if self.probes_wait { u64::MAX } else { self.path_mtu.next_timeout() };
         let wait = self.receiver.next_timeout().unwrap_or(u64::MAX);
-        self.call_at_ns.min(wait).min(probe)
+        let silence = self.congestion.next_timeout().unwrap_or(u64::MAX);
+        self.call_at_ns.min(wait).min(probe).min(silence)
     }
 
     fn answer(&mut self, now_ns: u64, to: SocketAddr, reply: Reply) {
@@ -267,6 +318,10 @@ impl Endpoint {
                 self.hellos += 1;
                 wire::write(out, token, self.hellos, &Body::Hello(hello));
             }
+            Control::Report(report) => {
+                self.reports += 1;
+                wire::write(out, grant, self.reports, &Body::Report(report));
+            }
             Control::Probe(bytes) => wire::write(out, grant, 0, &Body::Probe(bytes)),
             Control::ProbeAcknowledged(bytes) => wire::write(out, grant, 0, &Body::ProbeAcknowledged(bytes)),
         }
@@ -276,11 +331,18 @@ impl Endpoint {
     /// The kernel has refused a datagram of so many bytes as too long for the interface.
     pub fn handle_too_long(&mut self, now_ns: u64, bytes: usize) {
         self.path_mtu.handle_refusal(now_ns, bytes);
-        self.sender.set_limit(self.path_mtu.datagram_bytes());
+        self.set_limit();
     }
 
-    /// How many frames of at most `frame_bytes` [`Endpoint::push`] certainly takes now.
+    /// How many frames of at most `frame_bytes` [`Endpoint::push`] certainly takes now: 0 while the path is to carry no more.
+    /// Ask again before each frame.
     pub fn room(&self, frame_bytes: usize) -> usize {
+        let may_send = !self.is_controlled
+            || self.peer().is_none()
+            || self.congestion.is_open(self.now_ns, self.sender.len());
+        if !may_send {
+            return 0;
+        }
         self.sender.room() / self.sender.datagrams_for(frame_bytes)
     }
 
@@ -297,7 +359,10 @@ impl Endpoint {
         if self.peer().is_none() {
             return Ok(false);
         }
+        let before = self.sender.len();
         self.sender.push(bytes, pieces)?;
+        let begun = self.sender.len() - before;
+        self.congestion.take(self.now_ns, bytes + begun * (HEADER_BYTES + self.seal_bytes + PACKET_BYTES));
         Ok(true)
     }
 
@@ -316,8 +381,24 @@ impl Endpoint {
         self.sender.len()
     }
 
-    /// Takes the first datagrams with frames out of the queue, because they were sent or cannot be.
+    /// The first datagrams with frames were sent.
+    pub fn handle_sent(&mut self, now_ns: u64, count: usize) {
+        let first = self.sender.first_number();
+        if self.is_controlled {
+            for (number, datagram) in (first..).zip(self.sender.datagrams().take(count)) {
+                self.congestion.handle_sent(now_ns, number, datagram.len());
+            }
+        }
+        self.sender.drop_first(count);
+    }
+
+    /// Drops the first datagrams with frames, because they cannot be sent.
     pub fn drop_first(&mut self, count: usize) {
         self.sender.drop_first(count);
+    }
+
+    /// When [`Endpoint::room`] is larger than 0 again, if the pace is what it waits for.
+    pub fn opens_at(&self) -> Option<u64> {
+        Some(self.congestion.opens_at()).filter(|at| self.is_controlled && *at > self.now_ns)
     }
 }

@@ -12,6 +12,7 @@
 //!   long as the path has not reordered.
 //! - [`Receiver`] takes the frames out again. A frame whose parts have not all arrived is one loss.
 //! - [`PathMtu`] finds the longest datagram that passes (RFC 8899).
+//! - [`Congestion`] decides how fast datagrams leave, from the reports of the other end.
 //! - [`Acquaintance`] knows who the peer is, and where: restarts, changed addresses, strangers.
 //! - [`Secure`] seals and opens datagrams, where both ends share a key.
 //! - [`Endpoint`] holds all but the last. A driver owns one for each socket.
@@ -24,11 +25,13 @@
 //! For each datagram that arrives, a driver calls [`Endpoint::handle_datagram`]. Frames are handed to a closure, because
 //! they lie in the datagram. At [`Endpoint::next_timeout`], it calls [`Endpoint::handle_timeout`]. After either, it sends
 //! what [`Endpoint::poll_control`] returns until `None`. It adds frames with [`Endpoint::push`] while
-//! [`Endpoint::room`] allows, and at the end of a round calls [`Endpoint::close`], sends [`Endpoint::datagrams`] to
-//! [`Endpoint::peer`], and reports with [`Endpoint::drop_first`] how many the kernel took.
+//! [`Endpoint::room`] allows (which may be again at [`Endpoint::opens_at`]), and at the end of a round calls
+//! [`Endpoint::close`], sends [`Endpoint::datagrams`] to [`Endpoint::peer`], and reports with [`Endpoint::handle_sent`] how many
+//! the kernel took.
 
 mod acquaintance;
 mod address;
+mod congestion;
 mod counters;
 mod endpoint;
 mod path_mtu;
@@ -41,6 +44,7 @@ pub mod wire;
 
 pub use acquaintance::{Acquaintance, Identity, Role, SILENCE_NS};
 pub use address::{Reach, is_near};
+pub use congestion::{Congestion, CongestionStatus};
 pub use counters::Counters;
 pub use endpoint::{ADDRESSES_MAX, Endpoint, EndpointConfig, Handled};
 pub use path_mtu::{BASE_BYTES, PathMtu};

@@ -2,13 +2,20 @@
 
 use crate::counters::Counters;
 use crate::resequencer::Resequencer;
-use crate::wire::{self, FRAME_BYTES_MAX, FRAME_BYTES_MIN, Part, Record};
+use crate::wire::{self, FRAME_BYTES_MAX, FRAME_BYTES_MIN, Part, Record, Report};
+
+/// A report follows a datagram after a quarter of a round trip, within these bounds.
+const REPORT_MIN_NS: u64 = 2_000_000;
+const REPORT_MAX_NS: u64 = 10_000_000;
 
 /// The receiving half: datagrams in, frames out in the order of the outer numbers, each once.
 #[derive(Debug)]
 pub struct Receiver {
     order: Resequencer,
     assembly: Assembly,
+    /// When a report is due; `None` if nothing has arrived since the latest.
+    report_at_ns: Option<u64>,
+    reported_at_ns: u64,
 }
 
 /// The frame whose parts are arriving.
@@ -24,31 +31,45 @@ impl Default for Receiver {
     fn default() -> Self {
         let assembly =
             Assembly { bytes: Vec::with_capacity(FRAME_BYTES_MAX), next: None, incomplete_frames: 0 };
-        Receiver { order: Resequencer::default(), assembly }
+        Receiver { order: Resequencer::default(), assembly, report_at_ns: None, reported_at_ns: 0 }
     }
 }
 
 impl Receiver {
     /// Handles the body of a datagram with frames. Calls `deliver` for each frame that is next.
     pub fn handle(&mut self, now_ns: u64, number: u64, body: &[u8], deliver: &mut impl FnMut(&[u8])) {
-        let Receiver { order, assembly } = self;
+        let Receiver { order, assembly, .. } = self;
         order.handle(now_ns, number, body, &mut |number, body| assembly.take(number, body, deliver));
     }
 
     /// Gives up what has been waited for long enough, and delivers what waited behind it.
     pub fn handle_timeout(&mut self, now_ns: u64, deliver: &mut impl FnMut(&[u8])) {
-        let Receiver { order, assembly } = self;
+        let Receiver { order, assembly, .. } = self;
         order.handle_timeout(now_ns, &mut |number, body| assembly.take(number, body, deliver));
     }
 
-    /// When [`Receiver::handle_timeout`] is to be called.
+    /// When [`Receiver::handle_timeout`] and [`Receiver::poll_report`] are to be called.
     pub fn next_timeout(&self) -> Option<u64> {
-        self.order.next_timeout()
+        self.order.next_timeout().into_iter().chain(self.report_at_ns).min()
+    }
+
+    /// Something has arrived that the other end is to hear of. `round_trip_ns` is that of the path, if it is known.
+    pub fn owe_report(&mut self, round_trip_ns: Option<u64>) {
+        let interval_ns = (round_trip_ns.unwrap_or(0) / 4).clamp(REPORT_MIN_NS, REPORT_MAX_NS);
+        self.report_at_ns.get_or_insert(self.reported_at_ns.saturating_add(interval_ns));
+    }
+
+    /// The report that is due.
+    pub fn poll_report(&mut self, now_ns: u64) -> Option<Report> {
+        self.report_at_ns.take_if(|at| now_ns >= *at)?;
+        self.reported_at_ns = now_ns;
+        self.order.report(now_ns)
     }
 
     /// Forgets a peer that was restarted, and the frames that waited. What is known of the path stays.
     pub fn restart(&mut self) {
         self.order.restart();
+        self.report_at_ns = None;
         self.assembly.abandon();
     }
 

@@ -1,6 +1,7 @@
 //! Puts datagrams in the order of their numbers.
 
 use crate::counters::Counters;
+use crate::wire::{HEADER_BYTES, Report};
 
 /// How far the newest datagram may be ahead of the one that is waited for, and how many may wait.
 pub const HELD_MAX: usize = 1024;
@@ -102,7 +103,12 @@ impl Resequencer {
     pub fn handle(&mut self, now_ns: u64, number: u64, bytes: &[u8], deliver: &mut impl FnMut(u64, &[u8])) {
         self.delay.turn(now_ns);
         self.counters.datagrams += 1;
-        if !self.note(now_ns, number) {
+        let duplicates = self.counters.duplicates;
+        let is_next = self.note(now_ns, number);
+        if self.counters.duplicates == duplicates {
+            self.counters.bytes += (HEADER_BYTES + bytes.len()) as u64;
+        }
+        if !is_next {
             return;
         }
         self.make_room(bytes.len(), deliver);
@@ -139,6 +145,21 @@ impl Resequencer {
         self.delay.wait_ns()
     }
 
+    /// What has arrived so far; `None` before the first datagram.
+    pub fn report(&self, now_ns: u64) -> Option<Report> {
+        let (next, highest) = self.place?;
+        let arrived_ns = self.seen_at(highest).at_ns;
+        Some(Report {
+            highest,
+            arrived_ns,
+            held_ns: now_ns.saturating_sub(arrived_ns),
+            bytes: self.counters.bytes,
+            decided: next,
+            lost: self.counters.lost,
+            marked: 0,
+        })
+    }
+
     /// Drops what waits, and begins again with the next datagram, whatever its number.
     pub fn restart(&mut self) {
         self.counters.lost += self.held_count as u64;
@@ -150,8 +171,8 @@ impl Resequencer {
     }
 
     pub(crate) fn count(&self, counters: &mut Counters) {
-        let Counters { datagrams, lost, reordered, late, duplicates, .. } = self.counters;
-        *counters = Counters { datagrams, lost, reordered, late, duplicates, ..*counters };
+        let Counters { datagrams, bytes, lost, reordered, late, duplicates, .. } = self.counters;
+        *counters = Counters { datagrams, bytes, lost, reordered, late, duplicates, ..*counters };
     }
 
     fn seen_at(&self, number: u64) -> &Seen {

@@ -161,6 +161,11 @@ impl Sender {
         self.queue.iter().map(Vec::as_slice)
     }
 
+    /// The number of the first datagram that waits, or of the next one if none does.
+    pub fn first_number(&self) -> u64 {
+        self.next_number - self.queue.len() as u64
+    }
+
     /// Takes the first datagrams out of the queue, because they were sent or cannot be.
     pub fn drop_first(&mut self, count: usize) {
         self.free.extend(self.queue.drain(..count.min(self.queue.len())));

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | 1 | version (high four bits, 1) and kind |
 //! | 8 | token: what the receiving end has given the sending end; 0 if that has none |
-//! | 8 | number: of a datagram with frames, its outer number; of a hello, its place among the hellos; of a probe or its acknowledgement, the length of the probe |
+//! | 8 | number: of a datagram with frames, its outer number; of a hello or report, its place among these; of a probe or its acknowledgement, the length of the probe |
 //! | rest | depends on the kind |
 //!
 //! Numbers are sent in full, so nothing has to be restored from the context. All fields are in network byte order.
@@ -17,6 +17,10 @@
 //! receiver (1).
 //!
 //! *Probe* (2) is filled with zeros up to the length to be tried. *Probe acknowledgement* (3) carries nothing more.
+//!
+//! *Report* (7) says which datagrams with frames have arrived: the highest number (8), when it arrived by the sender's
+//! clock in nanoseconds (8), nanoseconds since then (8), bytes of all that have arrived (8), the number below which it is
+//! certain which are lost (8), how many are (8), and how many arrived with a mark of congestion (8).
 
 /// Length of the header.
 pub const HEADER_BYTES: usize = 17;
@@ -24,6 +28,8 @@ pub const HEADER_BYTES: usize = 17;
 pub const RECORD_BYTES: usize = 2;
 /// Length of a hello.
 pub const HELLO_BYTES: usize = HEADER_BYTES + 17;
+/// Length of a report.
+pub const REPORT_BYTES: usize = HEADER_BYTES + 7 * 8;
 /// The longest datagram: a packet of 9,000 bytes without the headers of IPv4 and UDP.
 pub const DATAGRAM_BYTES_MAX: usize = 8_972;
 /// The longest frame: one of an MTU of 9,216 and 1,010 bytes for headers and tags.
@@ -64,6 +70,41 @@ pub struct Hello {
     pub knows_receiver: bool,
 }
 
+/// What the sender of a report has received, all in all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The highest outer number that has arrived.
+    pub highest: u64,
+    /// When it arrived, by the clock of the sender of the report.
+    pub arrived_ns: u64,
+    /// How long that was ago.
+    pub held_ns: u64,
+    /// Bytes of all datagrams that have arrived, with the header and each once.
+    pub bytes: u64,
+    /// Below this number, it is certain which datagrams are lost.
+    pub decided: u64,
+    /// How many are.
+    pub lost: u64,
+    /// How many datagrams arrived with a mark of congestion.
+    pub marked: u64,
+}
+
+impl Report {
+    /// What has happened since an earlier one, as the differences of the counters. `None` if one of them cannot follow the other.
+    pub(crate) fn since(&self, before: &Report) -> Option<Report> {
+        let lost = self.lost.checked_sub(before.lost)?;
+        let decided = self.decided.checked_sub(before.decided)?;
+        let is_possible = lost <= decided && self.highest >= before.highest;
+        is_possible.then_some(Report {
+            bytes: self.bytes.checked_sub(before.bytes)?,
+            marked: self.marked.checked_sub(before.marked)?,
+            lost,
+            decided,
+            ..*self
+        })
+    }
+}
+
 /// What a datagram carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body<'a> {
@@ -74,6 +115,8 @@ pub enum Body<'a> {
     Probe(usize),
     /// A probe of this length has arrived.
     ProbeAcknowledged(usize),
+    /// What has arrived.
+    Report(Report),
 }
 
 /// A datagram that follows the format.
@@ -101,6 +144,7 @@ pub fn parse(datagram: &[u8]) -> Option<Datagram<'_>> {
         1 => Body::Hello(hello(rest)?),
         2 if length()? == datagram.len() => Body::Probe(datagram.len()),
         3 if rest.is_empty() => Body::ProbeAcknowledged(length()?),
+        7 => Body::Report(report(rest)?),
         _ => return None,
     };
     Some(Datagram { token, number, body })
@@ -116,6 +160,14 @@ fn hello(bytes: &[u8]) -> Option<Hello> {
     let (grant, rest) = number_at(rest)?;
     let &[knows @ (0 | 1)] = rest else { return None };
     (session != 0).then_some(Hello { session, grant, knows_receiver: knows == 1 })
+}
+
+fn report(bytes: &[u8]) -> Option<Report> {
+    let (fields, []) = bytes.as_chunks::<8>() else { return None };
+    let fields: &[[u8; 8]; 7] = fields.try_into().ok()?;
+    let [highest, arrived_ns, held_ns, bytes, decided, lost, marked] = fields.map(u64::from_be_bytes);
+    let is_possible = highest <= NUMBER_MAX && decided <= highest + 1;
+    is_possible.then_some(Report { highest, arrived_ns, held_ns, bytes, decided, lost, marked })
 }
 
 /// The records of a body of frames, up to the first that is damaged. [`parse`] accepts none that is.
@@ -193,6 +245,13 @@ pub(crate) fn write(out: &mut Vec<u8>, token: u64, number: u64, body: &Body<'_>)
             out.resize(length, 0);
         }
         Body::ProbeAcknowledged(length) => write_header(out, 3, token, length as u64),
+        Body::Report(report) => {
+            write_header(out, 7, token, number);
+            let Report { highest, arrived_ns, held_ns, bytes, decided, lost, marked } = report;
+            for field in [highest, arrived_ns, held_ns, bytes, decided, lost, marked] {
+                out.extend_from_slice(&field.to_be_bytes());
+            }
+        }
     }
 }
 
@@ -204,7 +263,9 @@ mod tests {
     fn every_kind_reads_back() {
         let hello = Hello { session: 7, grant: 9, knows_receiver: true };
         let records = [[0, 14].as_slice(), &[1; 14], &[0x40, 3], &[2; 3]].concat();
-        let bodies = [Body::Frames(&records), Body::Hello(hello), Body::Probe(1200)];
+        let report =
+            Report { highest: 9, arrived_ns: 1, held_ns: 2, bytes: 3, decided: 10, lost: 5, marked: 6 };
+        let bodies = [Body::Frames(&records), Body::Hello(hello), Body::Probe(1200), Body::Report(report)];
         for body in bodies.into_iter().chain([Body::ProbeAcknowledged(1472)]) {
             let mut out = Vec::new();
             write(&mut out, 3, 5, &body);

@@ -113,7 +113,8 @@ impl UdpPort {
         };
         let secure = trust.key.map(|key| Secure::new(key, role, first_index));
         let seal_bytes = secure.as_ref().map_or(0, |_| SEAL_BYTES);
-        let mut endpoint = Endpoint::new(now, &EndpointConfig { identity, role, reach, seal_bytes });
+        let mut endpoint =
+            Endpoint::new(now, &EndpointConfig { identity, role, reach, is_controlled: false, seal_bytes });
         let mut lookup = None;
         if let UdpLink::Call { host, port } = link {
             match host.parse::<IpAddr>() {
@@ -266,9 +267,7 @@ impl UdpPort {
             let Some(to) = self.endpoint.peer() else { return };
             match self.channel.send(clock::now_ns(), to, self.endpoint.datagrams()) {
                 Ok(0) => return,
-                Ok(sent) => {
-                    self.endpoint.drop_first(sent);
-                }
+                Ok(sent) => self.endpoint.handle_sent(clock::now_ns(), sent),
                 Err(error) => match error.raw_os_error() {
                     Some(libc::EAGAIN | libc::EINTR) => return,
                     Some(libc::EMSGSIZE) => {

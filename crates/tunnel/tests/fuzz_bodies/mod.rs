@@ -19,7 +19,13 @@ pub fn tunnel(data: &[u8]) {
 /// An end takes any datagram from anybody, and what it reads out of it are frames.
 fn one_datagram(datagram: &[u8]) {
     let identity = Identity { session: 1, secret: (2, 3) };
-    let config = EndpointConfig { identity, role: Role::Listens, reach: Reach::Near, seal_bytes: 0 };
+    let config = EndpointConfig {
+        identity,
+        role: Role::Listens,
+        reach: Reach::Near,
+        is_controlled: true,
+        seal_bytes: 0,
+    };
     let mut end = Endpoint::new(0, &config);
     let from = SocketAddr::from(([10, 0, 0, 1], 1));
     let mut frames = 0;

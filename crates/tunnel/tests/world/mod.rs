@@ -58,7 +58,7 @@ pub fn number_of(frame: &[u8]) -> u64 {
 
 pub fn end(session: u64, now: u64, role: Role, reach: Reach) -> Endpoint {
     let identity = Identity { session, secret: (session, !session) };
-    Endpoint::new(now, &EndpointConfig { identity, role, reach, seal_bytes: 0 })
+    Endpoint::new(now, &EndpointConfig { identity, role, reach, is_controlled: true, seal_bytes: 0 })
 }
 
 impl World {
@@ -117,7 +117,7 @@ impl World {
     pub fn flush(&mut self) {
         self.left.close();
         let datagrams: Vec<Vec<u8>> = self.left.datagrams().map(<[u8]>::to_vec).collect();
-        self.left.drop_first(datagrams.len());
+        self.left.handle_sent(self.now, datagrams.len());
         for datagram in datagrams {
             self.newest_frames.clone_from(&datagram);
             self.carry(datagram);

@@ -1,0 +1,114 @@
+//! Which losses are a property of the path, and which are caused by a full queue.
+
+/// So many datagrams are remembered; then both counts are halved.
+const MEMORY: f64 = 4_000.0;
+/// What is lost beyond the expected number is chance up to so many standard deviations. Among 700 rounds, one exceeds it.
+const DEVIATIONS: f64 = 3.0;
+/// Losses that are assumed before any datagram was sent.
+const PRIOR: f64 = 0.05;
+/// A path that loses more than this is not used as if nothing had happened: beyond, losses count as congestion.
+const SHARE_MAX: f64 = 0.5;
+
+/// The share of datagrams that the path loses however little is sent. Losses of a full queue come in addition, many at a
+/// time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PathLoss {
+    lost: f64,
+    sent: f64,
+}
+
+impl PathLoss {
+    /// The expected share; 0 on a path that has not lost yet.
+    pub(super) fn share(&self) -> f64 {
+        if self.sent == 0.0 { 0.0 } else { (self.lost / self.sent).min(SHARE_MAX) }
+    }
+
+    /// Whether more of `sent` datagrams were lost than the path and chance explain.
+    pub(super) fn is_exceeded(&self, lost: u64, sent: u64) -> bool {
+        let (mean, deviation) = self.expected(sent);
+        lost as f64 > mean + DEVIATIONS * deviation
+    }
+
+    /// How many of `sent` datagrams are expected to be lost, and the standard deviation. The less is known, the larger it is.
+    fn expected(&self, sent: u64) -> (f64, f64) {
+        let sent = sent as f64;
+        let share = ((self.lost + PRIOR) / (self.sent + 1.0)).min(SHARE_MAX);
+        let variance = sent * share * (1.0 - share) * (1.0 + sent / (self.sent + 1.0));
+        (sent * share, variance.sqrt())
+    }
+
+    /// Learns from datagrams that met no full queue.
+    pub(super) fn learn(&mut self, lost: u64, sent: u64) {
+        self.lost += lost as f64;
+        self.sent += sent as f64;
+        if self.sent > MEMORY {
+            (self.lost, self.sent) = (self.lost / 2.0, self.sent / 2.0);
+        }
+    }
+
+    /// The path loses no more than all that was lost. If that is less than what is believed, it is forgotten.
+    pub(super) fn check_less(&mut self, lost: u64, sent: u64) {
+        let (mean, deviation) = self.expected(sent);
+        if (lost as f64) < mean - DEVIATIONS * deviation {
+            *self = PathLoss::default();
+            self.learn(lost, sent);
+        }
+    }
+
+    /// Learns from datagrams that were sent so slowly that they cannot have filled a queue. If they disagree with what is
+    /// believed, they are right.
+    pub(super) fn learn_at_low_rate(&mut self, lost: u64, sent: u64) {
+        let (mean, deviation) = self.expected(sent);
+        if (lost as f64 - mean).abs() > DEVIATIONS * deviation {
+            *self = PathLoss::default();
+        }
+        self.learn(lost, sent);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(lost: u64, sent: u64) -> PathLoss {
+        let mut path = PathLoss::default();
+        path.learn(lost, sent);
+        path
+    }
+
+    #[test]
+    fn a_single_loss_is_congestion_on_a_path_that_loses_nothing() {
+        let clean = path(0, 2_000);
+        assert!(clean.is_exceeded(1, 100) && !clean.is_exceeded(0, 100));
+    }
+
+    #[test]
+    fn what_the_path_always_loses_is_not_congestion() {
+        let lossy = path(500, 2_000);
+        assert!(!lossy.is_exceeded(37, 100) && lossy.is_exceeded(40, 100));
+        assert!((lossy.share() - 0.25).abs() < 1e-9);
+    }
+
+    #[test]
+    fn little_is_believed_of_a_path_that_is_hardly_known() {
+        assert!(!PathLoss::default().is_exceeded(7, 10));
+        assert!(!path(0, 10).is_exceeded(1, 20) && path(0, 10).is_exceeded(10, 20));
+    }
+
+    #[test]
+    fn a_path_that_changes_is_learned_anew_at_a_low_rate_only() {
+        let mut path = path(0, 4_000);
+        path.learn_at_low_rate(0, 50);
+        assert!(path.is_exceeded(2, 50));
+        path.learn_at_low_rate(12, 50);
+        assert!((path.share() - 0.24).abs() < 1e-9 && !path.is_exceeded(14, 50));
+        let mut policed = self::path(500, 2_000);
+        policed.learn_at_low_rate(0, 50);
+        assert!(policed.share() == 0.0, "a limit of the rate loses nothing at a low rate");
+    }
+
+    #[test]
+    fn no_path_is_believed_to_lose_more_than_half() {
+        assert!(path(3_000, 4_000).is_exceeded(75, 100));
+    }
+}

@@ -1,0 +1,477 @@
+//! How fast an end may send: congestion control for a path that also loses what no queue has dropped.
+//!
+//! The window is that of CUBIC as Linux has it (from `linkmend-transport`), with two differences.
+//!
+//! - A loss counts as congestion only if more is lost than the path always loses ([`loss`]). That is learned from
+//!   rounds without congestion, and from trials at half of the rate.
+//! - As long as no others fill the queue ([`company`]), the window is at most what the path carries in a round trip and
+//!   5 ms: the bandwidth, the largest of ten rounds ([`history`]), times the delay without the queue ([`delay`]).
+//!
+//! What is sent is paced ([`pacer`]). All this is driven by the reports of the other end, which say what has arrived there,
+//! when, and what has not.
+
+mod company;
+mod delay;
+mod history;
+mod loss;
+mod pacer;
+
+use crate::wire::Report;
+use company::{Company, TARGET_NS};
+use delay::PathDelay;
+use history::{Bandwidth, History, IN_FLIGHT_MAX, Sent};
+use linkmend_transport::tcp::congestion::{
+    AckSample, Algorithm, Congestion as Cause, CongestionControl as _, Context, Controller, Phase, Window,
+};
+use linkmend_transport::{Instant, Nanos};
+use loss::PathLoss;
+use pacer::{BURST_NS, Pacer};
+
+/// The first window in datagrams (RFC 6928), and the smallest.
+const WINDOW_INITIAL: u32 = 10;
+const WINDOW_MIN: u32 = 4;
+/// The round trip as long as none was measured.
+const ROUND_TRIP_UNKNOWN_NS: u64 = 50_000_000;
+/// Without a report for two round trips, but between these, what is in flight counts as lost.
+const SILENCE_MIN_NS: u64 = 200_000_000;
+const SILENCE_MAX_NS: u64 = 2_000_000_000;
+/// Slow start ends after so many rounds in which the bandwidth has not grown by a quarter.
+const FLAT_ROUNDS: u32 = 3;
+/// In each round, this part of what was proven is forgotten.
+const FORGET: u64 = 100;
+/// Up to so many percent of what has passed before, losses are not caused by what is sent, if there is no queue.
+const PROVEN_PERCENT: u64 = 85;
+const QUEUE_NONE_NS: u64 = 1_000_000;
+/// A loss of the path above this is looked at again and again: it may be a limit of the rate that drops without a queue.
+const LOSS_DOUBTED: f64 = 0.01;
+/// Percent of the window in a round trip: while it doubles, and later, so that the pace does not limit it.
+const PACE_SLOW_START: u64 = 200;
+const PACE: u64 = 125;
+
+/// What has been observed since a round trip began.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    /// It ends when the fate of all datagrams below this number is known.
+    end: u64,
+    /// How many datagrams are in flight when it begins, whose fate it decides.
+    size: u64,
+    shortest_queue_ns: u64,
+    longest_queue_ns: u64,
+    decided: u64,
+    lost: u64,
+    marked: u64,
+    in_flight_bytes_max: u64,
+}
+
+impl Round {
+    fn new(begin: u64, end: u64) -> Round {
+        Round {
+            end,
+            size: end.saturating_sub(begin),
+            shortest_queue_ns: u64::MAX,
+            longest_queue_ns: 0,
+            decided: 0,
+            lost: 0,
+            marked: 0,
+            in_flight_bytes_max: 0,
+        }
+    }
+}
+
+/// What is known of the path.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CongestionStatus {
+    /// The rate in bit/s at which datagrams may leave.
+    pub rate_bps: u64,
+    /// The smoothed round trip, once it was measured.
+    pub round_trip_ns: Option<u64>,
+    /// Whether the rate doubles in each round trip.
+    pub is_starting: bool,
+    /// The queue that the latest datagram has met.
+    pub queue_ns: u64,
+    /// The share of datagrams that the path loses without congestion.
+    pub path_loss: f64,
+    /// Whether others fill the queue of the path.
+    pub has_others: bool,
+    /// Reductions of the window.
+    pub reductions: u64,
+    /// Datagrams that arrived with a mark.
+    pub marked: u64,
+}
+
+/// Decides how fast datagrams leave.
+///
+/// A driver calls [`Congestion::handle_sent`] for each datagram that leaves, [`Congestion::handle_report`] for each report,
+/// and [`Congestion::handle_timeout`] at [`Congestion::next_timeout`]. It adds a frame to its datagrams while
+/// [`Congestion::is_open`], and says how long it is ([`Congestion::take`]).
+#[derive(Debug)]
+pub struct Congestion {
+    history: History,
+    delay: PathDelay,
+    bandwidth: Bandwidth,
+    loss: PathLoss,
+    company: Company,
+    pacer: Pacer,
+    cubic: Controller,
+    window: Window,
+    datagram_bytes: u64,
+    round: Round,
+    latest: Option<(u64, Report)>,
+    /// Bytes sent up to the newest datagram that has arrived.
+    settled_bytes: u64,
+    /// Of these, those that have not made the window grow yet.
+    uncounted_bytes: u64,
+    /// Losses of datagrams below this number belong to the latest reduction.
+    reduced_until: u64,
+    reported_at_ns: u64,
+    /// The smoothed time between two reports.
+    gap_ns: u64,
+    silences: u32,
+    /// Whether the window doubles in each round trip.
+    is_starting: bool,
+    flat_rounds: u32,
+    flat_bandwidth: u64,
+    /// The most that was in flight in a round without congestion, and the longest queue. Both are forgotten slowly.
+    proven_bytes: u64,
+    longest_queue_ns: u64,
+    /// The longest queue of the round before this one.
+    queue_before_ns: u64,
+    reductions: u64,
+    marked: u64,
+}
+
+impl Congestion {
+    /// Nothing is known of the path. The next datagram will have the number `next`.
+    pub fn new(now_ns: u64, next: u64, datagram_bytes: usize) -> Congestion {
+        Congestion {
+            history: History::new(next),
+            delay: PathDelay::default(),
+            bandwidth: Bandwidth::default(),
+            loss: PathLoss::default(),
+            company: Company::new(now_ns),
+            pacer: Pacer::default(),
+            cubic: Controller::new(Algorithm::Cubic, 0),
+            window: Window { cwnd: WINDOW_INITIAL, ssthresh: u32::MAX },
+            datagram_bytes: datagram_bytes as u64,
+            round: Round::new(next, next),
+            latest: None,
+            settled_bytes: 0,
+            uncounted_bytes: 0,
+            reduced_until: 0,
+            reported_at_ns: now_ns,
+            gap_ns: 0,
+            silences: 0,
+            is_starting: true,
+            proven_bytes: 0,
+            longest_queue_ns: 0,
+            queue_before_ns: 0,
+            flat_rounds: 0,
+            flat_bandwidth: 0,
+            reductions: 0,
+            marked: 0,
+        }
+    }
+
+    /// Sets the longest datagram, in which the window is counted.
+    pub fn set_datagram_bytes(&mut self, bytes: usize) {
+        self.datagram_bytes = bytes as u64;
+    }
+
+    /// What is known.
+    pub fn status(&self) -> CongestionStatus {
+        CongestionStatus {
+            rate_bps: self.rate().saturating_mul(8),
+            round_trip_ns: self.delay.round_trip_ns(),
+            is_starting: self.is_starting,
+            queue_ns: self.delay.queue_ns(),
+            path_loss: self.loss.share(),
+            has_others: self.company.has_others(),
+            reductions: self.reductions,
+            marked: self.marked,
+        }
+    }
+
+    fn in_flight_bytes(&self) -> u64 {
+        self.history.bytes() - self.settled_bytes
+    }
+
+    /// Whether another frame may be added, while `waiting` datagrams have not left yet.
+    pub fn is_open(&self, now_ns: u64, waiting: usize) -> bool {
+        let waiting_bytes = waiting as u64 * self.datagram_bytes;
+        self.pacer.is_open(now_ns) && self.in_flight_bytes() + waiting_bytes < self.window_bytes()
+    }
+
+    /// When the pace allows the next frame.
+    pub fn opens_at(&self) -> u64 {
+        self.pacer.opens_at()
+    }
+
+    /// So many bytes were added to the datagrams that leave now.
+    pub fn take(&mut self, now_ns: u64, bytes: usize) {
+        // A burst must not be what is lost at half of the rate.
+        let burst_ns = if self.company.is_trial() { 0 } else { BURST_NS };
+        let rate = self.rate();
+        self.pacer.take(now_ns, bytes as u64, rate, burst_ns);
+    }
+
+    /// A datagram has left.
+    pub fn handle_sent(&mut self, now_ns: u64, number: u64, bytes: usize) {
+        let in_flight = self.in_flight_bytes();
+        if in_flight == 0 {
+            self.reported_at_ns = now_ns;
+        }
+        // A window that is never full says nothing about the path, and neither does a trial.
+        let is_limited =
+            self.company.is_trial() || in_flight + 2 * self.datagram_bytes < self.window_bytes() / 2;
+        self.history.push(now_ns, number, bytes, is_limited);
+        self.round.in_flight_bytes_max = self.round.in_flight_bytes_max.max(in_flight + bytes as u64);
+    }
+
+    /// What the path carries in this time, in bytes that are sent.
+    fn carried_bytes(&self, time_ns: u64) -> u64 {
+        let sent = self.bandwidth.largest() as f64 / (1.0 - self.loss.share());
+        (sent * time_ns as f64 / 1e9) as u64
+    }
+
+    /// The window that keeps the queue short, once it is known what the path carries.
+    fn short_queue_bytes(&self) -> Option<u64> {
+        let base_ns = self.delay.base_ns()?;
+        let bytes = self.carried_bytes(base_ns + self.gap_ns + TARGET_NS);
+        (bytes > 0).then_some(bytes)
+    }
+
+    fn cwnd_bytes(&self) -> u64 {
+        u64::from(self.window.cwnd) * self.datagram_bytes
+    }
+
+    fn window_bytes(&self) -> u64 {
+        let cwnd = self.cwnd_bytes();
+        let bytes = match (self.company.is_trial(), self.delay.base_ns(), self.short_queue_bytes()) {
+            // Half of what arrives: what is lost on the way may be what is too much.
+            (true, Some(base_ns), _) => {
+                self.trial_rate().saturating_mul(base_ns + self.gap_ns) / 1_000_000_000
+            }
+            (_, _, Some(short)) if self.is_starting => cwnd.min(2 * short),
+            (_, _, Some(short)) if !self.company.has_others() => short,
+            _ => cwnd,
+        };
+        let datagrams = |count: u64| count * self.datagram_bytes;
+        bytes.clamp(datagrams(WINDOW_MIN.into()), datagrams(IN_FLIGHT_MAX as u64 / 2))
+    }
+
+    fn trial_rate(&self) -> u64 {
+        self.bandwidth.largest() / 2
+    }
+
+    /// Bytes a second.
+    fn rate(&self) -> u64 {
+        if self.company.is_trial() {
+            return self.trial_rate().max(self.datagram_bytes * u64::from(WINDOW_MIN));
+        }
+        let time_ns = self.delay.round_trip_ns().unwrap_or(ROUND_TRIP_UNKNOWN_NS) + self.gap_ns / 2;
+        let percent = if self.is_starting { PACE_SLOW_START } else { PACE };
+        let rate =
+            u128::from(self.window_bytes()) * u128::from(percent) * 10_000_000 / u128::from(time_ns.max(1));
+        rate as u64
+    }
+
+    /// The other end reports. Returns whether the report can be true.
+    pub fn handle_report(&mut self, now_ns: u64, number: u64, report: &Report) -> bool {
+        if self.latest.is_some_and(|(latest, _)| number <= latest) {
+            return true;
+        }
+        let Some(sent) = self.history.of(report.highest) else { return false };
+        let before = self.latest.map_or(*report, |(_, before)| before);
+        let Some(news) = report.since(&before).filter(|news| news.bytes <= self.history.bytes()) else {
+            return false;
+        };
+        self.latest = Some((number, *report));
+        self.silences = 0;
+        self.round.decided += news.decided;
+        self.round.lost += news.lost;
+        self.round.marked += news.marked;
+        self.marked += news.marked;
+        if report.highest > before.highest || sent.bytes > self.settled_bytes {
+            self.handle_progress(now_ns, report, sent, news.bytes);
+        }
+        self.check_congestion(now_ns);
+        if report.decided >= self.round.end {
+            self.end_round(now_ns);
+        }
+        true
+    }
+
+    fn handle_progress(&mut self, now_ns: u64, report: &Report, sent: Sent, bytes: u64) {
+        let gap_ns = now_ns.saturating_sub(self.reported_at_ns).min(self.delay.round_trip_ns().unwrap_or(0));
+        self.gap_ns = (self.gap_ns * 7 + gap_ns) / 8;
+        self.reported_at_ns = now_ns;
+        let round_trip_ns = now_ns.saturating_sub(sent.at_ns).saturating_sub(report.held_ns);
+        self.delay.learn(now_ns, sent.at_ns, report.arrived_ns, round_trip_ns);
+        let queue_ns = self.delay.queue_ns();
+        self.round.shortest_queue_ns = self.round.shortest_queue_ns.min(queue_ns);
+        self.round.longest_queue_ns = self.round.longest_queue_ns.max(queue_ns);
+        if let Some(sample) = self.history.deliver(sent, bytes, report.arrived_ns) {
+            self.bandwidth.learn(sample);
+        }
+        let settled = sent.bytes.saturating_sub(self.settled_bytes);
+        self.settled_bytes = self.settled_bytes.max(sent.bytes);
+        self.grow(now_ns, settled);
+    }
+
+    fn begin_round(&mut self) {
+        let decided = self.latest.map_or(0, |(_, latest)| latest.decided);
+        self.queue_before_ns = self.round.longest_queue_ns;
+        self.round = Round::new(decided, self.history.next());
+    }
+
+    fn context(&self, now_ns: u64) -> Context {
+        let limit = self.window_bytes();
+        let is_full = self.round.in_flight_bytes_max + 2 * self.datagram_bytes >= limit;
+        let is_cwnd = limit >= self.cwnd_bytes();
+        Context {
+            now: Instant(now_ns),
+            mss: self.datagram_bytes as u32,
+            window: self.window,
+            phase: Phase::Open,
+            in_flight: (self.in_flight_bytes() / self.datagram_bytes) as u32,
+            smoothed_rtt: self.delay.round_trip_ns().map(Nanos),
+            min_rtt: self.delay.base_ns().map(Nanos),
+            unacknowledged: self.settled_bytes,
+            next: self.history.bytes(),
+            is_window_limited: is_full && is_cwnd && !self.company.is_trial(),
+        }
+    }
+
+    /// Lets the window grow, after so many bytes have arrived or were lost without congestion.
+    fn grow(&mut self, now_ns: u64, settled_bytes: u64) {
+        let bytes = self.uncounted_bytes + settled_bytes;
+        let segments = (bytes / self.datagram_bytes) as u32;
+        self.uncounted_bytes = bytes % self.datagram_bytes;
+        let context = self.context(now_ns);
+        let mut window = self.window;
+        self.cubic.acknowledged(
+            &context,
+            &AckSample { delivered: segments, ..AckSample::default() },
+            &mut window,
+        );
+        let follows_cubic = self.is_starting || self.company.has_others();
+        if context.is_window_limited && follows_cubic && !self.is_recovering() {
+            self.cubic.grow(&context, &mut window, segments);
+        }
+        self.window = window;
+    }
+
+    /// Whether so much waits that what is lost may have been dropped by a full queue.
+    fn has_queue(&self) -> bool {
+        let longest_ns = self.round.longest_queue_ns.max(self.queue_before_ns);
+        longest_ns > QUEUE_NONE_NS.max(self.longest_queue_ns / 2)
+    }
+
+    /// Whether the losses of this round are those that have made the window smaller.
+    fn is_recovering(&self) -> bool {
+        self.round.end <= self.reduced_until
+    }
+
+    /// Reduces the window at most once in a round trip.
+    fn check_congestion(&mut self, now_ns: u64) {
+        let Round { lost, decided, marked, size, .. } = self.round;
+        if self.is_recovering() || !(marked > 0 || self.loss.is_exceeded(lost, decided.max(size))) {
+            return;
+        }
+        // Losses without a queue, of less than has passed before, are not caused by what is sent.
+        let was_proven = self.round.in_flight_bytes_max <= self.proven_bytes / 100 * PROVEN_PERCENT;
+        if marked == 0 && was_proven && !self.has_queue() {
+            self.loss.learn(lost, decided.max(size));
+        }
+        self.company.handle_congestion();
+        self.reduce(now_ns, if marked > 0 { Cause::Mark } else { Cause::Loss });
+    }
+
+    fn reduce(&mut self, now_ns: u64, cause: Cause) {
+        self.window.cwnd = (self.window_bytes() / self.datagram_bytes) as u32;
+        self.window.ssthresh = self.cubic.ssthresh(&self.context(now_ns), cause);
+        self.window.cwnd = self.window.ssthresh.max(WINDOW_MIN);
+        self.is_starting = cause == Cause::Timeout;
+        self.reduced_until = self.history.next();
+        self.begin_round();
+        self.reductions += 1;
+    }
+
+    fn end_round(&mut self, now_ns: u64) {
+        let Round { shortest_queue_ns, longest_queue_ns, lost, decided, .. } = self.round;
+        let shortest_queue_ns = shortest_queue_ns.min(longest_queue_ns);
+        let (has_queue, is_trial) = (self.has_queue(), self.company.is_trial());
+        let was_alone = !self.company.has_others();
+        let believes_loss = self.loss.share() > LOSS_DOUBTED;
+        let is_low_rate =
+            self.company.handle_round(now_ns, shortest_queue_ns, longest_queue_ns, believes_loss);
+        self.loss.check_less(lost, decided);
+        if is_low_rate && !has_queue {
+            self.loss.learn_at_low_rate(lost, decided);
+        } else if !self.is_recovering() && !is_trial {
+            // Beside others there may always be a queue.
+            if !has_queue || (lost == 0 && self.company.has_others()) {
+                self.loss.learn(lost, decided);
+            }
+            self.proven_bytes = self.proven_bytes.max(self.round.in_flight_bytes_max);
+        }
+        self.proven_bytes -= self.proven_bytes / FORGET;
+        self.longest_queue_ns -= self.longest_queue_ns / FORGET;
+        self.longest_queue_ns = self.longest_queue_ns.max(longest_queue_ns);
+        self.bandwidth.turn();
+        self.check_start(shortest_queue_ns);
+        if was_alone && self.company.has_others() {
+            // The curve begins here.
+            self.cubic.ssthresh(&self.context(now_ns), Cause::Mark);
+        }
+        if !self.company.has_others() && !self.company.is_trial() && !self.is_starting {
+            // From here CUBIC goes on as soon as others come.
+            self.window.cwnd = (self.window_bytes() / self.datagram_bytes) as u32;
+            self.window.ssthresh = self.window.cwnd;
+        }
+        self.begin_round();
+    }
+
+    /// The start is over when a queue builds, or the bandwidth no longer grows.
+    fn check_start(&mut self, shortest_queue_ns: u64) {
+        if !self.is_starting {
+            return;
+        }
+        let bandwidth = self.bandwidth.largest();
+        if bandwidth > self.flat_bandwidth + self.flat_bandwidth / 4 {
+            (self.flat_bandwidth, self.flat_rounds) = (bandwidth, 0);
+        } else if self.round.in_flight_bytes_max >= self.window_bytes() / 2 {
+            self.flat_rounds += 1;
+        }
+        if shortest_queue_ns > TARGET_NS || self.flat_rounds >= FLAT_ROUNDS {
+            self.is_starting = false;
+            let short = self.short_queue_bytes().unwrap_or(u64::MAX);
+            self.window.cwnd = (self.cwnd_bytes().min(short) / self.datagram_bytes) as u32;
+            self.window.ssthresh = self.window.cwnd;
+        }
+    }
+
+    /// When [`Congestion::handle_timeout`] is to be called; `None` if nothing is in flight.
+    pub fn next_timeout(&self) -> Option<u64> {
+        let round_trip_ns = self.delay.round_trip_ns().unwrap_or(ROUND_TRIP_UNKNOWN_NS);
+        let silence_ns = (2 * (round_trip_ns + self.gap_ns)).max(SILENCE_MIN_NS) << self.silences.min(4);
+        (self.in_flight_bytes() > 0)
+            .then(|| self.reported_at_ns.saturating_add(silence_ns.min(SILENCE_MAX_NS)))
+    }
+
+    /// If nothing was reported for long, what is in flight counts as lost. If that was much, everything begins again from a
+    /// small window.
+    pub fn handle_timeout(&mut self, now_ns: u64) {
+        if self.next_timeout().is_none_or(|at| now_ns < at) {
+            return;
+        }
+        if self.in_flight_bytes() >= self.window_bytes() / 2 {
+            self.reduce(now_ns, Cause::Timeout);
+            self.window.cwnd = WINDOW_MIN;
+        }
+        self.silences += 1;
+        self.settled_bytes = self.history.bytes();
+        self.reported_at_ns = now_ns;
+        self.begin_round();
+    }
+}
