@@ -70,6 +70,10 @@ pub struct Config {
     /// Maximum time that each lane's ACK waits for an idle port or a frame to be piggybacked on; also how often missing
     /// frames are reported again.
     pub ack_interval: Ticks,
+    /// Whether ACKs go in feedback frames alone, and ride on no frames of the other direction: if every frame goes out on
+    /// two paths, the copy that arrives may be a late one.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "core::ops::Not::not"))]
+    pub explicit_acks: bool,
     /// Time from a lane's latest frame to its first dummy.
     pub dummy_delay: Ticks,
     /// Dummies sent each time a lane has nothing more to send (section 5, bursty losses).
@@ -112,6 +116,7 @@ impl Config {
             give_up_by_clock: false,
             ack_gap: tick.micros(20),
             ack_interval: tick.micros(200),
+            explicit_acks: false,
             dummy_delay: tick.micros(10),
             dummy_copies: 2,
             dummy_interval_min: tick.micros(200),

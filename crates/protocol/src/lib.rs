@@ -80,6 +80,7 @@ mod histogram;
 mod link_end;
 mod link_needs;
 mod loss_window;
+pub mod merge;
 mod mode;
 pub mod paths;
 mod receiver;

@@ -17,6 +17,7 @@ mod sending;
 mod sessionless;
 mod shared;
 mod timers;
+mod two_paths;
 
 pub use fast_forward::{SteadyState, Undisturbed};
 pub use interface::{Admission, Control, Priority, Protection, Reception, Status, Transmit};

@@ -8,8 +8,8 @@ use linkmend_protocol::schedule::{
     self, ClassQueues, Next, NormalFrames, PortRoom, QueueLimits, Round, Waiting,
 };
 use linkmend_protocol::{
-    Admission, Config, Control, DataHeader, Event, Instant, LinkEnd, Mode, Protection, Reception, Stats,
-    Transmit, wire,
+    Admission, Config, Control, DataHeader, Event, FrameHandle, Instant, LinkEnd, Mode, Protection,
+    Reception, Stats, Transmit, wire,
 };
 use std::collections::VecDeque;
 
@@ -53,6 +53,10 @@ pub struct Node {
     pub past: PastStats,
     pub events: Vec<Event>,
     pub check_wire: bool,
+    /// Keeps what is sent, for a driver that sends it on a second path, too.
+    pub sent: Option<Vec<Wire>>,
+    /// Frames that wait in front of the link end for the other path.
+    pub held: u64,
     /// Most copies in one round so far.
     round_max: u8,
     duplicates_seen: u64,
@@ -91,6 +95,8 @@ impl Node {
             past: PastStats::default(),
             events: Vec::new(),
             check_wire: true,
+            sent: None,
+            held: 0,
             round_max: 0,
             duplicates_seen: 0,
             spins: 0,
@@ -165,28 +171,41 @@ impl Node {
                 self.end.handle_control(local, &control);
             }
             Wire::Data { frame, header, bytes } => {
-                let in_session = self.end.status().receive == linkmend_protocol::ReceiveState::Active;
                 let handle = self.rx.insert(frame);
-                match self.end.handle_data(local, &header, handle, bytes) {
-                    Reception::Buffered => {
-                        assert!(in_session);
-                        ledger.buffered(frame);
-                    }
-                    Reception::Deliver => {
-                        self.rx.remove(handle);
-                        let path = if in_session { Path::Session } else { Path::Orphan };
-                        ledger.delivered(now, frame, path);
-                    }
-                    Reception::Drop => {
-                        self.rx.remove(handle);
-                        let stats = self.end.stats();
-                        if stats.duplicates_dropped != self.duplicates_seen {
-                            self.duplicates_seen = stats.duplicates_dropped;
-                            ledger.dropped_as_duplicate(frame);
-                        } else {
-                            ledger.refused(frame);
-                        }
-                    }
+                self.take(now, handle, &header, bytes, ledger);
+            }
+        }
+    }
+
+    /// Gives the link end a frame of the Rx slab.
+    pub fn take(
+        &mut self,
+        now: u64,
+        handle: FrameHandle,
+        header: &DataHeader,
+        bytes: u32,
+        ledger: &mut Ledger,
+    ) {
+        let frame = self.rx.frame(handle);
+        let in_session = self.end.status().receive == linkmend_protocol::ReceiveState::Active;
+        match self.end.handle_data(self.local(now), header, handle, bytes) {
+            Reception::Buffered => {
+                assert!(in_session);
+                ledger.buffered(frame);
+            }
+            Reception::Deliver => {
+                self.rx.remove(handle);
+                let path = if in_session { Path::Session } else { Path::Orphan };
+                ledger.delivered(now, frame, path);
+            }
+            Reception::Drop => {
+                self.rx.remove(handle);
+                let stats = self.end.stats();
+                if stats.duplicates_dropped != self.duplicates_seen {
+                    self.duplicates_seen = stats.duplicates_dropped;
+                    ledger.dropped_as_duplicate(frame);
+                } else {
+                    ledger.refused(frame);
                 }
             }
         }
@@ -267,7 +286,7 @@ impl Node {
     ) {
         match transmit {
             Transmit::Control(control) => {
-                link.send(now, Wire::Control(Box::new(control)), random);
+                self.put_wire(now, Wire::Control(Box::new(control)), link, random);
             }
             Transmit::Retransmission { frame: handle, header } => {
                 let frame = self.tx.frame(handle);
@@ -275,10 +294,18 @@ impl Node {
                 ledger.copied(frame, &header, self.round_max);
                 let Record { bytes, ack, .. } = *ledger.record(frame);
                 let header = DataHeader { ack, ..header };
-                let corrupted = link.send(now, Wire::Data { frame, header, bytes }, random);
+                let corrupted = self.put_wire(now, Wire::Data { frame, header, bytes }, link, random);
                 ledger.transmitted(frame, corrupted);
             }
         }
+    }
+
+    /// Puts a frame on the link; returns whether it was corrupted.
+    fn put_wire(&mut self, now: u64, wire: Wire, link: &mut Link, random: &mut Random) -> bool {
+        if let Some(sent) = &mut self.sent {
+            sent.push(wire.clone());
+        }
+        link.send(now, wire, random)
     }
 
     #[allow(clippy::too_many_arguments, reason = "what a step of the swarm works on")]
@@ -309,7 +336,7 @@ impl Node {
                 Wire::Plain { frame, bytes }
             }
         };
-        let corrupted = link.send(now, wire, random);
+        let corrupted = self.put_wire(now, wire, link, random);
         ledger.transmitted(frame, corrupted);
     }
 
@@ -357,7 +384,7 @@ impl Node {
         }
         assert!(self.end.status().outstanding_frames <= 2 * u64::from(config.window_frames));
         assert_eq!(self.tx.live(), stats.tx_buffer.0.iter().map(|buffer| buffer.frames).sum::<u64>());
-        assert_eq!(self.rx.live(), stats.rx_buffer.frames);
+        assert_eq!(self.rx.live(), stats.rx_buffer.frames + self.held);
         let from = 1 - self.index;
         let counted = stats.recovery_timeouts + stats.withdrawn_frames + self.past.given_up;
         assert!(

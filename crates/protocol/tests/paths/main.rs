@@ -6,6 +6,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod duplicate;
 mod failovers;
 mod swarm;
 mod world;

@@ -2,9 +2,12 @@
 
 use crate::common::pair::quick_config;
 use crate::common::{FrameId, Link, Node, Random, Wire, ledger::Ledger};
+use linkmend_protocol::merge::{Arrival, Merge, MergeConfig, Merged};
 use linkmend_protocol::paths::{Path, PathChange, Paths, PathsConfig};
 use linkmend_protocol::schedule::Waiting;
-use linkmend_protocol::{Control, Copies, Instant, Mode, Protection, ReceiveState, Tick, TransmitState};
+use linkmend_protocol::{
+    Config, Control, Copies, DataHeader, Instant, Mode, Protection, ReceiveState, Tick, TransmitState,
+};
 
 /// One path, both directions.
 pub struct Cable {
@@ -18,12 +21,21 @@ pub struct World {
     pub now: u64,
     pub nodes: [Node; 2],
     pub paths: [Paths; 2],
+    /// By end: what makes one queue of both paths, if everything goes out on both.
+    pub merges: Option<[Merge; 2]>,
     pub cables: [Cable; 2],
     pub ledger: Ledger,
     pub random: Random,
     pub changes: [Vec<PathChange>; 2],
     /// Frames that arrived on a path that was left.
     pub late: u64,
+}
+
+/// How far the port of the other path may run ahead of the link.
+const RING_NS: u64 = 100_000;
+
+fn merge(config: &PathsConfig) -> Merge {
+    Merge::new(MergeConfig { wait_max: config.detection, held_bytes_max: 1 << 20 })
 }
 
 /// 200 us until a silent path has failed, and 2 ms until it is trusted again.
@@ -52,6 +64,7 @@ impl World {
             now: 0,
             nodes,
             paths,
+            merges: None,
             cables: [cable(0), cable(1)],
             ledger,
             random,
@@ -66,7 +79,24 @@ impl World {
     }
 
     pub fn protected_with(seed: u64, mbps: [u64; 2], delay_ns: [u64; 2], configs: [PathsConfig; 2]) -> World {
+        World::new(seed, mbps, delay_ns, configs).opened()
+    }
+
+    /// The same with every frame on both paths.
+    pub fn duplicating(seed: u64, mbps: [u64; 2], delay_ns: [u64; 2], configs: [PathsConfig; 2]) -> World {
         let mut world = World::new(seed, mbps, delay_ns, configs);
+        world.merges = Some([0, 1].map(|end| merge(&configs[end])));
+        world.ledger.two_paths = true;
+        for node in &mut world.nodes {
+            let config = Config { explicit_acks: true, ..*node.end.config() };
+            node.end.reconfigure(config).expect("valid");
+            node.sent = Some(Vec::new());
+        }
+        world.opened()
+    }
+
+    fn opened(self) -> World {
+        let mut world = self;
         for node in &mut world.nodes {
             let protection = Protection { copies: Copies::Fixed(1) };
             node.protection = Some(protection);
@@ -104,6 +134,9 @@ impl World {
             self.cut(path, end, cut);
             if carrier {
                 self.paths[end].handle_carrier(Instant(self.now), path, !cut);
+                if let Some(merges) = self.merges.as_mut().filter(|_| cut) {
+                    merges[end].handle_carrier_lost(path);
+                }
             }
         }
         (0..2).for_each(|end| self.service(end));
@@ -114,6 +147,10 @@ impl World {
         let (seed, own) = (self.random.next(), self.random.next() as u32);
         self.nodes[end].crash(self.now, seed, &mut self.ledger);
         self.paths[end] = Paths::new(*self.paths[end].config(), own).expect("was valid");
+        if let Some(merges) = &mut self.merges {
+            merges[end] = merge(self.paths[end].config());
+            self.nodes[end].held = 0;
+        }
         self.service(end);
     }
 
@@ -156,6 +193,8 @@ impl World {
         for end in 0..2 {
             let own = &self.cables[self.paths[end].active() as usize].links[end];
             at = at.min(self.nodes[end].wake_at(self.now, own)).min(self.paths[end].next_timeout().0);
+            let waits = self.merges.as_ref().and_then(|merges| merges[end].next_timeout());
+            at = at.min(waits.map_or(u64::MAX, |at| at.0));
             for cable in &self.cables {
                 at = at.min(cable.links[end].next_arrival().unwrap_or(u64::MAX));
             }
@@ -192,6 +231,9 @@ impl World {
             self.nodes[end].end.handle_control(now, control);
             return;
         }
+        if self.merges.is_some() {
+            return self.arrive_merged(end, path, wire);
+        }
         if !matches!(wire, Wire::Plain { .. }) && !self.paths[end].takes(path) {
             self.late += 1;
             if let Wire::Data { frame, .. } = wire {
@@ -208,23 +250,116 @@ impl World {
         let dormant = status.transmit == TransmitState::Dormant && status.receive == ReceiveState::Listening;
         let paths = &mut self.paths[end];
         paths.set_dormant(now, dormant);
-        paths.set_measured_loss(now, self.nodes[end].end.path_loss());
-        self.nodes[end].end.set_clean_other(paths.has_clean_other());
+        if self.merges.is_none() {
+            paths.set_measured_loss(now, self.nodes[end].end.path_loss());
+            self.nodes[end].end.set_clean_other(paths.has_clean_other());
+        }
         if paths.next_timeout() <= now {
             paths.handle_timeout(now);
         }
         while let Some(change) = paths.poll_change() {
             self.changes[end].push(change);
             self.ledger.path_changed(end);
-            paths.note_resent(self.nodes[end].end.change_path(now));
+            if self.merges.is_none() || !self.nodes[end].end.is_confirmed() {
+                paths.note_resent(self.nodes[end].end.change_path(now));
+            }
         }
         for path in Path::ALL {
             while let Some(probe) = paths.poll_probe(now, path) {
                 let wire = Wire::Control(Box::new(Control::Probe(probe)));
-                self.cables[path as usize].links[end].send(self.now, wire, &mut self.random);
+                let link = &mut self.cables[path as usize].links[end];
+                link.send(self.now, wire, &mut self.random);
+                let node = &self.nodes[end].end;
+                let position = node.position().filter(|_| self.merges.is_some() && node.is_confirmed());
+                if let Some(position) = position {
+                    link.send(self.now, Wire::Control(Box::new(position)), &mut self.random);
+                }
             }
         }
-        let link = &mut self.cables[paths.active() as usize].links[end];
+        if let Some(merges) = &mut self.merges
+            && merges[end].next_timeout().is_some_and(|at| at <= now)
+        {
+            merges[end].handle_timeout(now);
+            self.drain(end);
+        }
+        let active = self.paths[end].active();
+        let link = &mut self.cables[active as usize].links[end];
         self.nodes[end].service(self.now, link, &mut self.ledger, &mut self.random);
+        self.duplicate(end, active.other());
+    }
+
+    /// Sends on the other path what has just been sent: as copies, and nothing that is not numbered.
+    fn duplicate(&mut self, end: usize, path: Path) {
+        let Some(sent) = self.nodes[end].sent.as_mut().map(std::mem::take) else { return };
+        let is_confirmed = self.nodes[end].end.is_confirmed();
+        let link = &mut self.cables[path as usize].links[end];
+        for wire in sent {
+            let has_room = link.busy_until <= self.now + RING_NS;
+            match wire {
+                Wire::Data { frame, header, bytes } if is_confirmed && has_room => {
+                    let header = DataHeader { retransmitted: true, ..header };
+                    link.send(self.now, Wire::Data { frame, header, bytes }, &mut self.random);
+                }
+                // The receiver takes what a dummy announces for lost if only the dummy is on this path.
+                Wire::Control(_) if has_room && (is_confirmed || !wire.is_dummy()) => {
+                    link.send(self.now, wire, &mut self.random);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn arrive_merged(&mut self, end: usize, path: Path, wire: Wire) {
+        let Some(merges) = &mut self.merges else { return };
+        let (merge, node, now) = (&mut merges[end], &mut self.nodes[end], Instant(self.now));
+        merge.follow(node.end.receives());
+        match wire {
+            Wire::Plain { .. } => node.arrive(self.now, wire, &mut self.ledger),
+            Wire::Data { frame, .. } if !merge.has_joined(path) => {
+                self.late += 1;
+                self.ledger.refused(frame);
+            }
+            Wire::Data { frame, header, bytes } => {
+                let handle = node.rx.insert(frame);
+                let lacking = node.end.first_lacking(header.mode);
+                match merge.handle_data(now, path, &header, handle, bytes, lacking) {
+                    Merged::Pass => node.take(self.now, handle, &header, bytes, &mut self.ledger),
+                    Merged::Held => {}
+                    Merged::Drop => _ = node.rx.remove(handle),
+                }
+            }
+            Wire::Control(control) => {
+                if merge.handle_control(now, path, &control) {
+                    node.end.handle_control(now, &control);
+                    merge.follow(node.end.receives());
+                    merge.joins(path, &control);
+                }
+            }
+        }
+        self.drain(end);
+    }
+
+    /// Gives the link end what no longer waits.
+    fn drain(&mut self, end: usize) {
+        let Some(merges) = &mut self.merges else { return };
+        let (merge, node) = (&mut merges[end], &mut self.nodes[end]);
+        while let Some(arrival) = merge.poll() {
+            match arrival {
+                Arrival::Frame { header, frame, bytes } => {
+                    node.take(self.now, frame, &header, bytes, &mut self.ledger);
+                }
+                Arrival::Control { path, control } => {
+                    node.end.handle_control(Instant(self.now), &control);
+                    merge.follow(node.end.receives());
+                    merge.joins(path, &control);
+                }
+            }
+        }
+        merge.follow(node.end.receives());
+        while let Some(handle) = merge.poll_release() {
+            let frame = node.rx.remove(handle);
+            self.ledger.refused(frame);
+        }
+        node.held = merge.held_frames();
     }
 }

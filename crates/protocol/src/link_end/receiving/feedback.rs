@@ -95,6 +95,9 @@ impl ReceivingSide {
     }
 
     fn compose_piggyback(&mut self, shared: &mut Shared, now: Instant) -> Option<PiggybackAck> {
+        if shared.config.explicit_acks {
+            return None;
+        }
         for offset in 0..Mode::ALL.len() {
             let mode = Mode::ALL[(self.acks.turn + offset) % Mode::ALL.len()];
             // The authors' ACK does not name its lane: it must be the one in use.

@@ -147,6 +147,7 @@ impl LinkConfig {
             give_up_by_clock: true,
             ack_gap: Ticks::ZERO,
             ack_interval: if reverse_is_clean { NEVER } else { REPEAT },
+            explicit_acks: false,
             dummy_delay: if protection.dummy_copies == 0 { NEVER } else { Ticks::ZERO },
             dummy_copies: protection.dummy_copies.max(1),
             dummy_interval_min: REPEAT,
