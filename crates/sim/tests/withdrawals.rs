@@ -56,6 +56,7 @@ fn config() -> Config {
         give_up_by_clock: false,
         ack_gap: Ticks::ZERO,
         ack_interval: micros(10),
+        explicit_acks: false,
         dummy_delay: Ticks::ZERO,
         dummy_copies: 1,
         dummy_interval_min: micros(10),
