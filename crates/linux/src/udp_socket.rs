@@ -1,4 +1,7 @@
 //! UDP sockets that take and give many datagrams in one call, and never fragment.
+//!
+//! Datagrams of one length that are sent one after the other are a *train*, which the kernel takes as one and cuts late
+//! (`UDP_SEGMENT`, Linux 4.18). What the kernel has joined on arrival is taken apart here (`UDP_GRO`, Linux 5.0).
 
 use std::io;
 use std::mem::zeroed;
@@ -10,19 +13,30 @@ use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrIn, SockaddrIn6, bind, setsockopt, socket, sockopt,
 };
 
-/// The largest number of datagrams that one call takes or gives.
+/// The largest number of datagrams that one call takes, which is also that of a train (`UDP_MAX_SEGMENTS` of old kernels).
 pub const DATAGRAM_BATCH: usize = 64;
+/// The longest train: the contents of the longest UDP datagram over IPv4.
+const TRAIN_BYTES_MAX: usize = 65_507;
+/// How many trains are taken in one call.
+const TRAIN_BATCH: usize = 16;
+
+/// Memory for control messages, aligned as they are.
+type ControlMessages = [u64; 8];
 
 /// A socket and the memory in which its calls describe datagrams.
 #[derive(Debug)]
 pub struct UdpSocket {
     socket: OwnedFd,
     is_ipv6: bool,
+    sends_trains: bool,
     datagram_bytes: usize,
+    /// Length of the place for each message in `received`.
+    message_bytes: usize,
     received: Vec<u8>,
     messages: Vec<libc::mmsghdr>,
     pieces: Vec<libc::iovec>,
     addresses: Vec<libc::sockaddr_storage>,
+    controls: Vec<ControlMessages>,
 }
 
 // SAFETY: the pointers in the vectors are followed only during the call that has put them there.
@@ -55,53 +69,68 @@ impl UdpSocket {
         if setsockopt(&socket, sockopt::SndBufForce, &buffer_bytes).is_err() {
             let _ = setsockopt(&socket, sockopt::SndBuf, &buffer_bytes);
         }
+        let takes_trains = set(&socket, libc::SOL_UDP, libc::UDP_GRO, 1).is_ok();
+        let (batch, message_bytes) =
+            if takes_trains { (TRAIN_BATCH, TRAIN_BYTES_MAX) } else { (DATAGRAM_BATCH, datagram_bytes) };
         Ok(UdpSocket {
             socket,
             is_ipv6,
+            sends_trains: true,
             datagram_bytes,
-            received: vec![0; DATAGRAM_BATCH * datagram_bytes],
+            message_bytes,
+            received: vec![0; batch * message_bytes],
             messages: Vec::with_capacity(DATAGRAM_BATCH),
             pieces: Vec::with_capacity(DATAGRAM_BATCH),
             addresses: Vec::with_capacity(DATAGRAM_BATCH),
+            controls: Vec::with_capacity(DATAGRAM_BATCH),
         })
     }
 
-    /// Takes what has arrived, at most [`DATAGRAM_BATCH`] datagrams, and calls `handle` with the sender of each and its
-    /// bytes. Longer ones than the socket was opened for are left out. Returns how many there were.
+    /// Takes what has arrived, a batch at most, and calls `handle` with the sender of each datagram and its bytes. Longer
+    /// ones than the socket was opened for are left out. Returns whether there may be more.
     ///
     /// # Errors
     /// The kernel's reason; [`io::ErrorKind::WouldBlock`] if nothing has arrived.
-    pub fn receive(&mut self, mut handle: impl FnMut(SocketAddr, &[u8])) -> io::Result<usize> {
-        self.messages.clear();
-        self.pieces.clear();
-        self.addresses.clear();
-        for buffer in self.received.chunks_exact_mut(self.datagram_bytes) {
-            self.pieces
-                .push(libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: self.datagram_bytes });
+    pub fn receive(&mut self, mut handle: impl FnMut(SocketAddr, &[u8])) -> io::Result<bool> {
+        self.clear();
+        for buffer in self.received.chunks_exact_mut(self.message_bytes) {
+            self.pieces.push(libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() });
             // SAFETY: all-zero is a valid `sockaddr_storage`.
             self.addresses.push(unsafe { zeroed() });
+            self.controls.push([0; 8]);
         }
-        self.describe(DATAGRAM_BATCH);
+        let batch = self.pieces.len();
+        for place in 0..batch {
+            let mut message = self.message(place, place, 1);
+            message.msg_control = self.controls[place].as_mut_ptr().cast();
+            message.msg_controllen = size_of::<ControlMessages>() as _;
+            self.messages.push(libc::mmsghdr { msg_hdr: message, msg_len: 0 });
+        }
         // SAFETY: the messages point to places in vectors of this socket, which stay where they are during the call.
         let count = unsafe {
             libc::recvmmsg(
                 self.socket.as_raw_fd(),
                 self.messages.as_mut_ptr(),
-                DATAGRAM_BATCH as u32,
+                batch as u32,
                 libc::MSG_DONTWAIT as _,
                 std::ptr::null_mut(),
             )
         };
         let count = Errno::result(count)? as usize;
         for (place, message) in self.messages[..count].iter().enumerate() {
-            if message.msg_hdr.msg_flags & libc::MSG_TRUNC == 0
-                && let Some(from) = read_address(&self.addresses[place])
-            {
-                let begin = place * self.datagram_bytes;
-                handle(from, &self.received[begin..begin + message.msg_len as usize]);
+            let Some(from) = read_address(&self.addresses[place]) else { continue };
+            if message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0 {
+                continue;
+            }
+            let begin = place * self.message_bytes;
+            let bytes = &self.received[begin..begin + message.msg_len as usize];
+            for datagram in bytes.chunks(read_segment_bytes(&message.msg_hdr).unwrap_or(self.message_bytes)) {
+                if datagram.len() <= self.datagram_bytes {
+                    handle(from, datagram);
+                }
             }
         }
-        Ok(count)
+        Ok(count == batch)
     }
 
     /// Sends the first [`DATAGRAM_BATCH`] of `datagrams` to an address. Returns how many the kernel took.
@@ -113,27 +142,55 @@ impl UdpSocket {
         to: SocketAddr,
         datagrams: impl IntoIterator<Item = &'a [u8]>,
     ) -> io::Result<usize> {
-        self.messages.clear();
-        self.pieces.clear();
-        self.addresses.clear();
+        self.clear();
         for datagram in datagrams.into_iter().take(DATAGRAM_BATCH) {
             let iov_base = datagram.as_ptr().cast_mut().cast();
             self.pieces.push(libc::iovec { iov_base, iov_len: datagram.len() });
-            self.addresses.push(write_address(to, self.is_ipv6));
         }
-        let count = self.pieces.len();
-        self.describe(count);
-        // SAFETY: the messages point to places in vectors of this socket and to datagrams borrowed for `'a`, which the
+        self.addresses.push(write_address(to, self.is_ipv6));
+        self.controls.resize(self.pieces.len(), [0; 8]);
+        let mut begin = 0;
+        while begin < self.pieces.len() {
+            let count = if self.sends_trains { train_length(&self.pieces[begin..]) } else { 1 };
+            let mut message = self.message(0, begin, count);
+            if count > 1 {
+                let place = self.messages.len();
+                let bytes = self.pieces[begin].iov_len as u16;
+                message.msg_control = self.controls[place].as_mut_ptr().cast();
+                write_segment_bytes(&mut message, bytes);
+            }
+            self.messages.push(libc::mmsghdr { msg_hdr: message, msg_len: 0 });
+            begin += count;
+        }
+        let taken = match self.send_described() {
+            // The kernel or the device cannot cut trains, or the path MTU has become less than a datagram.
+            Err(Errno::EINVAL | Errno::EIO | Errno::EMSGSIZE | Errno::EOPNOTSUPP)
+                if self.messages[0].msg_hdr.msg_iovlen > 1 =>
+            {
+                let msg_hdr = self.message(0, 0, 1);
+                self.messages.clear();
+                self.messages.push(libc::mmsghdr { msg_hdr, msg_len: 0 });
+                let taken = self.send_described()?;
+                self.sends_trains = false;
+                taken
+            }
+            taken => taken?,
+        };
+        Ok(self.messages[..taken].iter().map(|message| message.msg_hdr.msg_iovlen as usize).sum())
+    }
+
+    fn send_described(&mut self) -> Result<usize, Errno> {
+        // SAFETY: the messages point to places in vectors of this socket and to datagrams that `send` has borrowed, which the
         // kernel only reads.
         let sent = unsafe {
             libc::sendmmsg(
                 self.socket.as_raw_fd(),
                 self.messages.as_mut_ptr(),
-                count as u32,
+                self.messages.len() as u32,
                 libc::MSG_DONTWAIT as _,
             )
         };
-        Ok(Errno::result(sent)? as usize)
+        Errno::result(sent).map(|sent| sent as usize)
     }
 
     /// How many datagrams the kernel has dropped because the memory of the socket was full (`SO_MEMINFO`).
@@ -157,20 +214,69 @@ impl UdpSocket {
         Ok(u64::from(values[libc::SK_MEMINFO_DROPS as usize]))
     }
 
-    /// Describes each piece, with its address, as a message.
-    fn describe(&mut self, count: usize) {
+    fn clear(&mut self) {
+        self.messages.clear();
+        self.pieces.clear();
+        self.addresses.clear();
+        self.controls.clear();
+    }
+
+    /// Describes some pieces, and the address in a place.
+    fn message(&mut self, address: usize, piece: usize, pieces: usize) -> libc::msghdr {
         let length =
             if self.is_ipv6 { size_of::<libc::sockaddr_in6>() } else { size_of::<libc::sockaddr_in>() };
-        for place in 0..count {
-            // SAFETY: all-zero is a valid `mmsghdr`.
-            let mut message: libc::mmsghdr = unsafe { zeroed() };
-            message.msg_hdr.msg_name = (&raw mut self.addresses[place]).cast();
-            message.msg_hdr.msg_namelen = length as libc::socklen_t;
-            message.msg_hdr.msg_iov = &raw mut self.pieces[place];
-            message.msg_hdr.msg_iovlen = 1;
-            self.messages.push(message);
+        // SAFETY: all-zero is a valid `msghdr`.
+        let mut message: libc::msghdr = unsafe { zeroed() };
+        message.msg_name = (&raw mut self.addresses[address]).cast();
+        message.msg_namelen = length as libc::socklen_t;
+        message.msg_iov = &raw mut self.pieces[piece];
+        message.msg_iovlen = pieces as _;
+        message
+    }
+}
+
+/// How many of the first pieces are one train: those as long as the first, and a shorter one behind them.
+fn train_length(pieces: &[libc::iovec]) -> usize {
+    let segment_bytes = pieces[0].iov_len;
+    if segment_bytes == 0 {
+        return 1;
+    }
+    let room = (TRAIN_BYTES_MAX / segment_bytes).clamp(1, DATAGRAM_BATCH);
+    let equal = pieces.iter().take(room).take_while(|piece| piece.iov_len == segment_bytes).count();
+    let has_last =
+        equal < room && pieces.get(equal).is_some_and(|last| (1..segment_bytes).contains(&last.iov_len));
+    equal + usize::from(has_last)
+}
+
+/// Says to the kernel where it is to cut a train. The message has room for the control message.
+fn write_segment_bytes(message: &mut libc::msghdr, bytes: u16) {
+    // SAFETY: the macros compute lengths; the control memory of the message is longer than one number needs, and aligned.
+    unsafe {
+        message.msg_controllen = libc::CMSG_SPACE(size_of::<u16>() as _) as _;
+        let control = libc::CMSG_FIRSTHDR(message);
+        (*control).cmsg_level = libc::SOL_UDP;
+        (*control).cmsg_type = libc::UDP_SEGMENT;
+        (*control).cmsg_len = libc::CMSG_LEN(size_of::<u16>() as _) as _;
+        libc::CMSG_DATA(control).cast::<u16>().write_unaligned(bytes);
+    }
+}
+
+/// The length of the datagrams in a train; `None` if the message is one datagram.
+fn read_segment_bytes(message: &libc::msghdr) -> Option<usize> {
+    // SAFETY: the kernel has written control messages, and their length, to the memory that the message names. Those that it
+    // did not write in full are shorter than they say, which the macros see.
+    let mut control = unsafe { libc::CMSG_FIRSTHDR(message) };
+    while !control.is_null() {
+        // SAFETY: as above.
+        unsafe {
+            if (*control).cmsg_level == libc::SOL_UDP && (*control).cmsg_type == libc::UDP_GRO {
+                let bytes = libc::CMSG_DATA(control).cast::<libc::c_int>().read_unaligned();
+                return usize::try_from(bytes).ok().filter(|&bytes| bytes > 0);
+            }
+            control = libc::CMSG_NXTHDR(message, control);
         }
     }
+    None
 }
 
 impl AsFd for UdpSocket {
@@ -282,5 +388,43 @@ mod tests {
             let nothing = there.receive(|_, _| {}).expect_err("nothing more");
             assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
         }
+    }
+
+    #[test]
+    fn trains_arrive_as_datagrams() {
+        let (mut here, _) = open("127.0.0.1:0");
+        let (mut there, to) = open("[::]:0");
+        let lengths = [1400, 1400, 1400, 90, 1400, 90, 90, 1400, 1450, 1450];
+        let all: Vec<Vec<u8>> = lengths.iter().zip(0..).map(|(&length, fill)| vec![fill; length]).collect();
+        let to = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), to);
+        assert_eq!(here.send(to, all.iter().map(Vec::as_slice)).expect("there is room"), all.len());
+        assert!(here.sends_trains && here.messages.len() == 5, "{} messages", here.messages.len());
+        let mut arrived = Vec::new();
+        while arrived.len() < all.len() {
+            arrived.extend(received(&mut there).into_iter().map(|(_, bytes)| bytes));
+        }
+        assert_eq!(arrived, all);
+    }
+
+    #[test]
+    fn a_datagram_above_the_mtu_is_refused_and_trains_go_on() {
+        let (mut here, _) = open("127.0.0.1:0");
+        let (mut there, to) = open("127.0.0.1:0");
+        let to = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), to);
+        let long = vec![0; 65_530];
+        let refused = here.send(to, [&*long, &*long]).expect_err("longer than any datagram");
+        assert_eq!(refused.raw_os_error(), Some(libc::EMSGSIZE));
+        assert!(here.sends_trains);
+        // A train of more than the kernel's limit of datagrams is more than one message.
+        let short = vec![vec![7; 20]; DATAGRAM_BATCH + 9];
+        let mut sent = 0;
+        while sent < short.len() {
+            sent += here.send(to, short[sent..].iter().map(Vec::as_slice)).expect("there is room");
+        }
+        let mut arrived = 0;
+        while arrived < short.len() {
+            arrived += received(&mut there).len();
+        }
+        assert_eq!(arrived, short.len());
     }
 }
