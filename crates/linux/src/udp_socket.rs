@@ -176,7 +176,9 @@ impl UdpSocket {
             }
             taken => taken?,
         };
-        Ok(self.messages[..taken].iter().map(|message| message.msg_hdr.msg_iovlen as usize).sum())
+        let trains = self.messages[..taken].iter();
+        #[allow(clippy::unnecessary_cast, reason = "it is of another type with musl")]
+        Ok(trains.map(|train| train.msg_hdr.msg_iovlen as usize).sum())
     }
 
     fn send_described(&mut self) -> Result<usize, Errno> {
