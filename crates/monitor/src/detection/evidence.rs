@@ -1,7 +1,7 @@
 //! How much speaks for corruption.
 //!
-//! Frames and codewords are lost in bursts, which are not independent trials. The variance of what polls count over its mean
-//! (the index of dispersion) says how many of what was counted are one event, and so many fewer events are held against
+//! Frames and codewords are lost in bursts, which are not independent trials. How much more the counts of polls vary than by
+//! chance (the index of dispersion) says how many of what was counted are one event, and so many fewer events are held against
 //! chance (quasi-Poisson, McCullagh and Nelder 1989).
 
 use super::window::{Stretch, Window};
@@ -113,14 +113,16 @@ fn events(stretch: Stretch, dispersion: f64) -> u64 {
     libm::floor(stretch.corrupted as f64 / dispersion) as u64
 }
 
-/// The variance of what each poll has counted over the mean, at least 1, and at most all that was counted.
+/// Pearson's statistic of the polls over its degrees of freedom: how much more what each has counted differs from its share
+/// of the stretch's loss rate than independent events would. At least 1, and at most all that was counted. Polls with fewer
+/// frames have a smaller share, so that traffic that comes and goes is no burst.
 fn dispersion(stretch: Stretch) -> f64 {
     if stretch.polls < 2 || stretch.corrupted == 0 {
         return 1.0;
     }
     let (count, polls) = (stretch.corrupted as f64, f64::from(stretch.polls));
-    let squares = stretch.squares as f64 - count * count / polls;
-    (squares / count * polls / (polls - 1.0)).clamp(1.0, count)
+    let statistic = stretch.squares_by_frames * stretch.frames as f64 / count - count;
+    (statistic / (polls - 1.0)).clamp(1.0, count)
 }
 
 /// How much more likely the corrupted frames of a stretch are at the rate that they show than at this one, as a
@@ -163,6 +165,14 @@ mod tests {
             .collect();
         let evidence = above(1e-8, &window(&polls));
         assert!(evidence.is_none_or(|found| !found.rules_out_chance(1e-6)), "{evidence:?}");
+    }
+
+    /// A link that loses a thousandth of what it carries, under traffic that stops and starts.
+    #[test]
+    fn traffic_that_comes_and_goes_is_no_burst() {
+        let polls: Vec<_> = (0..60_u64).map(|second| (20_000 * (second % 5), 20 * (second % 5))).collect();
+        let evidence = above(1e-8, &window(&polls)).expect("there is some");
+        assert!(evidence.rules_out_chance(1e-6) && evidence.dispersion < 1.5, "{evidence:?}");
     }
 
     fn window(polls: &[(u64, u64)]) -> Window {

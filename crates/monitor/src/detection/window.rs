@@ -11,7 +11,7 @@ const PER_LEVEL: usize = 4;
 const GROWTH: usize = 8;
 
 /// What arrived in some polls in a row.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Stretch {
     /// When it began: the poll before its first.
     pub since: Duration,
@@ -21,8 +21,8 @@ pub struct Stretch {
     pub polls: u32,
     /// Polls with a corrupted frame.
     pub corrupted_polls: u32,
-    /// The sum of the squares of what was corrupted in each poll.
-    pub squares: u64,
+    /// The sum over the polls of the square of what was corrupted, divided by all frames.
+    pub squares_by_frames: f64,
 }
 
 impl Stretch {
@@ -34,7 +34,7 @@ impl Stretch {
             corrupted: self.corrupted.saturating_add(earlier.corrupted),
             polls: self.polls.saturating_add(earlier.polls),
             corrupted_polls: self.corrupted_polls.saturating_add(earlier.corrupted_polls),
-            squares: self.squares.saturating_add(earlier.squares),
+            squares_by_frames: self.squares_by_frames + earlier.squares_by_frames,
         }
     }
 
@@ -56,8 +56,8 @@ impl Window {
     pub fn push(&mut self, since: Duration, increment: Increment) {
         let Increment { frames, corrupted } = increment;
         let corrupted_polls = u32::from(corrupted > 0);
-        let squares = corrupted.saturating_mul(corrupted);
-        let stretch = Stretch { since, frames, corrupted, polls: 1, corrupted_polls, squares };
+        let squares_by_frames = corrupted as f64 * corrupted as f64 / frames.max(1) as f64;
+        let stretch = Stretch { since, frames, corrupted, polls: 1, corrupted_polls, squares_by_frames };
         if self.stretches.len() == self.stretches.capacity() {
             self.stretches.reserve_exact(GROWTH);
         }
@@ -149,7 +149,8 @@ mod tests {
         }
         let all = window.latest(u64::MAX);
         assert_eq!((all.since, all.frames, all.corrupted), (second(0), 864_000, 864));
-        assert_eq!((all.polls, all.corrupted_polls, all.squares), (86_400, 864, 864));
+        assert_eq!((all.polls, all.corrupted_polls), (86_400, 864));
+        assert!((all.squares_by_frames - 86.4).abs() < 1e-6, "{all:?}");
         assert_eq!(window.latest(1).frames, 10);
     }
 

@@ -38,7 +38,7 @@ Examples:
   sudo linkmend demo --quick             # shorter measurements, under a minute
   sudo linkmend demo --corruptd          # corruptd finds a corrupting link and protects it
   sudo linkmend demo --failover          # one of two links is cut without losing a frame
-  linkmend demo --wan                    # a path of the Internet: 100 ms, 5 % of losses, over UDP with a key
+  linkmend demo --wan                    # a path of the Internet, over UDP
   sudo linkmend demo --rate 200M --delay 5ms --loss 1e-3
   linkmend demo                          # as an ordinary user: AF_PACKET in a user namespace
   sudo linkmend demo --json > demo.json  # all results as one object")]
