@@ -86,6 +86,9 @@ pub struct Detector {
     evidence: Option<Evidence>,
     /// The loss rate to protect against, while the link corrupts.
     loss_rate: f64,
+    /// The smallest dispersion that has shown since that the link corrupts. The polls in which corruption begins and ends
+    /// see a part of it, and look like bursts.
+    dispersion: f64,
     /// The loss rate of a link that corrupted before its port went down, until it is known what it does now.
     former: Option<f64>,
     /// What arrived since corruption was seen last, or since the port came up.
@@ -265,6 +268,7 @@ impl Detector {
         self.doublings = if relapse { (self.doublings + 1).min(DOUBLINGS_MOST) } else { 0 };
         self.calm = Stretch { since: now, ..Stretch::default() };
         self.loss_rate = evidence.loss_rate();
+        self.dispersion = evidence.dispersion;
         self.by_codewords = evidence.of == Of::Codewords;
         self.shown_at = self.previous;
         self.severity(settings)
@@ -277,6 +281,7 @@ impl Detector {
             if let Some(evidence) = evidence.filter(|found| found.rules_out_chance(settings.false_alarm)) {
                 self.evidence = Some(evidence);
                 self.loss_rate = evidence.loss_rate();
+                self.dispersion = self.dispersion.min(evidence.dispersion);
                 self.by_codewords = evidence.of == Of::Codewords;
                 self.shown_at = self.previous;
                 return self.severity(settings);
@@ -325,8 +330,7 @@ impl Detector {
     /// Whether as many frames have come without corruption as would have shown one at this rate.
     fn would_have_shown(&self, settings: &Settings, loss_rate: f64) -> bool {
         // Bursts are rarer than what they corrupt.
-        let of_an_event = self.evidence.map_or(1.0, |evidence| evidence.dispersion);
-        loss_rate / of_an_event * self.calm.frames as f64 >= -libm::log(settings.false_alarm)
+        loss_rate / self.dispersion.max(1.0) * self.calm.frames as f64 >= -libm::log(settings.false_alarm)
     }
 
     fn end(&mut self, now: Duration) -> State {
