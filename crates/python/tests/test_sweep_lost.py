@@ -53,7 +53,8 @@ def test_an_interrupted_sweep_goes_on(
     out = tmp_path / "out"
     path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     child = subprocess.Popen([sys.executable, script, out], env={**os.environ, "PYTHONPATH": path})
-    wait_for(lambda: list(out.glob("part-*")) and list(out.glob("journal/*.rows")))
+    journal = lambda: [file for file in out.glob("journal/*.rows") if file.stat().st_size]
+    wait_for(lambda: list(out.glob("part-*")) and journal())
     workers = pool_workers(child.pid)
     assert workers
     child.send_signal(number)
