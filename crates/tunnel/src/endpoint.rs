@@ -2,7 +2,7 @@
 
 use crate::acquaintance::{Acquaintance, Change, Identity, Reply, Role};
 use crate::address::Reach;
-use crate::congestion::{Congestion, CongestionStatus};
+use crate::congestion::Congestion;
 use crate::counters::Counters;
 use crate::path_mtu::{BASE_BYTES, PathMtu};
 use crate::receiver::Receiver;
@@ -66,8 +66,8 @@ pub struct Endpoint {
     sender: Sender,
     receiver: Receiver,
     path_mtu: PathMtu,
-    congestion: Congestion,
-    is_controlled: bool,
+    /// Of an endpoint that is controlled.
+    congestion: Option<Congestion>,
     seal_bytes: usize,
     control: VecDeque<(SocketAddr, Control)>,
     buffer: Vec<u8>,
@@ -93,8 +93,7 @@ impl Endpoint {
             sender: Sender::new(BASE_BYTES - seal_bytes),
             receiver: Receiver::default(),
             path_mtu: PathMtu::new(now_ns, false, seal_bytes),
-            congestion: Congestion::new(now_ns, 0, BASE_BYTES),
-            is_controlled,
+            congestion: is_controlled.then(|| Congestion::new(now_ns, 0, BASE_BYTES)),
             seal_bytes,
             control: VecDeque::with_capacity(CONTROL_MAX),
             buffer: Vec::new(),
@@ -146,11 +145,6 @@ impl Endpoint {
         self.round_trip_ns
     }
 
-    /// How fast datagrams may leave, and why.
-    pub fn congestion(&self) -> CongestionStatus {
-        self.congestion.status()
-    }
-
     /// What was counted so far.
     pub fn counters(&self) -> Counters {
         let mut counters = self.counters;
@@ -194,13 +188,15 @@ impl Endpoint {
             }
             (_, Body::Frames(records)) => {
                 self.receiver.handle(now_ns, number, records, deliver);
-                if self.is_controlled {
+                if self.congestion.is_some() {
                     self.receiver.owe_report(self.round_trip_ns);
                     self.report(now_ns);
                 }
             }
             (_, Body::Report(report)) => {
-                let is_possible = self.congestion.handle_report(now_ns, number, &report);
+                let congestion = self.congestion.as_mut();
+                let is_possible =
+                    congestion.is_none_or(|congestion| congestion.handle_report(now_ns, number, &report));
                 self.counters.impossible_reports += u64::from(!is_possible);
             }
             (_, Body::Probe(bytes)) => self.queue(from, Control::ProbeAcknowledged(bytes)),
@@ -233,7 +229,9 @@ impl Endpoint {
         let is_ipv6 = address.ip().to_canonical().is_ipv6();
         self.path_mtu = PathMtu::new(now_ns, is_ipv6, self.seal_bytes);
         self.round_trip_ns = None;
-        self.congestion = Congestion::new(now_ns, self.sender.first_number(), BASE_BYTES);
+        if let Some(congestion) = &mut self.congestion {
+            *congestion = Congestion::new(now_ns, self.sender.first_number(), BASE_BYTES);
+        }
         self.set_limit();
         if change == Change::NewPeer { Handled::NewPeer(address) } else { Handled::Moved(address) }
     }
@@ -241,7 +239,9 @@ impl Endpoint {
     fn set_limit(&mut self) {
         let bytes = self.path_mtu.datagram_bytes();
         self.sender.set_limit(bytes);
-        self.congestion.set_datagram_bytes(bytes);
+        if let Some(congestion) = &mut self.congestion {
+            congestion.set_datagram_bytes(bytes);
+        }
     }
 
     fn report(&mut self, now_ns: u64) {
@@ -257,7 +257,9 @@ impl Endpoint {
         self.now_ns = now_ns;
         self.receiver.handle_timeout(now_ns, deliver);
         self.report(now_ns);
-        self.congestion.handle_timeout(now_ns);
+        if let Some(congestion) = &mut self.congestion {
+            congestion.handle_timeout(now_ns);
+        }
         if now_ns >= self.call_at_ns {
             let is_silent = self.is_silent(now_ns);
             let greeting = self.acquaintance.greeting();
@@ -290,7 +292,7 @@ impl Endpoint {
     pub fn next_timeout(&self) -> u64 {
         let probe = if self.probes_wait { u64::MAX } else { self.path_mtu.next_timeout() };
         let wait = self.receiver.next_timeout().unwrap_or(u64::MAX);
-        let silence = self.congestion.next_timeout().unwrap_or(u64::MAX);
+        let silence = self.congestion.as_ref().and_then(Congestion::next_timeout).unwrap_or(u64::MAX);
         self.call_at_ns.min(wait).min(probe).min(silence)
     }
 
@@ -337,10 +339,10 @@ impl Endpoint {
     /// How many frames of at most `frame_bytes` [`Endpoint::push`] certainly takes now: 0 while the path is to carry no more.
     /// Ask again before each frame.
     pub fn room(&self, frame_bytes: usize) -> usize {
-        let may_send = !self.is_controlled
-            || self.peer().is_none()
-            || self.congestion.is_open(self.now_ns, self.sender.len());
-        if !may_send {
+        let is_open = |congestion: &Congestion| {
+            congestion.is_open(self.now_ns, self.sender.len()) || self.peer().is_none()
+        };
+        if !self.congestion.as_ref().is_none_or(is_open) {
             return 0;
         }
         self.sender.room() / self.sender.datagrams_for(frame_bytes)
@@ -361,8 +363,10 @@ impl Endpoint {
         }
         let before = self.sender.len();
         self.sender.push(bytes, pieces)?;
-        let begun = self.sender.len() - before;
-        self.congestion.take(self.now_ns, bytes + begun * (HEADER_BYTES + self.seal_bytes + PACKET_BYTES));
+        if let Some(congestion) = &mut self.congestion {
+            let begun = self.sender.len() - before;
+            congestion.take(self.now_ns, bytes + begun * (HEADER_BYTES + self.seal_bytes + PACKET_BYTES));
+        }
         Ok(true)
     }
 
@@ -384,9 +388,9 @@ impl Endpoint {
     /// The first datagrams with frames were sent.
     pub fn handle_sent(&mut self, now_ns: u64, count: usize) {
         let first = self.sender.first_number();
-        if self.is_controlled {
+        if let Some(congestion) = &mut self.congestion {
             for (number, datagram) in (first..).zip(self.sender.datagrams().take(count)) {
-                self.congestion.handle_sent(now_ns, number, datagram.len());
+                congestion.handle_sent(now_ns, number, datagram.len());
             }
         }
         self.sender.drop_first(count);
@@ -399,6 +403,6 @@ impl Endpoint {
 
     /// When [`Endpoint::room`] is larger than 0 again, if the pace is what it waits for.
     pub fn opens_at(&self) -> Option<u64> {
-        Some(self.congestion.opens_at()).filter(|at| self.is_controlled && *at > self.now_ns)
+        self.congestion.as_ref().map(Congestion::opens_at).filter(|at| *at > self.now_ns)
     }
 }

@@ -44,7 +44,7 @@ pub mod wire;
 
 pub use acquaintance::{Acquaintance, Identity, Role, SILENCE_NS};
 pub use address::{Reach, is_near};
-pub use congestion::{Congestion, CongestionStatus};
+pub use congestion::Congestion;
 pub use counters::Counters;
 pub use endpoint::{ADDRESSES_MAX, Endpoint, EndpointConfig, Handled};
 pub use path_mtu::{BASE_BYTES, PathMtu};

@@ -155,7 +155,7 @@ impl Way {
         }
     }
 
-    /// Decides what becomes of a frame. Each takes its time at the rate, whether it arrives or not.
+    /// Loses, delays or duplicates a frame. A lost one occupies the path as long as any other.
     fn admit(&mut self, bytes: &[u8], now_ns: u64, counters: &Counters) {
         let count = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
         count(&counters.frames);
@@ -236,7 +236,7 @@ mod tests {
             way.admit(&[0; 1_500], 0, &counters);
         }
         let dropped = counters.queue_drops.load(Ordering::Relaxed);
-        // The queue holds what a round trip of 100 ms at 50 Mbit/s has under way: 625 kB.
+        // The queue holds one bandwidth-delay product: 625 kB at 50 Mbit/s and 100 ms.
         assert!((1_580..1_600).contains(&dropped), "{dropped}");
     }
 }

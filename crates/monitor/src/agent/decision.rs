@@ -46,7 +46,8 @@ pub enum DecisionKind {
         interval: (f64, f64),
         /// Probability of so many corrupted frames at the activation rate.
         chance: f64,
-        /// What forward error correction lets expect of a link that corrupts. Far less means bursts, not a weak signal.
+        /// The loss rate that FEC counters predict for a link that corrupts. If it is far below the measured one, frames are lost in
+        /// bursts, and not by a weak signal.
         #[serde(skip_serializing_if = "Option::is_none")]
         forecast: Option<Forecast>,
     },

@@ -1,7 +1,7 @@
 //! Every frame on both paths: a cut costs nothing, and whatever happens, nothing is lost, duplicated or reordered.
 
 use crate::common::ledger::LossCause;
-use crate::common::{A, B, FrameId, Loss, Random, Source};
+use crate::common::{A, B, FrameId, Loss, Random};
 use crate::world::{World, quick_paths};
 use linkmend_protocol::paths::Path;
 use linkmend_protocol::{Mode, TransmitState};
@@ -118,17 +118,7 @@ fn under_traffic(seed: u64, draw: &mut Random) -> World {
         delay_ns.reverse();
     }
     let mut world = World::duplicating(seed, mbps, delay_ns, [quick_paths(); 2]);
-    let ordered = [0.0, 0.5, 1.0][draw.below(3) as usize];
-    for node in &mut world.nodes {
-        node.source = Some(Source {
-            next_at: world.now,
-            gap_max_ns: 20_000,
-            burst_max: 8,
-            bytes_max: 1_500,
-            ordered,
-            remaining: 3_000,
-        });
-    }
+    world.send_both_ways(draw);
     world
 }
 

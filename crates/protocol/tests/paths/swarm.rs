@@ -2,7 +2,7 @@
 //! Ends have different detection times, paths lose frames or take no long ones any more, and hold frames while ends restart.
 
 use crate::common::ledger::LossCause;
-use crate::common::{Loss, Random, Source};
+use crate::common::{Loss, Random};
 use crate::world::{World, quick_paths};
 use linkmend_protocol::paths::{Path, PathsConfig};
 use linkmend_protocol::{Tick, TransmitState};
@@ -20,17 +20,7 @@ fn under_traffic(seed: u64, draw: &mut Random, configs: [PathsConfig; 2]) -> Wor
     let mbps = [10_000, draw.between(500, 10_000)];
     let delay_ns = [draw.between(100, 60_000), draw.between(100, 60_000)];
     let mut world = World::protected_with(seed, mbps, delay_ns, configs);
-    let ordered = [0.0, 0.5, 1.0][draw.below(3) as usize];
-    for node in &mut world.nodes {
-        node.source = Some(Source {
-            next_at: world.now,
-            gap_max_ns: 20_000,
-            burst_max: 8,
-            bytes_max: 1_500,
-            ordered,
-            remaining: 3_000,
-        });
-    }
+    world.send_both_ways(draw);
     world
 }
 

@@ -1,7 +1,7 @@
 //! Two nodes, two paths between them, and the driver that the documentation of `paths` asks for.
 
 use crate::common::pair::quick_config;
-use crate::common::{FrameId, Link, Node, Random, Wire, ledger::Ledger};
+use crate::common::{FrameId, Link, Node, Random, Source, Wire, ledger::Ledger};
 use linkmend_protocol::merge::{Arrival, Merge, MergeConfig, Merged};
 use linkmend_protocol::paths::{Path, PathChange, Paths, PathsConfig};
 use linkmend_protocol::schedule::Waiting;
@@ -115,6 +115,21 @@ impl World {
         }
         self.service(end);
         frames
+    }
+
+    /// Lets both ends send bursts of frames, in modes that are drawn.
+    pub fn send_both_ways(&mut self, draw: &mut Random) {
+        let ordered = [0.0, 0.5, 1.0][draw.below(3) as usize];
+        for node in &mut self.nodes {
+            node.source = Some(Source {
+                next_at: self.now,
+                gap_max_ns: 20_000,
+                burst_max: 8,
+                bytes_max: 1_500,
+                ordered,
+                remaining: 3_000,
+            });
+        }
     }
 
     /// Cuts a path in one direction or mends it. What is on its way is lost.

@@ -78,27 +78,6 @@ impl Round {
     }
 }
 
-/// What is known of the path.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct CongestionStatus {
-    /// The rate in bit/s at which datagrams may leave.
-    pub rate_bps: u64,
-    /// The smoothed round trip, once it was measured.
-    pub round_trip_ns: Option<u64>,
-    /// Whether the rate doubles in each round trip.
-    pub is_starting: bool,
-    /// The queue that the latest datagram has met.
-    pub queue_ns: u64,
-    /// The share of datagrams that the path loses without congestion.
-    pub path_loss: f64,
-    /// Whether others fill the queue of the path.
-    pub has_others: bool,
-    /// Reductions of the window.
-    pub reductions: u64,
-    /// Datagrams that arrived with a mark.
-    pub marked: u64,
-}
-
 /// Decides how fast datagrams leave.
 ///
 /// A driver calls [`Congestion::handle_sent`] for each datagram that leaves, [`Congestion::handle_report`] for each report,
@@ -136,8 +115,6 @@ pub struct Congestion {
     longest_queue_ns: u64,
     /// The longest queue of the round before this one.
     queue_before_ns: u64,
-    reductions: u64,
-    marked: u64,
 }
 
 impl Congestion {
@@ -167,28 +144,12 @@ impl Congestion {
             queue_before_ns: 0,
             flat_rounds: 0,
             flat_bandwidth: 0,
-            reductions: 0,
-            marked: 0,
         }
     }
 
     /// Sets the longest datagram, in which the window is counted.
     pub fn set_datagram_bytes(&mut self, bytes: usize) {
         self.datagram_bytes = bytes as u64;
-    }
-
-    /// What is known.
-    pub fn status(&self) -> CongestionStatus {
-        CongestionStatus {
-            rate_bps: self.rate().saturating_mul(8),
-            round_trip_ns: self.delay.round_trip_ns(),
-            is_starting: self.is_starting,
-            queue_ns: self.delay.queue_ns(),
-            path_loss: self.loss.share(),
-            has_others: self.company.has_others(),
-            reductions: self.reductions,
-            marked: self.marked,
-        }
     }
 
     fn in_flight_bytes(&self) -> u64 {
@@ -290,7 +251,6 @@ impl Congestion {
         self.round.decided += news.decided;
         self.round.lost += news.lost;
         self.round.marked += news.marked;
-        self.marked += news.marked;
         if report.highest > before.highest || sent.bytes > self.settled_bytes {
             self.handle_progress(now_ns, report, sent, news.bytes);
         }
@@ -394,7 +354,6 @@ impl Congestion {
         self.is_starting = cause == Cause::Timeout;
         self.reduced_until = self.history.next();
         self.begin_round();
-        self.reductions += 1;
     }
 
     fn end_round(&mut self, now_ns: u64) {
