@@ -6,10 +6,33 @@ use linkmend_dataplane::{PortChoice, ProtectionSettings};
 use linkmend_lab::tcp::{BulkOptions, TrafficPath, bulk};
 use linkmend_lab::{Lab, LabOptions, LinkEnds, RunControl};
 use linkmend_protocol::Mode;
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
 use std::time::Duration;
 
 const QUEUES: u32 = 4;
 const STREAMS: usize = 8;
+
+/// Starts the link ends with each loop on a processor of its own. A veth queues frames at the processor of their sender, so
+/// numbered frames overtake each other when a loop moves, with any number of queues.
+fn ends_that_stay(lab: &Lab) -> LinkEnds {
+    let this_thread = Pid::from_raw(0);
+    let allowed = sched_getaffinity(this_thread).expect("Linux tells");
+    let processors: Vec<usize> =
+        (0..CpuSet::count()).filter(|&processor| allowed.is_set(processor) == Ok(true)).collect();
+    let ends = LinkEnds::start_with(lab, |settings| {
+        settings.ports = PortChoice::Xdp;
+        settings.seed = Some(1);
+        let which = usize::from(settings.name.ends_with('2'));
+        let mut own = CpuSet::new();
+        own.set(processors[which % processors.len()]).expect("it exists");
+        // The loop's thread inherits it.
+        sched_setaffinity(this_thread, &own).expect("it is allowed");
+    })
+    .expect("the link ends start");
+    sched_setaffinity(this_thread, &allowed).expect("it was allowed");
+    ends
+}
 
 #[test]
 fn frames_of_all_queues_are_protected_and_in_order() {
@@ -18,7 +41,7 @@ fn frames_of_all_queues_are_protected_and_in_order() {
         return;
     }
     let lab = Lab::up(LabOptions { queues: QUEUES, ..common::options("queues") }).expect("the lab comes up");
-    let ends = LinkEnds::start(&lab, PortChoice::Xdp, 1).expect("the link ends start");
+    let ends = ends_that_stay(&lab);
     let protection = Some(ProtectionSettings::new(Mode::Ordered));
     ends.protect(protection.clone()).expect("it gets active");
     ends.protect_reverse(protection).expect("it gets active");

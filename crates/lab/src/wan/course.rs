@@ -28,7 +28,7 @@ pub(super) fn run(
     if control.stop.is_stopped() {
         return Err(WanError::Stopped);
     }
-    Ok(WanColumn { repair, datagrams, transfer, path: stage.path_report() })
+    Ok(WanColumn { repair, datagrams, transfer, path: stage.path_report(), cost: stage.cost()? })
 }
 
 fn datagrams(stage: &Stage, options: &WanOptions, control: &RunControl) -> Result<WanDatagrams, WanError> {

@@ -175,6 +175,15 @@ pub struct PathReport {
     pub queue_drops: u64,
 }
 
+/// What a repair adds to the traffic of both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepairCost {
+    /// Frames that were sent for the first time.
+    pub protected_frames: u64,
+    /// Copies of lost ones.
+    pub retransmitted_copies: u64,
+}
+
 /// One repair, and what it was measured with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WanColumn {
@@ -182,6 +191,8 @@ pub struct WanColumn {
     pub datagrams: WanDatagrams,
     pub transfer: WanTransfer,
     pub path: PathReport,
+    /// `None` without repair.
+    pub cost: Option<RepairCost>,
 }
 
 /// What came of it. `linkmend demo --wan --json` prints this object.

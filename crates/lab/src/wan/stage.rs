@@ -6,13 +6,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use linkmend_control::report::CountersReport;
 use linkmend_dataplane::config::LinkConfig;
 use linkmend_dataplane::{PortChoice, ProtectionSettings};
 use linkmend_protocol::Mode;
 use linkmend_quantity::BitRate;
 
 use super::path::Path;
-use super::{PathReport, Repair, WanError, WanOptions};
+use super::{PathReport, Repair, RepairCost, WanError, WanOptions};
 use crate::link_ends::LinkEnds;
 use crate::stop::RunControl;
 use crate::tcp::{self, TrafficPath};
@@ -36,7 +37,7 @@ const KEY_BYTES: usize = 16;
 /// Everything that runs. Dropping it stops it all.
 pub(super) struct Stage {
     // In the order in which they are taken down.
-    _ends: Option<LinkEnds>,
+    ends: Option<LinkEnds>,
     _key: Option<KeyFile>,
     path: Path,
     pub(super) lab: Lab,
@@ -70,11 +71,22 @@ impl Stage {
         if let Some(ends) = &ends {
             ends.wait_for_protection()?;
         }
-        Ok(Stage { _ends: ends, _key: key, path, lab })
+        Ok(Stage { ends, _key: key, path, lab })
     }
 
     pub(super) fn path_report(&self) -> PathReport {
         self.path.report()
+    }
+
+    /// What both link ends have sent so far, if there are any.
+    pub(super) fn cost(&self) -> Result<Option<RepairCost>, WanError> {
+        let Some(ends) = &self.ends else { return Ok(None) };
+        let (left, right) = ends.report()?;
+        let both = |count: fn(&CountersReport) -> u64| count(&left.counters) + count(&right.counters);
+        Ok(Some(RepairCost {
+            protected_frames: both(|counters| counters.protected_frames),
+            retransmitted_copies: both(|counters| counters.retransmitted_copies),
+        }))
     }
 }
 

@@ -249,6 +249,25 @@ fn the_table_in_the_readme_is_that_of_the_demo() {
     assert!(demo[sample.place].contains(excerpt), "the README's table is not in docs/demo.md:\n{excerpt}");
 }
 
+/// The README has the medians of the table in `docs/limits.md`.
+#[test]
+fn the_speeds_in_the_readme_are_those_of_the_limits() {
+    let limits = read("docs/limits.md");
+    let medians = |row: &str| {
+        let row = limits.lines().find(|line| line.trim_start().starts_with(&format!("| {row} |")));
+        let cells =
+            row.unwrap_or_else(|| panic!("docs/limits.md has no row `{row}`")).split('|').skip(2).take(2);
+        cells.map(|cell| cell.split_whitespace().next().expect("a median").to_owned()).collect::<Vec<_>>()
+    };
+    let (protected, bridge) = (medians("protected link, ordered"), medians("bridge"));
+    let sentence = format!(
+        "carries {} Gbit/s of TCP with `--offloads` and {} without; a bridge carries {} and {}.",
+        protected[1], protected[0], bridge[1], bridge[0]
+    );
+    let readme = read("README.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(readme.contains(&sentence), "README.md must say: {sentence}");
+}
+
 #[test]
 fn the_readme_takes_two_minutes_to_read() {
     let lines = read("README.md").lines().count();

@@ -6,8 +6,8 @@ use super::show::{Shown, show};
 use linkmend::failure::{Context, Result};
 use linkmend_lab::StopFlag;
 use linkmend_lab::unprivileged::Privileges;
-use linkmend_lab::wan::{Repair, WanColumn, WanOptions, WanResult, run};
-use linkmend_report::quantity::{count, duration, loss_rate, rate};
+use linkmend_lab::wan::{Repair, RepairCost, WanColumn, WanOptions, WanResult, run};
+use linkmend_report::quantity::{count, duration, loss_rate, percent, rate};
 use linkmend_report::{
     Alignment, Axis, Cell, Column, Distribution, Hue, Panel, Plot, Report, Section, Series, Table, TailPlot,
     Timeline, Tone, Unit,
@@ -83,6 +83,7 @@ fn table(result: &WanResult) -> Table {
     row("TCP goodput", &|column| Cell::text(rate(column.transfer.goodput_bps)));
     row("segments retransmitted", &|column| Cell::text(count(column.transfer.retransmitted_segments as f64)));
     row("frames on the path", &|column| Cell::text(count(column.path.frames as f64)));
+    row("copies, of all frames", &|column| column.cost.map_or_else(Cell::missing, copies));
     row("lost by the path", &|column| Cell::text(count(column.path.lost as f64)));
     row("dropped by its queue", &|column| Cell::text(count(column.path.queue_drops as f64)));
     table
@@ -91,6 +92,10 @@ fn table(result: &WanResult) -> Table {
 fn delay(column: &WanColumn, of: fn(&linkmend_lab::Summary) -> u64) -> Cell {
     let delay = column.datagrams.delay_ns.as_ref();
     delay.map_or_else(Cell::missing, |delay| Cell::text(duration(of(delay) as f64 / 1e9)))
+}
+
+fn copies(cost: RepairCost) -> Cell {
+    Cell::text(percent(cost.retransmitted_copies as f64 / cost.protected_frames.max(1) as f64))
 }
 
 fn none_is_good(number: u64) -> Cell {
