@@ -253,10 +253,10 @@ fn the_table_in_the_readme_is_that_of_the_demo() {
 #[test]
 fn the_speeds_in_the_readme_are_those_of_the_limits() {
     let limits = read("docs/limits.md");
-    let medians = |row: &str| {
-        let row = limits.lines().find(|line| line.trim_start().starts_with(&format!("| {row} |")));
+    let medians = |name: &str| {
+        let row = limits.lines().find(|line| line.trim_start().starts_with(&format!("| {name} |")));
         let cells =
-            row.unwrap_or_else(|| panic!("docs/limits.md has no row `{row}`")).split('|').skip(2).take(2);
+            row.unwrap_or_else(|| panic!("docs/limits.md has no row `{name}`")).split('|').skip(2).take(2);
         cells.map(|cell| cell.split_whitespace().next().expect("a median").to_owned()).collect::<Vec<_>>()
     };
     let (protected, bridge) = (medians("protected link, ordered"), medians("bridge"));
