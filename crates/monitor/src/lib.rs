@@ -60,6 +60,7 @@ pub mod planning;
 mod port_name;
 pub mod recording;
 pub mod server;
+mod sonic;
 pub mod source;
 
 pub use cabling::{Cabling, CablingError, HeardCable};

@@ -2,7 +2,7 @@
 
 use crate::Cabling;
 use crate::agent::{Agent, AgentStatus, Decision, Policy};
-use crate::counters::{ERRORS_COUNTED, FecCode, FecReading, LANES_MOST, Lanes, Reading};
+use crate::counters::{ERRORS_COUNTED, FecCode, FecReading, LANES_MOST, Lanes, Reading, RetryReading};
 use linkmend_diagnose::{Diagnose, Fault, excerpt};
 use serde::Deserialize;
 use std::io::{self, Read};
@@ -57,7 +57,7 @@ impl Diagnose for RecordingError {
     fn hint(&self) -> Option<String> {
         let header = "time_s,port,good_frames,corrupted_frames";
         Some(format!(
-            "the first line is {header} (and symbol_errors, not_corrupted, up as 0 or 1, carrier_changes, speed in bit/s, code as rs528, rs544 or other, epoch, corrected_codewords, uncorrectable_codewords, corrected_bits, lane_corrected_bits as 5;0;0;2, codewords as 990;9;1); each other is a poll of a port"
+            "the first line is {header} (and symbol_errors, not_corrupted, up as 0 or 1, carrier_changes, speed in bit/s, code as rs528, rs544 or other, epoch, corrected_codewords, uncorrectable_codewords, corrected_bits, lane_corrected_bits as 5;0;0;2, codewords as 990;9;1, llr_bad_frames, llr_nacks, llr_replays); each other is a poll of a port"
         ))
     }
 }
@@ -93,9 +93,25 @@ struct Row {
     lane_corrected_bits: Option<String>,
     #[serde(default)]
     codewords: Option<String>,
+    #[serde(default)]
+    llr_bad_frames: Option<u64>,
+    #[serde(default)]
+    llr_nacks: Option<u64>,
+    #[serde(default)]
+    llr_replays: Option<u64>,
 }
 
 impl Row {
+    /// What Link Layer Retry has counted; `None` without these columns.
+    fn retry(&self) -> Option<RetryReading> {
+        let retry = RetryReading {
+            bad_frames: self.llr_bad_frames,
+            nacks: self.llr_nacks,
+            replays: self.llr_replays,
+        };
+        (retry != RetryReading::default()).then_some(retry)
+    }
+
     /// What forward error correction has counted; `None` without these columns.
     fn fec(&self, line: u64) -> Result<Option<FecReading>, RecordingError> {
         let wrong = |codewords: &str| RecordingError::Codewords { line, codewords: codewords.to_owned() };
@@ -158,7 +174,7 @@ pub struct Recording<R> {
 
 impl<R: Read> Recording<R> {
     /// Reads rows with the columns `time_s`, `port`, `good_frames`, `corrupted_frames` and, if there are such,
-    /// the other fields of [`Reading`] and [`FecReading`], of which `codewords` has how many had no error, how many one, up to
+    /// the other fields of [`Reading`], [`FecReading`] and [`RetryReading`] (`llr_` before their names), of which `codewords` has how many had no error, how many one, up to
     /// 15, with `;` between them, and `lane_corrected_bits` has each lane. Rows of the same time are one poll.
     ///
     /// # Errors
@@ -210,6 +226,7 @@ impl<R: Read> Recording<R> {
             code: row.code,
             epoch: row.epoch,
             fec: row.fec(line)?,
+            retry: row.retry(),
         };
         Ok(Some((Duration::from_secs_f64(time_s), row.port, reading)))
     }

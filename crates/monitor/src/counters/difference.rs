@@ -58,6 +58,8 @@ pub enum Irregularity {
     SpeedChange,
     /// The port does not count corrupted frames.
     NotCounted,
+    /// Frames that are lost are sent again by Link Layer Retry, and nothing counts them.
+    Hidden,
     /// More frames than fit through the port.
     Implausible,
     /// The source has not named the port for a while.
@@ -75,6 +77,7 @@ impl fmt::Display for Irregularity {
             Irregularity::Damped => "it is flapping, and is not judged until it has been stable for a while",
             Irregularity::SpeedChange => "its speed changed",
             Irregularity::NotCounted => "it does not count corrupted frames",
+            Irregularity::Hidden => "LLR sends its corrupted frames again, and nothing counts them",
             Irregularity::Implausible => "it counted more frames than it can receive",
             Irregularity::Absent => "it is not among the ports whose counters can be read",
         })
@@ -125,6 +128,14 @@ impl Difference {
         let among_errors = not_corrupted <= corrupted.saturating_mul(2).saturating_add(READ_APART_MOST);
         let corrupted = if among_errors { corrupted.saturating_sub(not_corrupted) } else { corrupted };
         let corrupted = corrupted.max(also(|reading| reading.symbol_errors)?);
+        let retried = reading
+            .retry
+            .zip(last.retry)
+            .map(|(now, before)| now.lost_since(&before, |before, after| grown(before, after, most)));
+        let corrupted = corrupted.max(retried.transpose()?.unwrap_or_default());
+        if corrupted == 0 && reading.hides_losses() {
+            return Err(Irregularity::Hidden);
+        }
         let passed = now.saturating_sub(then);
         let checked = corrupted;
         let corrupted = corrupted.max(self.lost_with_codewords(passed, &last, &reading, good)?);
@@ -235,6 +246,7 @@ fn codewords_counted((before, after): ([u64; ERRORS_COUNTED], [u64; ERRORS_COUNT
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counters::{FecReading, RetryReading};
     use proptest::prelude::*;
 
     const GIGABIT: u64 = 1_000_000_000;
@@ -320,6 +332,27 @@ mod tests {
         assert_eq!(corrupted(counted(17, 10, 19)), Ok(0), "counters are read one after the other");
         assert_eq!(corrupted(counted(17, 10, 900)), Ok(7), "intact long frames hide no corruption");
         assert_eq!(corrupted(counted(17, 3, 10)), Err(Irregularity::Reset));
+    }
+
+    #[test]
+    fn a_port_that_hides_its_losses_is_not_judged_by_clean_frames() {
+        let of = |corrupted, retry, uncorrectable: Option<u64>| {
+            let fec = FecReading { uncorrectable_codewords: uncorrectable, ..FecReading::default() };
+            Reading { retry, fec: uncorrectable.map(|_| fec), ..reading(100, corrupted) }
+        };
+        let corrupted = |then: Reading| {
+            let first = Reading { corrupted_frames: Some(0), ..then };
+            second(first, then).map(|increment| increment.corrupted)
+        };
+        let (off, on) = (None, Some(RetryReading::default()));
+        let counted = Some(RetryReading { nacks: Some(7), ..RetryReading::default() });
+        assert_eq!(corrupted(of(0, off, None)), Ok(0));
+        assert_eq!(corrupted(of(0, on, None)), Err(Irregularity::Hidden));
+        assert_eq!(corrupted(of(2, on, None)), Ok(2), "what shows, shows");
+        assert_eq!([corrupted(of(0, on, Some(0))), corrupted(of(0, counted, None))], [Ok(0), Ok(0)]);
+        let later = Some(RetryReading { nacks: Some(9), ..RetryReading::default() });
+        let both = second(of(0, counted, None), Reading { good_frames: 150, ..of(1, later, None) });
+        assert_eq!(both, Ok(Increment { frames: 52, corrupted: 2 }), "the larger, not the sum");
     }
 
     proptest! {

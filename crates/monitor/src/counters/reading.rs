@@ -1,6 +1,6 @@
 //! The counters of a port at one moment.
 
-use super::{FecCode, FecReading};
+use super::{FecCode, FecReading, RetryReading};
 use serde::{Deserialize, Serialize};
 
 /// What a port had counted when it was polled. Counters begin anywhere, and say nothing until they are polled again.
@@ -40,4 +40,16 @@ pub struct Reading {
     /// What its forward error correction has counted, if it has one that counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fec: Option<FecReading>,
+    /// What Link Layer Retry has counted, if it is on: frames that are sent again may be no errors to all other counters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<RetryReading>,
+}
+
+impl Reading {
+    /// Whether what this port loses may be sent again without any of its counters telling so. Codewords that could not be corrected
+    /// are counted below Link Layer Retry, and tell it as well.
+    pub(super) fn hides_losses(&self) -> bool {
+        let is_uncounted = self.retry == Some(RetryReading::default());
+        is_uncounted && self.fec.and_then(|fec| fec.uncorrectable_codewords).is_none()
+    }
 }

@@ -5,6 +5,7 @@
 mod access;
 mod bus;
 mod hostile;
+mod llr;
 mod pod;
 mod proxy;
 mod replays;

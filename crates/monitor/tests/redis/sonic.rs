@@ -15,7 +15,7 @@ const CHECK_SEQUENCE: &str = "SAI_PORT_STAT_ETHER_STATS_CRC_ALIGN_ERRORS";
 const UNICAST: &str = "SAI_PORT_STAT_IF_IN_UCAST_PKTS";
 
 /// Sends commands, one a line.
-fn send(server: &Server, commands: &str) {
+pub fn send(server: &Server, commands: &str) {
     let mut pipe = redis::pipe();
     for line in commands.lines().filter(|line| !line.starts_with('#')) {
         let mut words = line.split_whitespace();
@@ -26,15 +26,15 @@ fn send(server: &Server, commands: &str) {
     }
 }
 
-fn settings(url: &str) -> SonicSettings {
+pub fn settings(url: &str) -> SonicSettings {
     SonicSettings { url: ServerUrl::from(url), ..SonicSettings::default() }
 }
 
-fn source(server: &Server) -> SonicSource {
+pub fn source(server: &Server) -> SonicSource {
     SonicSource::new(&settings(&server.url())).expect("usable")
 }
 
-fn poll(source: &mut SonicSource) -> BTreeMap<String, Reading> {
+pub fn poll(source: &mut SonicSource) -> BTreeMap<String, Reading> {
     source.poll().expect("it answers").into_iter().collect()
 }
 

@@ -131,13 +131,14 @@ impl Detector {
         let outcome = self.difference.handle_reading(now, reading);
         let flapped = outcome == Err(Irregularity::Flap);
         if let Some(why) = self.flaps.handle_reading(settings, now, since, &reading, flapped) {
-            // Time in which nothing could be seen is no time without corruption.
-            self.calm = Stretch { since: now, ..Stretch::default() };
-            self.clean = self.calm;
+            self.see_nothing(now);
             if !self.state.corrupts() {
                 self.forget_window();
             }
             return Err(why);
+        }
+        if outcome == Err(Irregularity::Hidden) {
+            self.see_nothing(now);
         }
         let increment = outcome?;
         let codewords = self.difference.codewords();
@@ -162,6 +163,12 @@ impl Detector {
             self.while_not_corrupting(settings, now, increment)
         };
         Ok(self.change(to))
+    }
+
+    /// Time in which nothing could be seen is no time without corruption.
+    fn see_nothing(&mut self, now: Duration) {
+        self.calm = Stretch { since: now, ..Stretch::default() };
+        self.clean = self.calm;
     }
 
     /// The port is down. It neither corrupts nor is healthy: what its link does now is seen when it is up again.

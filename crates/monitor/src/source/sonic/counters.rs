@@ -3,7 +3,7 @@
 //! Names are those of SAI (`saiport.h`), which takes them from RFC 2863 (`IF_`) and RFC 2819 (`ETHER_STATS_`).
 
 use super::Trouble;
-use crate::counters::{ERRORS_COUNTED, FecCode, FecReading, Reading};
+use crate::counters::{ERRORS_COUNTED, FecCode, FecReading, Reading, RetryReading};
 use ::redis::Value;
 use std::fmt;
 
@@ -23,6 +23,9 @@ pub(super) const FIELDS: [&str; CODEWORDS + ERRORS_COUNTED] = [
     "SAI_PORT_STAT_ETHER_STATS_UNDERSIZE_PKTS",
     "SAI_PORT_STAT_ETHER_STATS_OVERSIZE_PKTS",
     "SAI_PORT_STAT_LLR_RX_POISONED",
+    "SAI_PORT_STAT_LLR_RX_BAD",
+    "SAI_PORT_STAT_LLR_TX_NACK_CTL_OS",
+    "SAI_PORT_STAT_LLR_RX_REPLAY",
     "SAI_PORT_STAT_IF_IN_FEC_CORRECTABLE_FRAMES",
     "SAI_PORT_STAT_IF_IN_FEC_NOT_CORRECTABLE_FRAMES",
     "SAI_PORT_STAT_IF_IN_FEC_CORRECTED_BITS",
@@ -57,10 +60,13 @@ const UNDERSIZE: usize = 9;
 /// The same frames as [`OVERSIZE`] where a switch has both.
 const OVERSIZE_TOO: usize = 10;
 const POISONED: usize = 11;
-const CORRECTED: usize = 12;
-const UNCORRECTABLE: usize = 13;
-const CORRECTED_BITS: usize = 14;
-const CODEWORDS: usize = 15;
+const LLR_BAD: usize = 12;
+const LLR_NACKS: usize = 13;
+const LLR_REPLAYS: usize = 14;
+const CORRECTED: usize = 15;
+const UNCORRECTABLE: usize = 16;
+const CORRECTED_BITS: usize = 17;
+const CODEWORDS: usize = 18;
 
 /// What is read of a port's state: its speed in Mbit/s, how often it went up or down, whether it is up, its lanes, its forward
 /// error correction, and what neighbours hear it called.
@@ -146,7 +152,19 @@ pub(super) fn take(fields: &[Value], troubles: &mut Vec<Trouble>) -> Result<(Cho
         ..FecReading::default()
     };
     let fec = (fec != FecReading::default()).then_some(fec);
-    Ok((choice, Reading { good_frames, corrupted_frames, not_corrupted, fec, ..Reading::default() }))
+    let retry = RetryReading {
+        bad_frames: known(&[LLR_BAD]),
+        nacks: known(&[LLR_NACKS]),
+        replays: known(&[LLR_REPLAYS]),
+    };
+    let retry = (retry != RetryReading::default()).then_some(retry);
+    Ok((choice, Reading { good_frames, corrupted_frames, not_corrupted, fec, retry, ..Reading::default() }))
+}
+
+/// What LLR has counted, where it `is_on` or has been; without numbers that nobody brings up to date.
+pub(super) fn retry(reading: &Reading, is_on: bool, is_counted: bool) -> Option<RetryReading> {
+    let counted = reading.retry.filter(|_| is_counted);
+    counted.or_else(|| is_on.then(RetryReading::default))
 }
 
 /// Codewords by their errors; `None` unless all of them can be read.

@@ -19,16 +19,16 @@ use crate::PortName;
 use crate::agent::PORTS_MOST;
 use crate::counters::Reading;
 use crate::server::{Connector, ReachError};
+use crate::sonic::is_internal;
 use ::redis::RedisError;
 use counters::Choice;
 use linkmend_diagnose::ParameterError;
-use session::Session;
+use session::{Llr, Session};
 use std::collections::BTreeMap;
 use wildmatch::WildMatch;
 
-/// How the names of ports begin that are no end of a cable: those between the chips of a switch, those by which its line cards
-/// reach each other's processors, and those that send back into the chip.
-const INTERNAL: [&str; 3] = ["Ethernet-BP", "Ethernet-IB", "Ethernet-Rec"];
+/// Keys that are read.
+const RIGHTS: &str = "~COUNTERS* ~PORT_TABLE:* ~SWITCH_CAPABILITY* ~FLEX_COUNTER_TABLE* ~LLR_PORT_TABLE:*";
 /// Ports that are read with one call.
 const PORTS_READ_MOST: usize = 500;
 
@@ -84,8 +84,8 @@ impl SonicSource {
     fn failure(&self, error: &RedisError) -> SourceError {
         let ReachError { what, mut hint } = self.connector.explain(error);
         if error.code() == Some("NOPERM") {
-            let rights = "grant the user `~COUNTERS* ~PORT_TABLE:* +@read +select`";
-            hint = Some(rights.to_owned());
+            let rights = format!("grant the user `{RIGHTS} +@read +select`");
+            hint = Some(rights);
         }
         SourceError { what, hint }
     }
@@ -94,8 +94,7 @@ impl SonicSource {
     fn watched(&mut self, map: BTreeMap<String, String>) -> Vec<(String, String)> {
         let mut watched = Vec::with_capacity(map.len().min(PORTS_MOST));
         for (name, object) in map {
-            let is_internal = INTERNAL.iter().any(|beginning| name.starts_with(beginning));
-            if is_internal
+            if is_internal(&name)
                 || !self.patterns.is_empty() && !self.patterns.iter().any(|pattern| pattern.matches(&name))
             {
                 continue;
@@ -121,9 +120,10 @@ impl SonicSource {
         let map = session.ports().map_err(|error| self.failure(&error))?;
         let there = map.len();
         let watched = self.watched(map);
+        let llr = self.llr(&mut session).map_err(|error| self.failure(&error))?;
         let mut readings = Vec::with_capacity(watched.len());
         for ports in watched.chunks(PORTS_READ_MOST) {
-            let read = self.read(&mut session, ports, &mut readings);
+            let read = self.read(&mut session, llr, ports, &mut readings);
             read.map_err(|error| self.failure(&error))?;
         }
         // After an error the connection is dropped: an answer to an earlier question could come for a later one.
@@ -136,9 +136,19 @@ impl SonicSource {
         Ok(readings)
     }
 
+    /// What the switch says of LLR. Where that must not be read, ports are read as if they had none.
+    fn llr(&mut self, session: &mut Session) -> Result<Llr, RedisError> {
+        Ok(session.llr()?.unwrap_or_else(|why| {
+            let what = format!("cannot be seen ({why}); grant the user `{RIGHTS}`");
+            self.complaints.add("LLR", &Trouble::new(what));
+            Llr { is_capable: false, is_counted: true }
+        }))
+    }
+
     fn read(
         &mut self,
         session: &mut Session,
+        llr: Llr,
         ports: &[(String, String)],
         readings: &mut Vec<(String, Reading)>,
     ) -> Result<(), RedisError> {
@@ -146,7 +156,12 @@ impl SonicSource {
         let counted = session.counters(objects)?;
         // A flap that is not known yet when counters are read is known now.
         let states = session.states(ports.iter().map(|(name, _)| name.as_str()))?;
-        for (((name, object), counted), state) in ports.iter().zip(counted).zip(states) {
+        let retried = match llr.is_capable {
+            true => session.llr_ports(ports.iter().map(|(name, _)| name.as_str()))?,
+            false => vec![false; ports.len()],
+        };
+        let read = ports.iter().zip(counted).zip(states).zip(retried);
+        for ((((name, object), counted), state), is_retried) in read {
             let mut troubles = Vec::new();
             let counted = counted.map_err(|why| Trouble::new(format!("has no counters: {why}")));
             let taken = counted.and_then(|counted| counters::take(&counted, &mut troubles));
@@ -158,7 +173,8 @@ impl SonicSource {
             match taken {
                 Ok((choice, reading)) => {
                     let (up, code) = (counters::is_up(&state), counters::code(&state, speed));
-                    let reading = Reading { up, speed, code, ..reading };
+                    let retry = counters::retry(&reading, is_retried, llr.is_counted);
+                    let reading = Reading { up, speed, code, retry, ..reading };
                     readings.push((name.clone(), self.complete(name, object, choice, flaps, reading)));
                     self.know_alias(name, counters::alias(&state));
                 }

@@ -2,18 +2,20 @@
 
 use super::PORTS_MOST;
 use super::counters::{FIELDS, STATE_FIELDS};
+use crate::sonic::{APPL_DB, CAPABILITY, CONFIG_DB, COUNTERS_DB, LLR_CAPABLE, STATE_DB, llr_port_in_force};
 use ::redis::{Connection, RedisError, Value, cmd, pipe};
 use std::collections::BTreeMap;
 
-/// Numbers of databases, which are the same on all switches (`database_config.json`).
-const APPL_DB: u8 = 0;
-const COUNTERS_DB: u8 = 2;
 /// Objects that have the counters of ports, by the names of the ports.
 const NAME_MAP: &str = "COUNTERS_PORT_NAME_MAP";
 /// Ports that are read of the map with one call.
 const MAP_STEP: usize = 1_000;
 /// Calls for the map; twice what the most ports need.
 const MAP_STEPS_MOST: usize = 2 * PORTS_MOST / MAP_STEP;
+
+/// How `counterpoll llr` is set.
+const LLR_POLLING: &str = "FLEX_COUNTER_TABLE|LLR";
+const LLR_POLLING_STATUS: &str = "FLEX_COUNTER_STATUS";
 
 /// Fields of a hash with their values.
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
@@ -25,6 +27,14 @@ pub(super) type Fields = Result<Vec<Value>, String>;
 pub(super) fn is_object(text: &str) -> bool {
     let digits = text.strip_prefix("oid:0x").unwrap_or_default();
     (1..=16).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+}
+
+/// What the switch says of LLR as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Llr {
+    pub is_capable: bool,
+    /// Whether its counters are brought up to date, as far as the configuration does not deny it.
+    pub is_counted: bool,
 }
 
 /// See the module's documentation.
@@ -66,6 +76,36 @@ impl Session {
 
     pub fn states<'a>(&mut self, names: impl Iterator<Item = &'a str>) -> Result<Vec<Fields>, RedisError> {
         self.hashes(APPL_DB, names.map(|name| format!("PORT_TABLE:{name}")), &STATE_FIELDS)
+    }
+
+    /// Whether ports can have LLR, or why that cannot be seen.
+    pub fn llr(&mut self) -> Result<Result<Llr, String>, RedisError> {
+        let mut read = |database, key: &str, field: &str| {
+            let mut hashes = self.hashes(database, std::iter::once(key.to_owned()), &[field])?;
+            Ok::<_, RedisError>(hashes.pop().unwrap_or_else(|| Err("there is no answer".to_owned())))
+        };
+        let says = |fields: Vec<Value>, text: &str| fields == [Value::BulkString(text.as_bytes().to_vec())];
+        let capable = read(STATE_DB, CAPABILITY, LLR_CAPABLE);
+        let capable = match capable {
+            Err(error) if error.code() == Some("NOPERM") => return Ok(Err(error.to_string())),
+            capable => capable?.is_ok_and(|fields| says(fields, "true")),
+        };
+        if !capable {
+            return Ok(Ok(Llr { is_capable: false, is_counted: true }));
+        }
+        let polling = match read(CONFIG_DB, LLR_POLLING, LLR_POLLING_STATUS) {
+            Err(error) if error.code() == Some("NOPERM") => return Ok(Err(error.to_string())),
+            polling => polling?,
+        };
+        let is_counted = !polling.is_ok_and(|fields| says(fields, "disable"));
+        Ok(Ok(Llr { is_capable: true, is_counted }))
+    }
+
+    /// Whether LLR is on at ports, as far as they receive.
+    pub fn llr_ports<'a>(&mut self, names: impl Iterator<Item = &'a str>) -> Result<Vec<bool>, RedisError> {
+        let ports = self.hashes(APPL_DB, names.map(llr_port_in_force), &["llr_local"])?;
+        let on = [Value::BulkString(b"enabled".to_vec())];
+        Ok(ports.into_iter().map(|fields| fields.is_ok_and(|fields| fields == on)).collect())
     }
 
     fn hashes(
