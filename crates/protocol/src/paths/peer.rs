@@ -26,7 +26,12 @@ pub(super) struct Peer {
     pub(super) takes: u32,
     pub(super) needs: Ticks,
     pub(super) reports: [PathReport; 2],
+    /// Whether it sends on both paths.
+    uses_both: bool,
 }
+
+/// A peer that sends on both paths sends at least one control frame in the time of this many probes.
+const PROBES_ALONE_MAX: u8 = 100;
 
 impl Paths {
     /// Handles a probe that arrived on `path`; `false` if it was not meant for it.
@@ -127,6 +132,7 @@ impl Paths {
             takes: 0,
             needs: self.detection,
             reports: [PathReport::default(); 2],
+            uses_both: false,
         });
         self.announce(now);
         true
@@ -144,6 +150,11 @@ impl Paths {
         self.stats.probes_lost[path as usize] += u64::from(missing);
         let Some(peer) = &mut self.peer else { return };
         peer.heard_at = now;
+        watch.is_other_named = probe.decision.active != path;
+        if watch.is_other_named {
+            watch.probes_alone = watch.probes_alone.saturating_add(1);
+            peer.uses_both &= watch.probes_alone < PROBES_ALONE_MAX;
+        }
         if probe.decision.active == path && peer.sends_by.is_none_or(|known| probe.decision.is_newer(&known))
         {
             peer.sends_by = Some(probe.decision);
@@ -162,6 +173,22 @@ impl Paths {
         if probe.preference.is_newer(&self.preference) {
             self.adopt(now, probe.preference, super::ChangeReason::Peer);
         }
+    }
+
+    /// Records a control frame of the peer that only goes out on a path that is in use: neither a probe nor a hello. A path
+    /// is a queue, so a peer whose latest probe there names the other path uses both.
+    #[inline]
+    pub fn note_control(&mut self, path: Path) {
+        let watch = &mut self.watches[path as usize];
+        if let Some(peer) = self.peer.as_mut().filter(|_| watch.is_other_named) {
+            (watch.probes_alone, peer.uses_both) = (0, true);
+        }
+    }
+
+    /// Whether the peer sends on both paths.
+    #[inline]
+    pub fn peer_uses_both(&self) -> bool {
+        self.peer.as_ref().is_some_and(|peer| peer.uses_both)
     }
 
     /// Records that the peer follows a decision of this end when accepting frames.

@@ -1,5 +1,6 @@
 //! Two ends that watch two paths: who decides what, and when.
 
+mod both;
 mod choice;
 mod identity;
 mod quality;

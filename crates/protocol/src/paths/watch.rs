@@ -26,6 +26,10 @@ pub(super) struct Watch {
     pub(super) arrivals: Arrivals,
     /// Whether probes of the other path arrive on it.
     pub(super) is_crossed: bool,
+    /// Whether the peer's latest probe here says that it sends on the other path, and how many such probes have arrived since
+    /// the latest control frame of another kind.
+    pub(super) is_other_named: bool,
+    pub(super) probes_alone: u8,
     /// When another end than the peer sent a probe here, if the peer has sent none since.
     pub(super) foreign_at: Option<Instant>,
     /// Whether there is a third end on it, as the driver says.
@@ -52,6 +56,8 @@ impl Watch {
             interval: Ticks::ZERO,
             arrivals: Arrivals::default(),
             is_crossed: false,
+            is_other_named: false,
+            probes_alone: 0,
             foreign_at: None,
             is_shared: false,
             fit_from: None,
