@@ -35,11 +35,12 @@
 //! header into the headroom, and [`post`](crate::engine::Engine::post) hands it to the link port.
 //!
 //! **From the link.** At the other end, [`take_from_link`](crate::engine::Engine::take_from_link) reads the port.
-//! [`handle_link_frame`](crate::engine::Engine::handle_link_frame) recognises the frame and passes its number to the protocol
-//! ([`handle_data`](crate::engine::Engine::handle_data)). [`restore`](crate::engine::Engine::restore) removes the header, and
-//! [`deliver`](crate::engine::Engine::deliver) sends the frame out of the inner port. What waited behind a hole follows in
-//! [`deliver_buffered`](crate::engine::Engine::deliver_buffered). Control frames that are not the peer's are ignored
-//! ([`is_from_peer`](crate::engine::Engine::is_from_peer)).
+//! [`handle_link_frame`](crate::engine::Engine::handle_link_frame) recognises the frame,
+//! [`restore`](crate::engine::Engine::restore) removes the header, and [`take_data`](crate::engine::Engine::take_data) passes its
+//! number to the protocol. [`deliver`](crate::engine::Engine::deliver) sends the frame out of the inner port. What waited behind a
+//! hole follows in [`deliver_buffered`](crate::engine::Engine::deliver_buffered). Control frames that are not the peer's are
+//! ignored ([`is_from_peer`](crate::engine::Engine::is_from_peer)). If every frame arrives on two links, the first copy is taken in
+//! [`merge_data`](crate::engine::Engine::merge_data).
 //!
 //! The state machines in between are described by the documentation of `linkmend-protocol`.
 

@@ -67,6 +67,8 @@ pub struct BackupSettings {
     pub detection: Duration,
     /// How long the first link must have been up before it is used again.
     pub return_after: Duration,
+    /// Whether every frame goes out on both links.
+    pub duplicate: bool,
 }
 
 impl BackupSettings {
@@ -78,6 +80,7 @@ impl BackupSettings {
             rate_bps: None,
             detection: Duration::from_nanos(detection.0),
             return_after: Duration::from_nanos(return_after.0),
+            duplicate: false,
         }
     }
 

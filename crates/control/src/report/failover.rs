@@ -51,6 +51,12 @@ pub struct FailoverReport {
     pub resent_frames: u64,
     /// Frames dropped because they arrived on a link that the peer had left.
     pub late_frames: u64,
+    /// What an end counts that sends every frame on both links; absent if it uses one at a time.
+    #[serde(default)]
+    pub duplicate: Option<DuplicateReport>,
+    /// Whether the peer sends on both links.
+    #[serde(default)]
+    pub peer_duplicates: bool,
     /// Probes sent on both links.
     pub probes_sent: u64,
     /// Probes of the peer that arrived, by link.
@@ -59,6 +65,33 @@ pub struct FailoverReport {
     pub probes_lost: [u64; 2],
     /// The last change; absent before the first.
     pub last: Option<LastChangeReport>,
+}
+
+/// How two links carry the same frames. Arrays are by link.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DuplicateReport {
+    /// Numbered frames that went out on the other link as well.
+    pub copies_sent: u64,
+    /// Those that did not: its port was full, without a carrier, or led to another end.
+    pub copies_skipped: u64,
+    /// Frames of which the first copy arrived on the link.
+    pub first_copies: [u64; 2],
+    /// Frames dropped because a copy had arrived before.
+    pub later_copies: [u64; 2],
+    /// Frames dropped because they could not belong to the session.
+    pub refused_frames: [u64; 2],
+    /// Times that this end stopped waiting for the link.
+    pub waits_given_up: [u64; 2],
+    /// Frames that had to wait for the other link, and those that wait now.
+    pub held_frames: u64,
+    pub held_now: u64,
+    /// Whether frames of the session arrive on the link.
+    pub joined: [bool; 2],
+    /// Whether the link is too late to be waited for.
+    pub behind: [bool; 2],
+    /// How much later than on the other link frames have recently arrived, at most, in ns.
+    pub lag_ns: [u64; 2],
 }
 
 /// The last change from one link to the other, and its cost.

@@ -6,7 +6,7 @@ mod rates;
 mod state;
 mod udp;
 
-pub use failover::{FailoverReport, LastChangeReport};
+pub use failover::{DuplicateReport, FailoverReport, LastChangeReport};
 pub use rates::Rates;
 pub use state::{
     ChangeReason, FallbackLevel, Format, KeyTrouble, Mode, Path, PortState, ReceiveState, TransmitState,

@@ -13,6 +13,18 @@ const DETECTION: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration:
 /// The longest wait before a link is used again.
 const RETURN_AFTER_MAX: Duration = Duration::from_secs(24 * 3600);
 
+/// How two links are used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkUse {
+    /// One of them at a time: the other one takes over when it fails
+    #[default]
+    Active,
+    /// Every frame on both, so that a failure costs no time: the first copy is delivered, in order
+    Duplicate,
+}
+
 /// `[link.failover]`: when the two links of a link end change places.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
@@ -55,6 +67,7 @@ impl FailoverConfig {
             rate_bps: self.backup_rate.map(|rate| rate.0),
             detection: self.detection.0,
             return_after: self.return_after.0,
+            duplicate: false,
         }
     }
 

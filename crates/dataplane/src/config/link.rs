@@ -1,13 +1,13 @@
 //! One link, as people write it: the same struct is a `[[link]]` of the file and the arguments of `linkmend run`.
 
-use super::failover::FailoverConfig;
+use super::failover::{FailoverConfig, LinkUse};
 use super::fallback::FallbackLimits;
 use super::header_format::HeaderFormat;
 use super::interface_name::PEER_PREFIX;
 use super::parameters::ParametersConfig;
 use super::protect::protection;
 use crate::port_pair::PortChoice;
-use crate::settings::LinkSettings;
+use crate::settings::{BackupSettings, LinkSettings};
 use crate::udp_link::UdpLink;
 use linkmend_control::ProtectConfig;
 use linkmend_quantity::{BitRate, ByteSize, QuantityError};
@@ -62,6 +62,10 @@ pub struct LinkConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "IF"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup: Option<String>,
+    /// How the two links are used. Either setting works with a peer that has the other one
+    #[cfg_attr(feature = "clap", arg(long = "use", value_name = "HOW", value_enum, default_value_t))]
+    #[serde(default, rename = "use")]
+    pub link_use: LinkUse,
     /// Let the peer of a link over UDP have a public address without a key, although its datagrams are then neither encrypted nor
     /// authenticated
     #[cfg_attr(feature = "clap", arg(long))]
@@ -296,6 +300,7 @@ impl LinkConfig {
             inner,
             link: link.to_owned(),
             backup: None,
+            link_use: LinkUse::default(),
             insecure: false,
             ports: PortKind::default(),
             offloads: false,
@@ -343,7 +348,10 @@ impl LinkConfig {
     /// The settings of a link without a path over UDP.
     pub(super) fn settings_of_a_cable(&self) -> LinkSettings {
         LinkSettings {
-            backup: self.backup.as_deref().map(|interface| self.failover.settings(interface)),
+            backup: self.backup.as_deref().map(|interface| BackupSettings {
+                duplicate: self.link_use == LinkUse::Duplicate,
+                ..self.failover.settings(interface)
+            }),
             insecure: self.insecure,
             ports: self.ports.into(),
             offloads: self.offloads,

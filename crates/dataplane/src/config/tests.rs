@@ -43,7 +43,8 @@ fn what_the_example_leaves_out_is_valid_too() {
         if line.starts_with("# copies") {
             with = with.replace("target = 1e-8", "").replace("loss = 1e-3", "");
         }
-        if ["# detection", "# return-after", "# backup-rate"].iter().any(|key| line.starts_with(key)) {
+        if ["# use", "# detection", "# return-after", "# backup-rate"].iter().any(|key| line.starts_with(key))
+        {
             // Alone, they have no meaning.
             with = with.replace("# backup = ", "backup = ");
         }
@@ -195,7 +196,7 @@ fn every_bad_value_of_a_link_is_named_with_its_line() {
             "link eth2: offloads: true: requires AF_XDP at the link, so it cannot be used with `ports = \"packet\"`".to_owned(),
         ),
         ("ports = \"dpdk\"", "unknown variant `dpdk`, expected one of `auto`, `xdp`, `packet`".to_owned()),
-        ("speed = \"25G\"", "unknown field `speed`, expected one of `name`, `inner`, `link`, `backup`, `insecure`, `ports`, `offloads`, `format`, \
+        ("speed = \"25G\"", "unknown field `speed`, expected one of `name`, `inner`, `link`, `backup`, `use`, `insecure`, `ports`, `offloads`, `format`, \
           `key`, `rate`, `queue`, `ecn`, `pool`, `busy-poll`, `allow-oversize`, `use-port-in-use`, `allow-corruption`, `detach-on-stop`, \
           `seed`, `protocol-log`, `protect`, `failover`, `parameters`, `fallback`".to_owned()),
     ];
@@ -283,6 +284,14 @@ fn every_bad_value_of_a_second_link_is_named_with_its_line() {
             "link eth2: backup: a second link requires the transparent format, but this link uses the \
              compact format"
                 .to_owned(),
+        ),
+        (
+            "use = \"duplicate\"",
+            "link eth2: use: requires `backup`, the interface of a second link; add it, or remove this".to_owned(),
+        ),
+        (
+            "backup = \"eth3\"\nuse = \"share\"",
+            "unknown variant `share`, expected `active` or `duplicate`".to_owned(),
         ),
         (
             "failover.return-after = \"2s\"",

@@ -3,6 +3,7 @@
 use super::bounds::RATE_BPS;
 use super::daemon::DaemonConfig;
 use super::error::{Place, Problem};
+use super::failover::LinkUse;
 use super::interface_name::{HOST_PORT_NAME_BYTES_MAX, INTERFACE_NAME_BYTES_MAX};
 use super::link::{EcnThreshold, InnerPort, LinkConfig, PortKind};
 use super::protect::validate_protection;
@@ -114,6 +115,9 @@ fn backup(config: &LinkConfig) -> Verdict {
         if format != Format::Transparent {
             return Err(("backup", Problem::BackupFormat { format }));
         }
+    }
+    if config.backup.is_none() && config.link_use != LinkUse::default() {
+        return Err(("use", Problem::WithoutBackup));
     }
     config.failover.validate(config.backup.is_some())
 }

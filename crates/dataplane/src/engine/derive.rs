@@ -30,7 +30,8 @@ const PATH_DUMMY_INTERVAL_MAX_MS: u64 = 40;
 /// The parameters before anything is measured. If every link is a path over UDP, whatever is a datagram of its own is sent
 /// less often than on a cable.
 pub(super) fn initial(settings: &LinkSettings) -> Config {
-    let config = settings.profile().initial();
+    let explicit_acks = settings.backup.as_ref().is_some_and(|backup| backup.duplicate);
+    let config = Config { explicit_acks, ..settings.profile().initial() };
     if settings.links().any(|(link, _)| !UdpLink::is_meant(link)) {
         return config;
     }

@@ -3,6 +3,7 @@
 //! The protocol decides ([`Paths`]); the loop tells it what it hears and the carriers, sends its probes ahead of all else, and
 //! posts the retransmissions.
 
+use super::duplicate::Duplicate;
 use super::link_side::LinkSide;
 use super::peers::Address;
 use super::{Engine, to_link};
@@ -22,6 +23,10 @@ const WARN_OF_SMALL_NS: u64 = 10_000_000_000;
 #[derive(Debug)]
 pub(super) struct Failover {
     pub(super) paths: Paths,
+    /// If every frame goes out on both links.
+    pub(super) duplicate: Option<Duplicate>,
+    /// Whether the log has it that the peer sends on both links.
+    both_is_logged: bool,
     /// The probe that is being sent.
     probe: Vec<u8>,
     /// When the log may say again that frames of full size do not arrive.
@@ -33,8 +38,29 @@ pub(super) struct Failover {
 }
 
 impl Failover {
-    pub(super) fn new(paths: Paths) -> Failover {
-        Failover { paths, probe: Vec::new(), warn_of_small_at: 0, cost_is_logged: true, is_back: false }
+    pub(super) fn new(paths: Paths, duplicate: Option<Duplicate>) -> Failover {
+        Failover {
+            paths,
+            duplicate,
+            both_is_logged: false,
+            probe: Vec::new(),
+            warn_of_small_at: 0,
+            cost_is_logged: true,
+            is_back: false,
+        }
+    }
+
+    /// Notes whether a link has a carrier.
+    pub(super) fn set_carrier(&mut self, now: u64, path: Path, has_carrier: bool) {
+        self.paths.handle_carrier(Instant(now), path, has_carrier);
+        if let Some(duplicate) = self.duplicate.as_mut().filter(|_| !has_carrier) {
+            duplicate.merge.handle_carrier_lost(path);
+        }
+    }
+
+    /// Whether nothing need be retransmitted when the link in use changes, because the peer takes what the other one brings.
+    pub(super) fn has_sent_on_both(&self) -> bool {
+        self.duplicate.is_some() && self.paths.peer_uses_both()
     }
 }
 
@@ -105,7 +131,8 @@ impl Engine {
         let dormant = !self.needs_every_frame();
         let Some(failover) = &mut self.failover else { return 0 };
         failover.paths.set_dormant(Instant(began), dormant);
-        if timeouts {
+        // What the link end loses, both links have lost.
+        if timeouts && failover.duplicate.is_none() {
             failover.paths.set_measured_loss(Instant(began), self.end.path_loss());
         }
         if failover.paths.next_timeout().0 <= began {
@@ -122,10 +149,12 @@ impl Engine {
                 self.failover.as_mut().and_then(|failover| failover.paths.poll_probe(Instant(now), path))
             {
                 self.send_probe(now, path, &probe);
+                self.send_position(now, path);
                 sent += 1;
             }
         }
         self.look_for_gone(now);
+        self.service_merge(began, now, timeouts);
         sent
     }
 
@@ -152,21 +181,39 @@ impl Engine {
     /// the link end whether the other link is clean.
     fn weigh_paths(&mut self, now: u64, timeouts: bool) {
         let Some(failover) = &mut self.failover else { return };
-        let paths = &mut failover.paths;
         // The kernel may announce a change late.
         if let Some(carriers) = self.bypass.as_ref().and_then(Bypass::carriers) {
             for (path, has_carrier) in Path::ALL.into_iter().zip(carriers) {
-                paths.handle_carrier(Instant(now), path, has_carrier);
+                failover.set_carrier(now, path, has_carrier);
             }
         }
+        let paths = &mut failover.paths;
         if timeouts {
             paths.handle_timeout(Instant(now));
         }
-        self.end.set_clean_other(Instant(now), paths.has_clean_other());
+        if failover.duplicate.is_none() {
+            self.end.set_clean_other(Instant(now), paths.has_clean_other());
+        }
         for LinkSide { path, stranger, .. } in self.sides.iter_mut() {
             *stranger = stranger.filter(|_| paths.is_foreign(*path));
         }
         self.warn_of_small(now);
+        self.warn_of_both();
+    }
+
+    /// Logs, once, that the peer sends on both links and this end does not.
+    fn warn_of_both(&mut self) {
+        let Some(failover) = &mut self.failover else { return };
+        if failover.duplicate.is_none()
+            && failover.paths.peer_uses_both()
+            && !std::mem::replace(&mut failover.both_is_logged, true)
+        {
+            tracing::warn!(
+                link = %self.settings.name,
+                "the peer sends every frame on both links, but this end takes those of one link at a time, and sends on one; \
+                 hint: start both ends with --use duplicate, or neither"
+            );
+        }
     }
 
     /// Logs on which links frames of full size do not arrive, when that changes for the worse.
@@ -197,10 +244,12 @@ impl Engine {
         if let Some(bypass) = &self.bypass {
             bypass.set_path(change.to);
         }
-        let resent = self.end.change_path(Instant(now));
+        let is_confirmed = self.end.is_confirmed();
+        let Some(failover) = &mut self.failover else { return };
+        let is_there = is_confirmed && failover.has_sent_on_both();
+        let resent = if is_there { 0 } else { self.end.change_path(Instant(now)) };
         // The other link may be longer.
         self.derived = super::derive::Derived::default();
-        let Some(failover) = &mut self.failover else { return };
         failover.paths.note_resent(resent);
         failover.cost_is_logged = false;
         let (link, to) = (&self.settings.name, change.to);
@@ -263,7 +312,7 @@ impl Engine {
     /// Tells the protocol about a carrier.
     pub(super) fn handle_carrier(&mut self, now: u64, path: Path, state: InterfaceState) {
         if let Some(failover) = &mut self.failover {
-            failover.paths.handle_carrier(Instant(now), path, state.up && state.carrier);
+            failover.set_carrier(now, path, state.up && state.carrier);
         }
     }
 
@@ -275,7 +324,7 @@ impl Engine {
         }
         let side = &mut self.sides[path];
         side.look_at = Some(now + LOOK_FOR_GONE_NS);
-        failover.paths.handle_carrier(Instant(now), path, false);
+        failover.set_carrier(now, path, false);
         let (port, link) = (side.port.name(), &self.settings.name);
         tracing::error!(%link, port, "the interface of the {path} link is gone; continuing with the other link alone");
         true
@@ -299,7 +348,8 @@ impl Engine {
     /// When something is to be done about the links.
     pub(super) fn paths_timeout(&self) -> Option<u64> {
         let failover = self.failover.as_ref()?;
-        let look_at = self.sides.iter().filter_map(|side| side.look_at);
+        let held = failover.duplicate.as_ref().and_then(|duplicate| duplicate.merge.next_timeout());
+        let look_at = self.sides.iter().filter_map(|side| side.look_at).chain(held.map(|at| at.0));
         Some(look_at.fold(failover.paths.next_timeout().0, u64::min))
     }
 
@@ -339,6 +389,8 @@ impl Engine {
             moves: stats.moves,
             resent_frames: stats.resent_frames,
             late_frames: stats.late_frames,
+            duplicate: failover.duplicate.as_ref().map(Duplicate::report),
+            peer_duplicates: paths.peer_uses_both(),
             probes_sent: stats.probes_sent,
             probes_received: stats.probes_received,
             probes_lost: stats.probes_lost,

@@ -28,8 +28,7 @@ impl Engine {
 
     /// Takes a batch from the port of one link.
     fn take_from(&mut self, path: Path, now: u64) -> (usize, bool, u64) {
-        let stuck = now.saturating_sub(self.inner_open_ns) >= INNER_STUCK_NS;
-        let budget = if stuck { BATCH } else { BATCH.min(self.inner_frames_room()) };
+        let budget = if self.is_inner_stuck(now) { BATCH } else { BATCH.min(self.inner_frames_room()) };
         let mut batch = std::mem::take(&mut self.batch);
         batch.clear();
         self.sides[path].port.receive(&mut self.pool, &mut batch, budget);
@@ -69,6 +68,11 @@ impl Engine {
             self.end.note(Instant(now), step);
         }
         corrupted
+    }
+
+    /// Whether the inner port has taken nothing for so long that frames are lost there.
+    pub(super) fn is_inner_stuck(&self, now: u64) -> bool {
+        now.saturating_sub(self.inner_open_ns) >= INNER_STUCK_NS
     }
 
     /// How many frames of the greatest length the inner port has room for.
@@ -112,9 +116,16 @@ impl Engine {
             }
             LinkFrame::Foreign => self.handle_foreign(now, frame),
             LinkFrame::Data { .. } if !believed => self.deliver_in_turn(frame),
+            LinkFrame::Data { header, decapsulation } if self.duplicates() => {
+                self.merge_data(now, path, frame, &header, decapsulation);
+            }
             // The peer has left this link, and sends it again on the other.
             LinkFrame::Data { .. } if !self.takes(path) => self.pool.release(frame),
-            LinkFrame::Data { header, decapsulation } => self.handle_data(now, frame, &header, decapsulation),
+            LinkFrame::Data { header, decapsulation } => {
+                if let Some(header) = self.unwrap_data(path, frame, &header, decapsulation) {
+                    self.take_data(now, frame, &header);
+                }
+            }
             LinkFrame::Control(control) if !control.has_magic() && !believed => {
                 // This is a host's frame that happens to have the authors' EtherType.
                 self.deliver_in_turn(frame);
@@ -155,34 +166,39 @@ impl Engine {
                 Control::Hello { .. } => {
                     self.end.handle_control(Instant(now), control);
                 }
-                _ if !self.takes(path) => {}
-                _ => {
-                    self.end.handle_control(Instant(now), control);
-                }
+                _ => self.take_control(now, path, control),
             }
             if self.end.proofs() != proofs {
                 self.note_peer(now, path, frame);
+            }
+            if self.duplicates() {
+                self.hand_on(now);
             }
         }
         self.pool.release(frame);
     }
 
-    fn handle_data(
+    /// Restores a protected frame; returns what its header says that is to be believed. A forged one is dropped.
+    pub(super) fn unwrap_data(
         &mut self,
-        now: u64,
+        path: Path,
         frame: FrameHandle,
         header: &DataHeader,
         decapsulation: Decapsulation,
-    ) {
-        let Some((is_genuine, decapsulation)) = self.open_data(frame, header, decapsulation) else {
+    ) -> Option<DataHeader> {
+        let Some((is_genuine, decapsulation)) = self.open_data(path, frame, header, decapsulation) else {
             self.counters.forged_frames += 1;
             self.pool.release(frame);
-            return;
+            return None;
         };
         self.restore(frame, decapsulation);
+        Some(DataHeader { ack: header.ack.filter(|_| is_genuine), ..*header })
+    }
+
+    /// Gives the protocol a frame, and delivers what that allows.
+    pub(super) fn take_data(&mut self, now: u64, frame: FrameHandle, header: &DataHeader) {
         let bytes = self.pool.frame_length(frame) as u32;
-        let header = DataHeader { ack: header.ack.filter(|_| is_genuine), ..*header };
-        match self.end.handle_data(Instant(now), &header, frame, bytes) {
+        match self.end.handle_data(Instant(now), header, frame, bytes) {
             Reception::Deliver => {
                 self.deliver(frame);
                 self.deliver_buffered();

@@ -123,6 +123,7 @@ impl Engine {
     /// without a header.
     pub(super) fn open_data(
         &self,
+        path: Path,
         frame: FrameHandle,
         header: &DataHeader,
         decapsulation: Decapsulation,
@@ -130,7 +131,7 @@ impl Engine {
         if self.seal.is_none() {
             return Some((true, decapsulation));
         }
-        let numbered = self.end.number_received(header);
+        let numbered = self.number_received(path, header);
         let (is_genuine, decapsulation) =
             self.open_frame(frame, numbered, TaggedHeader::Data(*header), decapsulation)?;
         let has_session = self.end.status().receive == ReceiveState::Active;

@@ -10,6 +10,7 @@
 #[cfg(feature = "bench")]
 pub mod bench;
 pub(crate) mod derive;
+mod duplicate;
 mod ecn;
 mod failover;
 mod from_inner;
@@ -198,13 +199,13 @@ impl Engine {
             .and_then(|()| takeover::validate(&config))
             .map_err(|error| StartError::Parameter { link: link(), error })?;
         let seed = settings.seed.unwrap_or_else(clock::random_seed);
-        let failover = start::failover(&settings, seed)?;
+        let failover = start::failover(&settings, seed, &config)?;
         let log = start::protocol_log(&settings, seed, config)?;
         let end =
             LinkEnd::new(config, seed).map_err(|error| StartError::Parameter { link: link(), error })?;
         let seal = start::seal(&settings, &end)?;
         let ports = open_ports(&settings).map_err(|source| StartError::Port { link: link(), source })?;
-        start::log_ports(&settings.name, seed, &ports);
+        start::log_ports(&settings, seed, &ports);
         let chunks_per_frame = start::chunks_per_frame(&ports);
         let PortPair { bypass, inner, links, pool, .. } = ports;
         let inner_interface = link_side::at_start(&inner);
@@ -315,6 +316,7 @@ impl Engine {
         }
         let since = *self.dormant_wanted_ns.get_or_insert(now);
         if is_empty || now >= since + STOP_EMPTY_NS {
+            self.stop_holding(now);
             self.end.handle_stop(Instant(now));
             self.deliver_buffered();
             if !self.hand_to_kernel() && now >= since + STOP_EMPTY_NS {
@@ -453,7 +455,9 @@ impl Engine {
 
     /// Delivers the frames that still wait, and hands the link to the kernel.
     fn finish(mut self) -> ExitReason {
-        self.end.handle_stop(Instant(clock::now_ns()));
+        let now = clock::now_ns();
+        self.stop_holding(now);
+        self.end.handle_stop(Instant(now));
         self.deliver_buffered();
         self.flush();
         let name = &self.settings.name;

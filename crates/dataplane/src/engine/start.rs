@@ -1,5 +1,6 @@
 //! What a link end needs at its start besides its ports, and what may prevent it from starting.
 
+use super::duplicate::Duplicate;
 use super::failover::Failover;
 use crate::key_file::{self, KeyFileError};
 use crate::port::PortError;
@@ -7,6 +8,7 @@ use crate::port_pair::PortPair;
 use crate::protocol_log::ProtocolLog;
 use crate::settings::LinkSettings;
 use linkmend_diagnose::Diagnose;
+use linkmend_protocol::merge::MergeConfig;
 use linkmend_protocol::paths::Paths;
 use linkmend_protocol::trace::LogHeader;
 use linkmend_protocol::wire::Seal;
@@ -74,11 +76,15 @@ impl Diagnose for StartError {
 }
 
 /// Logs the ports, and what is missing where the kernel cannot forward by itself.
-pub(super) fn log_ports(link: &str, seed: u64, ports: &PortPair) {
+pub(super) fn log_ports(settings: &LinkSettings, seed: u64, ports: &PortPair) {
+    let LinkSettings { name: link, .. } = settings;
     let inner = ports.inner.description();
     tracing::info!(%link, inner, link_port = ports.links[0].description(), seed, "ports are open");
     if let Some(second) = ports.links.get(1) {
         tracing::info!(%link, backup = second.description(), "the port of the second link is open");
+        if settings.backup.as_ref().is_some_and(|backup| backup.duplicate) {
+            tracing::info!(%link, "every frame goes out on both links, and the first copy is delivered");
+        }
     }
     if ports.bypass.is_none() {
         tracing::warn!(
@@ -99,13 +105,21 @@ pub(super) fn chunks_per_frame(ports: &PortPair) -> usize {
 }
 
 /// The state of two links, if there are two.
-pub(super) fn failover(settings: &LinkSettings, seed: u64) -> Result<Option<Box<Failover>>, StartError> {
+pub(super) fn failover(
+    settings: &LinkSettings,
+    seed: u64,
+    config: &Config,
+) -> Result<Option<Box<Failover>>, StartError> {
     let Some(backup) = &settings.backup else { return Ok(None) };
     // The ends must differ, also those of one experiment with one seed, so the name is part of it.
     let name = settings.name.bytes().fold(0_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     let own = (seed ^ name.wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 16;
-    Paths::new(backup.paths(), own as u32)
-        .map(|paths| Some(Box::new(Failover::new(paths))))
+    let paths = backup.paths();
+    // What waits for the other link counts as part of the Rx buffer, which hardly fills while nothing is lost.
+    let merge = MergeConfig { wait_max: paths.detection, held_bytes_max: config.rx_buffer_bytes / 2 };
+    let duplicate = backup.duplicate.then(|| Duplicate::new(merge));
+    Paths::new(paths, own as u32)
+        .map(|paths| Some(Box::new(Failover::new(paths, duplicate))))
         .map_err(|error| StartError::Parameter { link: settings.name.clone(), error })
 }
 

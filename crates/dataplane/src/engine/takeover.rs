@@ -128,6 +128,7 @@ impl Engine {
         if work.decapsulated != before.decapsulated {
             // The kernel may have delivered frames that the receiver believes missing.
             tracing::warn!(link = %self.settings.name, "resetting the receiving direction, because the kernel may have delivered protected frames; the peer starts a new session");
+            self.stop_holding(now);
             self.end.handle_stall(Instant(now));
             // These frames go before anything that still waits in the ring.
             self.deliver_buffered();

@@ -30,6 +30,7 @@ impl Engine {
                 | Next::Idle(Transmit::Retransmission { frame, .. }) => {
                     wire::mark_retransmitted(self.pool.head_mut(frame));
                     self.post(now, frame);
+                    self.post_copy(now, frame);
                 }
                 Next::Urgent(Transmit::Control(control)) | Next::Idle(Transmit::Control(control)) => {
                     self.send_control(now, &control);
@@ -66,6 +67,7 @@ impl Engine {
                 self.wrap(frame, &encapsulation);
             }
             self.post(now, frame);
+            self.post_copy(now, frame);
         } else {
             self.send_unprotected(now, frame, bytes, fits_with_header);
         }
@@ -149,7 +151,8 @@ impl Engine {
         self.send_control_on(now, self.active, control);
         // Before the ends have met, no probe can be sealed, and the link in use may be dead.
         let is_hello = matches!(control, Control::Hello { .. });
-        if is_hello && self.seal.is_some() && self.failover.is_some() {
+        let reveals_end = is_hello && self.seal.is_some() && self.failover.is_some();
+        if reveals_end || self.is_for_both(now, control) {
             self.send_control_on(now, self.active.other(), control);
         }
     }
@@ -187,7 +190,7 @@ impl Engine {
     }
 
     #[inline]
-    fn post_on(&mut self, now: u64, path: Path, frame: FrameHandle) {
+    pub(super) fn post_on(&mut self, now: u64, path: Path, frame: FrameHandle) {
         let LinkSide { port, shaper, .. } = &mut self.sides[path];
         shaper.take(now, self.pool.frame_length(frame) as u64);
         // A frame of several chunks may still not fit; it then counts as lost on the link, and the protocol recovers

@@ -42,6 +42,21 @@ const COUNTERS: &[Counter] = &[
         value: |failover| failover.late_frames,
     },
     Counter {
+        name: "path_copies_sent",
+        help: "Numbered frames that were sent on the second of two links as well",
+        value: |failover| failover.duplicate.as_ref().map_or(0, |duplicate| duplicate.copies_sent),
+    },
+    Counter {
+        name: "path_copies_skipped",
+        help: "Numbered frames for which the second of two links had no room",
+        value: |failover| failover.duplicate.as_ref().map_or(0, |duplicate| duplicate.copies_skipped),
+    },
+    Counter {
+        name: "path_held_frames",
+        help: "Frames that waited for the other of two links that carry the same frames",
+        value: |failover| failover.duplicate.as_ref().map_or(0, |duplicate| duplicate.held_frames),
+    },
+    Counter {
         name: "probes_sent",
         help: "Probes sent on both links",
         value: |failover| failover.probes_sent,
@@ -69,6 +84,23 @@ const GAUGES: &[Gauge] = &[
         "Whether full-size frames get through on this one of two links",
         |failover, path| !failover.loses_full_size[path.index()],
     ),
+    (
+        "path_behind",
+        "Whether this one of two links that carry the same frames is too late to be waited for",
+        |failover, path| failover.duplicate.as_ref().is_some_and(|duplicate| duplicate.behind[path.index()]),
+    ),
+];
+
+type GaugeOfBoth = (&'static str, &'static str, fn(&FailoverReport) -> bool);
+
+/// Of both links together.
+const USE: &[GaugeOfBoth] = &[
+    ("duplicates", "Whether this end sends every frame on both links", |failover| {
+        failover.duplicate.is_some()
+    }),
+    ("peer_duplicates", "Whether the peer sends every frame on both links", |failover| {
+        failover.peer_duplicates
+    }),
 ];
 
 /// Writes them, if any link end has two links.
@@ -84,49 +116,86 @@ pub(super) fn encode(reports: &[LinkReport], encoder: &mut DescriptorEncoder<'_>
             count(&mut family, &[label(name)], (counter.value)(failover))?;
         }
     }
+    counters_by_path(&with_two, encoder)?;
+    gauges(&with_two, encoder)?;
+    last_change(&with_two, encoder)
+}
+
+type LinkEnds<'a> = [(&'a str, &'a FailoverReport)];
+
+fn counters_by_path(with_two: &LinkEnds<'_>, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     type ByPath = fn(&FailoverReport) -> [u64; 2];
-    let by_path: [(&str, &str, ByPath); 2] = [
+    let by_path: [(&str, &str, ByPath); 5] = [
         ("probes_received", "Probes of the peer that arrived on this one of two links", |failover| {
             failover.probes_received
         }),
         ("probes_lost", "Probes of the peer that did not arrive on this one of two links", |failover| {
             failover.probes_lost
         }),
+        (
+            "path_first_copies",
+            "Frames of which the first copy arrived on this one of two links",
+            |failover| failover.duplicate.as_ref().map_or([0; 2], |duplicate| duplicate.first_copies),
+        ),
+        (
+            "path_later_copies",
+            "Copies dropped on this one of two links because the other was faster",
+            |failover| failover.duplicate.as_ref().map_or([0; 2], |duplicate| duplicate.later_copies),
+        ),
+        (
+            "path_waits_given_up",
+            "Times that this one of two links took too long to be waited for",
+            |failover| failover.duplicate.as_ref().map_or([0; 2], |duplicate| duplicate.waits_given_up),
+        ),
     ];
     for (name, help, values) in by_path {
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-        for (link, failover) in &with_two {
+        for (link, failover) in with_two {
             for (path, value) in Path::ALL.iter().zip(values(failover)) {
                 count(&mut family, &labels(link, *path), value)?;
             }
         }
     }
+    Ok(())
+}
+
+fn gauges(with_two: &LinkEnds<'_>, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     for (name, help, holds) in GAUGES {
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-        for (link, failover) in &with_two {
+        for (link, failover) in with_two {
             for path in Path::ALL {
                 let value = i64::from(holds(failover, *path));
                 family.encode_family(&labels(link, *path))?.encode_gauge(&value)?;
             }
         }
     }
+    for (name, help, holds) in USE {
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for (link, failover) in with_two {
+            family.encode_family(&[label(link)])?.encode_gauge(&i64::from(holds(failover)))?;
+        }
+    }
     let help = "Share of the latest frames that this one of two links lost on the way to the peer";
     let mut family = encoder.encode_descriptor("path_loss_ratio", help, None, MetricType::Gauge)?;
-    for (link, failover) in &with_two {
+    for (link, failover) in with_two {
         for (path, loss) in Path::ALL.iter().zip(failover.loss) {
             family.encode_family(&labels(link, *path))?.encode_gauge(&loss)?;
         }
     }
+    Ok(())
+}
+
+fn last_change(with_two: &LinkEnds<'_>, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let help = "Time from the last sign that the previous link passed frames until the peer confirmed that it accepts frames from the new one";
     let mut family = encoder.encode_descriptor("last_change_gap_seconds", help, None, MetricType::Gauge)?;
-    for (link, failover) in &with_two {
+    for (link, failover) in with_two {
         if let Some(gap_ns) = failover.last.as_ref().and_then(|last| last.gap_ns) {
             family.encode_family(&[label(link)])?.encode_gauge(&(gap_ns as f64 / NS_PER_S))?;
         }
     }
     let help = "Frames retransmitted at the last switch to the other link";
     let mut family = encoder.encode_descriptor("last_change_resent_frames", help, None, MetricType::Gauge)?;
-    for (link, failover) in &with_two {
+    for (link, failover) in with_two {
         if let Some(last) = &failover.last {
             let resent = i64::try_from(last.resent_frames).unwrap_or(i64::MAX);
             family.encode_family(&[label(link)])?.encode_gauge(&resent)?;
@@ -142,7 +211,7 @@ fn labels(link: &str, path: Path) -> [Label; 2] {
 #[cfg(test)]
 mod tests {
     use linkmend_control::LinkReport;
-    use linkmend_control::report::{FailoverReport, LastChangeReport, Path};
+    use linkmend_control::report::{DuplicateReport, FailoverReport, LastChangeReport, Path};
 
     #[test]
     fn the_page_of_two_links_has_what_one_has_not() {
@@ -157,6 +226,14 @@ mod tests {
             loss: [0.25, 0.0],
             failovers: 3,
             probes_lost: [4, 5],
+            peer_duplicates: true,
+            duplicate: Some(DuplicateReport {
+                copies_sent: 90,
+                first_copies: [70, 20],
+                waits_given_up: [0, 6],
+                behind: [false, true],
+                ..DuplicateReport::default()
+            }),
             last: Some(LastChangeReport {
                 resent_frames: 17,
                 gap_ns: Some(12_500_000),
@@ -176,6 +253,12 @@ mod tests {
             "linkmend_path_takes_full_size{link=\"uplink\",path=\"primary\"} 0",
             "linkmend_path_loss_ratio{link=\"uplink\",path=\"primary\"} 0.25",
             "linkmend_probes_lost_total{link=\"uplink\",path=\"backup\"} 5",
+            "linkmend_path_copies_sent_total{link=\"uplink\"} 90",
+            "linkmend_path_first_copies_total{link=\"uplink\",path=\"backup\"} 20",
+            "linkmend_path_waits_given_up_total{link=\"uplink\",path=\"backup\"} 6",
+            "linkmend_path_behind{link=\"uplink\",path=\"backup\"} 1",
+            "linkmend_duplicates{link=\"uplink\"} 1",
+            "linkmend_peer_duplicates{link=\"uplink\"} 1",
             "linkmend_last_change_gap_seconds{link=\"uplink\"} 0.0125",
             "linkmend_last_change_resent_frames{link=\"uplink\"} 17",
             "linkmend_port_mtu_bytes{link=\"uplink\",port=\"backup\",interface=\"eth3\"} 0",

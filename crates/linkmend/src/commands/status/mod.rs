@@ -1,5 +1,6 @@
 //! `linkmend status`: the state of links, for people and for programs.
 
+mod both_links;
 mod udp;
 mod watch;
 
@@ -171,6 +172,7 @@ pub fn failover_lines(failover: &FailoverReport) -> Vec<(&'static str, String)> 
         _ => "is ready".to_owned(),
     };
     let mut lines = vec![("links", format!("the {active} is in use ({wish}); the {other} {state}"))];
+    lines.extend(both_links::lines(failover).into_iter().map(|text| ("", text)));
     if failover.loses_full_size[active.index()] {
         let text = match failover.loses_full_size[index] {
             false => format!("full-size frames are LOST on the {active}"),

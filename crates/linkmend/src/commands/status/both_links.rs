@@ -1,0 +1,76 @@
+//! What `status` says of two links that carry the same frames.
+
+use linkmend_control::report::{DuplicateReport, FailoverReport, Path};
+use linkmend_report::quantity::{count, percent};
+
+/// Whether either end sends every frame on both links, and what comes of it; nothing if neither does.
+pub(super) fn lines(failover: &FailoverReport) -> Vec<String> {
+    let Some(duplicate) = &failover.duplicate else {
+        let text = "the peer DUPLICATES its frames on both links, this end does NOT (--use)";
+        return failover.peer_duplicates.then(|| text.to_owned()).into_iter().collect();
+    };
+    let peer = match failover.peer_duplicates {
+        true => "so does the peer",
+        false if failover.peer_watches => "the peer does NOT so far (--use)",
+        false => "the peer has not answered",
+    };
+    let mut lines = vec![format!("every frame is sent on both links; {peer}")];
+    if duplicate.copies_skipped > 0 {
+        let skipped = count(duplicate.copies_skipped as f64);
+        lines.push(format!("the other link had no room for {skipped} of the copies"));
+    }
+    let first = duplicate.first_copies.iter().sum::<u64>();
+    if first > 0 {
+        let share = |path: Path| percent(duplicate.first_copies[path.index()] as f64 / first as f64);
+        let [primary, backup] = [Path::Primary, Path::Backup].map(share);
+        lines.push(format!("first copies came by the primary ({primary}) and the backup ({backup})"));
+    }
+    lines.extend(Path::ALL.iter().filter_map(|path| late(duplicate, *path)));
+    lines
+}
+
+/// Whether a link is too late to make up for the other one.
+fn late(duplicate: &DuplicateReport, path: Path) -> Option<String> {
+    let index = path.index();
+    (duplicate.joined[index] && duplicate.behind[index])
+        .then(|| format!("the {path} is BEHIND: this end does not wait for its frames"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_that_differ_are_named_at_both() {
+        let mut failover = FailoverReport { peer_watches: true, ..FailoverReport::default() };
+        assert!(lines(&failover).is_empty());
+        failover.peer_duplicates = true;
+        assert!(lines(&failover)[0].contains("the peer DUPLICATES"), "{failover:?}");
+        failover.duplicate = Some(DuplicateReport::default());
+        assert_eq!(lines(&failover), ["every frame is sent on both links; so does the peer"]);
+        failover.peer_duplicates = false;
+        assert!(lines(&failover)[0].ends_with("the peer does NOT so far (--use)"), "{failover:?}");
+    }
+
+    #[test]
+    fn what_the_links_bring_fits_a_line_each() {
+        let duplicate = DuplicateReport {
+            copies_skipped: 12_345,
+            first_copies: [3_000_000, 1_000_000],
+            joined: [true; 2],
+            behind: [false, true],
+            ..DuplicateReport::default()
+        };
+        let failover =
+            FailoverReport { peer_duplicates: true, duplicate: Some(duplicate), ..FailoverReport::default() };
+        let lines = lines(&failover);
+        let expected = [
+            "every frame is sent on both links; so does the peer",
+            "the other link had no room for 12,345 of the copies",
+            "first copies came by the primary (75.00 %) and the backup (25.00 %)",
+            "the backup is BEHIND: this end does not wait for its frames",
+        ];
+        assert_eq!(lines, expected);
+        assert!(lines.iter().all(|line| line.len() + 15 <= 80), "{lines:?}");
+    }
+}
