@@ -1,4 +1,5 @@
-//! The course of `linkmend demo --failover`, shorter: what survives the cuts of a link, and how.
+//! The course of `linkmend demo --failover`, shorter: what survives the cuts of a link, and how. The same with every frame on
+//! both links. LINKMEND_FAILOVER_COURSE_CUTS sets how often a link is cut in each way.
 
 mod common;
 
@@ -9,12 +10,24 @@ use linkmend_lab::failover::{CutKind, FailoverOptions, Survivor, run};
 
 #[test]
 fn linkmend_survives_cuts_that_the_kernel_does_not() {
-    if !common::privileged("linkmend_survives_cuts_that_the_kernel_does_not") {
-        return;
+    if common::privileged("linkmend_survives_cuts_that_the_kernel_does_not") {
+        survive(false);
     }
+}
+
+#[test]
+fn linkmend_survives_them_with_every_frame_on_both_links() {
+    if common::privileged("linkmend_survives_them_with_every_frame_on_both_links") {
+        survive(true);
+    }
+}
+
+fn survive(duplicate: bool) {
     let options = FailoverOptions {
-        prefix: common::options("fail").prefix,
-        cuts: 1,
+        prefix: common::options(if duplicate { "faib" } else { "fail" }).prefix,
+        duplicate,
+        cuts: std::env::var("LINKMEND_FAILOVER_COURSE_CUTS")
+            .map_or(1, |cuts| cuts.parse().expect("a number")),
         // Linkmend has returned before the next course cuts, which also begins with as long a time.
         whole: Duration::from_millis(1_500),
         // A host waits for 200 ms, and then for 400.
@@ -27,7 +40,7 @@ fn linkmend_survives_cuts_that_the_kernel_does_not() {
     for column in &result.columns {
         let (what, datagrams) = ((column.survivor, column.kind), &column.datagrams);
         eprintln!(
-            "{what:?}: gaps {:?} {:?}, datagrams lost {} of {}, {} timeouts, {} retransmitted, {} stalls",
+            "{what:?}, duplicate {duplicate}: gaps {:?} {:?}, datagrams lost {} of {}, {} timeouts, {} retransmitted, {} stalls",
             column.transfer.cuts,
             datagrams.cuts,
             datagrams.lost,

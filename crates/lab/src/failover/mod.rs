@@ -36,6 +36,9 @@ pub struct FailoverOptions {
     pub seed: u64,
     /// Uses AF_PACKET ports even if AF_XDP is available.
     pub packet_ports: bool,
+    /// Whether Linkmend sends every frame on both links.
+    #[serde(default)]
+    pub duplicate: bool,
     /// Rate and delays of the path and of the first link.
     pub impairments: Impairments,
     /// Rate and delay of the second link.
@@ -58,6 +61,7 @@ impl Default for FailoverOptions {
             prefix: "lmfail".to_owned(),
             seed: 1,
             packet_ports: false,
+            duplicate: false,
             impairments: Impairments {
                 rate_bps,
                 delay: Duration::from_millis(2),

@@ -48,7 +48,12 @@ impl Stage {
         let (ends, usual) = match survivor {
             Survivor::Linkmend => {
                 let ports = if options.packet_ports { PortChoice::Packet } else { PortChoice::Auto };
-                (Some(LinkEnds::start(&lab, ports, options.seed)?), None)
+                let ends = LinkEnds::start_with(&lab, |settings| {
+                    settings.ports = ports;
+                    settings.seed = Some(options.seed ^ u64::from(settings.name.ends_with('2')));
+                    settings.backup.iter_mut().for_each(|backup| backup.duplicate = options.duplicate);
+                })?;
+                (Some(ends), None)
             }
             Survivor::Kernel => (None, Some(usual::set_up(&lab)?)),
         };
