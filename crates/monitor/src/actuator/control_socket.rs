@@ -1,7 +1,7 @@
 //! Linkmend's own dataplane, by its control socket.
 
-use super::Actuator;
 use super::better_link::BetterLinks;
+use super::{Actuator, End};
 use crate::exchange::{Effect, Protection, Request};
 use crate::source::backup_port;
 use linkmend_control::report::{FailoverReport, Path, TransmitState};
@@ -85,7 +85,7 @@ impl Actuator for ControlSocket {
         "Linkmend's daemons on this machine".to_owned()
     }
 
-    fn apply(&mut self, sender: &str, request: &Request, again: bool) -> Result<Effect, String> {
+    fn apply(&mut self, sender: &str, _: End, request: &Request, again: bool) -> Result<Effect, String> {
         let (mut client, report) = self.report(sender)?;
         if let Some(failover) = &report.failover {
             let rate = request.protection.map_or(0.0, |protection| protection.loss_rate);

@@ -1,6 +1,6 @@
 //! A command of the operator's, for everything that has no daemon of ours.
 
-use super::{Actuator, Stop};
+use super::{Actuator, End, Stop};
 use crate::exchange::{Effect, Request};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -60,7 +60,7 @@ impl Actuator for Hook {
         format!("the command {}", self.program.display())
     }
 
-    fn apply(&mut self, sender: &str, request: &Request, again: bool) -> Result<Effect, String> {
+    fn apply(&mut self, sender: &str, _: End, request: &Request, again: bool) -> Result<Effect, String> {
         let done = if request.protection.is_some() { Effect::Active } else { Effect::Dormant };
         // A command cannot be asked how things are, and doing it twice may be wrong.
         if again {
@@ -196,10 +196,10 @@ mod tests {
         let protection =
             Protection { mode: ProtectMode::NonBlocking, loss_rate: 1e-3, target: 1e-8, copies: 2 };
         let request = Request { generation: 1, protection: Some(protection), ..Request::default() };
-        assert_eq!(hook.apply("eth0", &request, false), Ok(Effect::Active));
-        assert_eq!(hook.apply("eth0", &request, true), Ok(Effect::Active));
+        assert_eq!(hook.apply("eth0", End::Sends, &request, false), Ok(Effect::Active));
+        assert_eq!(hook.apply("eth0", End::Sends, &request, true), Ok(Effect::Active));
         let request = Request { generation: 2, ..Request::default() };
-        assert_eq!(hook.apply("eth0", &request, false), Ok(Effect::Dormant));
+        assert_eq!(hook.apply("eth0", End::Sends, &request, false), Ok(Effect::Dormant));
         let said = std::fs::read_to_string(out).expect("it ran");
         assert_eq!(said, "protect eth0 non-blocking 2 1e-3\nunprotect eth0\n");
     }
@@ -216,14 +216,14 @@ mod tests {
         let pids = folder.path().join("pids");
         let left = |end: &str| format!("sleep 60 & echo $! >> {}; {end}", pids.display());
         for (end, works) in [("exit 0", true), ("exit 3", false)] {
-            let done = script(&folder, &left(end)).apply("eth0", &Request::default(), false);
+            let done = script(&folder, &left(end)).apply("eth0", End::Sends, &Request::default(), false);
             assert_eq!(done.is_ok(), works, "{done:?}");
         }
         // When the daemon stops, a command that does not end is ended with all that it has started.
         let mut hook = script(&folder, &left("sleep 60"));
         hook.stop.ask();
         let began = Instant::now();
-        let error = hook.apply("eth0", &Request::default(), false).expect_err("it was ended");
+        let error = hook.apply("eth0", End::Sends, &Request::default(), false).expect_err("it was ended");
         assert!(error.contains("because corruptd is stopping"), "{error}");
         assert!(began.elapsed() < TIME_MOST, "{:?}", began.elapsed());
         let pids = std::fs::read_to_string(pids).expect("they ran");
@@ -252,9 +252,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let mut hook = script(&folder, "head -c 300000 /dev/zero | tr '\\0' x >&2; exit 0");
         let began = Instant::now();
-        assert_eq!(hook.apply("eth0", &Request::default(), false), Ok(Effect::Dormant));
+        assert_eq!(hook.apply("eth0", End::Sends, &Request::default(), false), Ok(Effect::Dormant));
         let mut hook = script(&folder, "head -c 300000 /dev/zero | tr '\\0' x >&2; echo the end >&2; exit 3");
-        let error = hook.apply("eth0", &Request::default(), false).expect_err("it failed");
+        let error = hook.apply("eth0", End::Sends, &Request::default(), false).expect_err("it failed");
         assert!(
             error.ends_with("xxx the end") || error.ends_with("xxxthe end"),
             "{}",
@@ -267,9 +267,9 @@ mod tests {
     fn a_command_that_fails_says_why() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut hook = script(&folder, "echo no such port >&2; exit 3");
-        let error = hook.apply("eth0", &Request::default(), false).expect_err("it failed");
+        let error = hook.apply("eth0", End::Sends, &Request::default(), false).expect_err("it failed");
         assert!(error.ends_with("hook.sh failed: no such port"), "{error}");
         let mut missing = Hook::new(folder.path().join("missing"), Stop::default());
-        assert!(missing.apply("eth0", &Request::default(), false).is_err());
+        assert!(missing.apply("eth0", End::Sends, &Request::default(), false).is_err());
     }
 }

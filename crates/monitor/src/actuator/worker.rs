@@ -1,6 +1,6 @@
 //! Threads that carry out requests, so that a slow one delays no poll, and no other port.
 
-use super::{Actuator, Stop};
+use super::{Actuator, End, Stop};
 use crate::PortName;
 use crate::exchange::{Effect, Request};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -19,8 +19,9 @@ const ACTIVE_INTERVAL: Duration = Duration::from_secs(2);
 /// What became of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// The direction that the request was about.
+    /// The direction that the request was about, and the end of it at which it was carried out.
     pub port: PortName,
+    pub end: End,
     pub generation: u64,
     pub effect: Effect,
     /// What went wrong, for people.
@@ -29,7 +30,9 @@ pub struct Outcome {
 
 #[derive(Debug)]
 struct Job {
-    sender: String,
+    /// The port at which it is to be carried out, as this agent calls it.
+    at: String,
+    end: End,
     port: PortName,
     request: Request,
     again: bool,
@@ -37,7 +40,7 @@ struct Job {
 
 /// A port that was asked for protection, as it was last seen.
 struct Observed {
-    sender: String,
+    at: String,
     generation: u64,
     effect: Effect,
     look_at: Instant,
@@ -91,9 +94,9 @@ impl Queue {
             if waiting.is_closed {
                 return Next::End;
             }
-            let place = waiting.jobs.iter().position(|job| !waiting.busy.contains(&job.sender));
+            let place = waiting.jobs.iter().position(|job| !waiting.busy.contains(&job.at));
             if let Some(job) = place.and_then(|place| waiting.jobs.remove(place)) {
-                waiting.busy.insert(job.sender.clone());
+                waiting.busy.insert(job.at.clone());
                 return Next::Job(Box::new(job));
             }
             let left = until.saturating_duration_since(Instant::now());
@@ -132,15 +135,15 @@ impl Worker {
         Ok(worker)
     }
 
-    /// Hands over a request for a direction, to be carried out at the port that sends.
-    pub fn carry_out(&self, sender: String, port: PortName, request: Request, again: bool) {
+    /// Hands over a request for a direction, to be carried out at the port `at` one end of it.
+    pub fn carry_out(&self, (at, end): (String, End), port: PortName, request: Request, again: bool) {
         if self.threads.iter().all(JoinHandle::is_finished) {
             tracing::error!(
                 "requests are no longer carried out until a restart, because all worker threads \
              have exited"
             );
         }
-        self.queue.change(|waiting| waiting.jobs.push_back(Job { sender, port, request, again }));
+        self.queue.change(|waiting| waiting.jobs.push_back(Job { at, end, port, request, again }));
     }
 }
 
@@ -155,7 +158,7 @@ impl Drop for Worker {
 }
 
 fn run(mut actuator: Box<dyn Actuator>, queue: &Queue, outcomes: &Sender<Outcome>, stop: &Stop) {
-    let mut observed: BTreeMap<PortName, Observed> = BTreeMap::new();
+    let mut observed: BTreeMap<(PortName, End), Observed> = BTreeMap::new();
     loop {
         let next = observed.values().map(|observed| observed.look_at).min();
         let wait = next.map_or(ACTIVE_INTERVAL, |next| next.saturating_duration_since(Instant::now()));
@@ -165,9 +168,9 @@ fn run(mut actuator: Box<dyn Actuator>, queue: &Queue, outcomes: &Sender<Outcome
         }
         let outcome = match next {
             Next::Job(job) => {
-                let sender = job.sender.clone();
+                let at = job.at.clone();
                 let outcome = carry_out(&mut *actuator, *job, &mut observed);
-                queue.change(|waiting| _ = waiting.busy.remove(&sender));
+                queue.change(|waiting| _ = waiting.busy.remove(&at));
                 Some(outcome)
             }
             Next::Look => look(&mut *actuator, &mut observed),
@@ -179,26 +182,30 @@ fn run(mut actuator: Box<dyn Actuator>, queue: &Queue, outcomes: &Sender<Outcome
     }
 }
 
-fn carry_out(actuator: &mut dyn Actuator, job: Job, observed: &mut BTreeMap<PortName, Observed>) -> Outcome {
-    let Job { sender, port, request, again } = job;
+fn carry_out(
+    actuator: &mut dyn Actuator,
+    job: Job,
+    observed: &mut BTreeMap<(PortName, End), Observed>,
+) -> Outcome {
+    let Job { at, end, port, request, again } = job;
     let generation = request.generation;
-    let (effect, error) = match actuator.apply(&sender, &request, again) {
+    let (effect, error) = match actuator.apply(&at, end, &request, again) {
         Ok(effect) => (effect, None),
         Err(error) => (Effect::Failed, Some(error)),
     };
     if request.protection.is_some() && error.is_none() {
         let look_at = Instant::now() + interval(effect);
-        observed.insert(port.clone(), Observed { sender, generation, effect, look_at, misses: 0 });
+        observed.insert((port.clone(), end), Observed { at, generation, effect, look_at, misses: 0 });
     } else {
-        observed.remove(&port);
+        observed.remove(&(port.clone(), end));
     }
-    Outcome { port, generation, effect, error }
+    Outcome { port, end, generation, effect, error }
 }
 
 /// Looks at the port whose turn it is; says so if it has changed.
-fn look(actuator: &mut dyn Actuator, observed: &mut BTreeMap<PortName, Observed>) -> Option<Outcome> {
-    let (port, at) = observed.iter_mut().min_by_key(|(_, observed)| observed.look_at)?;
-    let seen = actuator.observe(&at.sender);
+fn look(actuator: &mut dyn Actuator, observed: &mut BTreeMap<(PortName, End), Observed>) -> Option<Outcome> {
+    let ((port, end), at) = observed.iter_mut().min_by_key(|(_, observed)| observed.look_at)?;
+    let seen = actuator.observe(&at.at);
     at.misses = if seen.is_err() { at.misses + 1 } else { 0 };
     let (effect, error) = match seen {
         Ok(effect) => (effect, None),
@@ -209,7 +216,7 @@ fn look(actuator: &mut dyn Actuator, observed: &mut BTreeMap<PortName, Observed>
     at.look_at = Instant::now() + interval(effect.unwrap_or(at.effect));
     let effect = effect.filter(|&effect| effect != at.effect)?;
     at.effect = effect;
-    Some(Outcome { port: port.clone(), generation: at.generation, effect, error })
+    Some(Outcome { port: port.clone(), end: *end, generation: at.generation, effect, error })
 }
 
 fn interval(effect: Effect) -> Duration {
@@ -230,7 +237,7 @@ mod tests {
             "a test".to_owned()
         }
 
-        fn apply(&mut self, sender: &str, _: &Request, _: bool) -> Result<Effect, String> {
+        fn apply(&mut self, sender: &str, _: End, _: &Request, _: bool) -> Result<Effect, String> {
             while sender == "slow" && !self.0.load(Ordering::Relaxed) {
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -251,7 +258,7 @@ mod tests {
         let names: Vec<String> = (0..40).map(|port| format!("eth{port}")).collect();
         for name in ["slow", "slow"].into_iter().chain(names.iter().map(String::as_str)) {
             let port = PortName::new("leaf1", name).expect("a name");
-            worker.carry_out(name.to_owned(), port, Request::default(), false);
+            worker.carry_out((name.to_owned(), End::Sends), port, Request::default(), false);
         }
         let done = std::iter::from_fn(|| outcomes.recv_timeout(Duration::from_millis(500)).ok()).count();
         assert_eq!(done, 40, "while one hangs");

@@ -1,15 +1,17 @@
 //! What people write: the configuration file, or the arguments of `linkmend corruptd`.
 
+mod actuator;
 mod bus;
 mod error;
 mod plan;
 mod resolved;
 mod source;
 
+pub use actuator::ActuatorChoice;
 pub use bus::{BusChoice, BusConfig};
 pub use error::ConfigError;
 pub use plan::{PlanChoice, PlanConfig, network};
-pub use resolved::{ActuatorChoice, Resolved};
+pub use resolved::Resolved;
 pub use source::{CountersConfig, SourceChoice, SourceKind};
 
 use crate::PortName;
@@ -173,6 +175,15 @@ pub struct ProtectionConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "PROGRAM"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hook: Option<PathBuf>,
+    /// Protect ports of a SONiC switch with Link Layer Retry (LLR), by its configuration database: `plan` writes a
+    /// profile for each speed and cable length; anything else is the name of a profile that is there
+    #[cfg_attr(feature = "clap", arg(long, value_name = "PROFILE"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub llr: Option<String>,
+    /// Maximum number of ports at which LLR is switched on at the same time [default: 8]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub llr_ports: Option<usize>,
     /// Only report what would be done
     #[cfg_attr(feature = "clap", arg(long))]
     pub dry_run: bool,

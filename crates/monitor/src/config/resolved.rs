@@ -2,8 +2,8 @@
 
 use super::plan::network;
 use super::{
-    BusChoice, CONTROL_DEFAULT, ConfigError, DetectionConfig, MonitorConfig, PlanChoice, SourceChoice,
-    read_bounded,
+    ActuatorChoice, BusChoice, CONTROL_DEFAULT, ConfigError, DetectionConfig, MonitorConfig, PlanChoice,
+    SourceChoice, read_bounded,
 };
 use crate::agent::Policy;
 use crate::detection::Settings;
@@ -18,17 +18,6 @@ use std::time::Duration;
 const POLL_DEFAULT: Duration = Duration::from_secs(1);
 const POLL_LEAST: Duration = Duration::from_millis(100);
 const POLL_MOST: Duration = Duration::from_hours(1);
-
-/// What carries requests out, with what that needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ActuatorChoice {
-    /// Daemons at these sockets, or all.
-    Linkmend(Vec<PathBuf>),
-    /// A program that is run for each request.
-    Hook(PathBuf),
-    /// Nothing is carried out, and everything written down.
-    DryRun,
-}
 
 /// See the module's documentation.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,16 +89,8 @@ impl MonitorConfig {
             };
             cables.push(cable.ports(&agent).map_err(wrong)?);
         }
-        let broken =
-            self.protection.hook.as_ref().and_then(|hook| Some((hook, crate::actuator::fault(hook)?)));
-        if let Some((hook, why)) = broken {
-            return Err(ParameterError::new("hook", hook.display(), format!("cannot be run: {why}")).into());
-        }
-        let actuator = match &self.protection.hook {
-            _ if self.protection.dry_run => ActuatorChoice::DryRun,
-            Some(program) => ActuatorChoice::Hook(program.clone()),
-            None => ActuatorChoice::Linkmend(self.daemons.clone()),
-        };
+        let source = self.choose_source()?;
+        let actuator = self.choose_actuator(&source)?;
         let (plan, detection) = (self.plan.choose()?, self.detection.settings()?);
         if let Some(plan) = plan.as_ref().filter(|plan| plan.guard.trial_time <= detection.hold_down) {
             let rule = "must be longer than hold-down; otherwise no link could be found healthy in a trial";
@@ -123,7 +104,7 @@ impl MonitorConfig {
         }
         let (cabling, contradictions) = self.cabling(&agent, cables)?;
         Ok(Resolved {
-            source: self.choose_source()?,
+            source,
             actuator,
             dry_run: self.protection.dry_run,
             poll,

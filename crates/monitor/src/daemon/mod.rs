@@ -6,6 +6,7 @@ mod keeper;
 mod knowledge;
 mod metrics;
 mod opening;
+mod own_ends;
 mod plan_memory;
 mod planner;
 mod run;

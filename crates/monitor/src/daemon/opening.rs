@@ -1,7 +1,7 @@
 //! What the loop is opened with.
 
 use super::error::StartError;
-use crate::actuator::{Actuator, ControlSocket, DryRun, Hook, Stop};
+use crate::actuator::{Actuator, ControlSocket, DryRun, Hook, SonicLlr, Stop};
 use crate::agent::Agent;
 use crate::bus::{Bus, EmbeddedBus, RedisBus, RehearsedBus};
 use crate::config::{ActuatorChoice, BusChoice, Resolved};
@@ -40,15 +40,16 @@ fn generation() -> u64 {
 }
 
 /// What carries requests out. Commands may hang, so that there are several to run them.
-pub(super) fn actuators(choice: &ActuatorChoice, stop: &Stop) -> Vec<Box<dyn Actuator>> {
-    match choice {
+pub(super) fn actuators(choice: &ActuatorChoice, stop: &Stop) -> Result<Vec<Box<dyn Actuator>>, StartError> {
+    Ok(match choice {
         ActuatorChoice::Linkmend(paths) => vec![Box::new(ControlSocket::new(paths.clone()))],
         ActuatorChoice::Hook(program) => {
             let hook = || Box::new(Hook::new(program.clone(), stop.clone())) as Box<dyn Actuator>;
             (0..HOOKS_AT_ONCE).map(|_| hook()).collect()
         }
+        ActuatorChoice::SonicLlr(settings) => vec![Box::new(SonicLlr::new(settings)?)],
         ActuatorChoice::DryRun => vec![Box::new(DryRun)],
-    }
+    })
 }
 
 /// Opens the bus; in a dry run, so that nothing of it is changed.

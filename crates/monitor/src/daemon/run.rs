@@ -6,14 +6,16 @@ use super::keeper::{Hands, Setup};
 use super::knowledge::Knowledge;
 use super::metrics;
 use super::opening::{actuators, agent, bus};
+use super::own_ends::OwnEnds;
 use super::plan_memory::disabled_before;
 use super::planner::PlanThread;
 use super::status::{Question, StatusSocket};
-use crate::actuator::{Outcome, Stop, Worker, fault};
+use crate::PortName;
+use crate::actuator::{End, Outcome, Stop, Worker, fault};
 use crate::agent::{Action, Agent, AgentStatus, PlanStatus};
 use crate::bus::{Bus, BusError, BusEvent};
 use crate::config::{ActuatorChoice, PlanChoice, Resolved, SourceChoice, network};
-use crate::exchange::DirectionState;
+use crate::exchange::{DirectionState, Request};
 use crate::planning::{Network, Planner, PlannerSettings, downstream_ports};
 use crate::source::{LinkmendSource, LinuxSource, PrometheusSource, SonicSource, Source};
 use linkmend_control::metrics::MetricsServer;
@@ -35,6 +37,8 @@ pub struct Corruptd {
     source: Box<dyn Source>,
     bus: Box<dyn Bus>,
     worker: Worker,
+    /// What its own ports do about requests of this agent, if protection needs both ends of a link.
+    own_ends: Option<OwnEnds>,
     outcomes: Receiver<Outcome>,
     audit: Audit,
     knowledge: Knowledge,
@@ -127,7 +131,8 @@ impl Corruptd {
             SourceChoice::Prometheus(settings) => Box::new(PrometheusSource::new(&settings)?),
         };
         let stop = Stop::default();
-        let actuators = actuators(&config.actuator, &stop);
+        let actuators = actuators(&config.actuator, &stop)?;
+        let own_ends = actuators.iter().any(|actuator| actuator.acts_at_both_ends()).then(OwnEnds::default);
         tracing::info!("agent {}: monitoring {}", config.agent, source.describe());
         let by = actuators.first().map(|actuator| actuator.describe()).unwrap_or_default();
         tracing::info!("protection by {by}; state: {}", bus.describe());
@@ -142,6 +147,7 @@ impl Corruptd {
             source,
             bus,
             worker,
+            own_ends,
             outcomes,
             audit,
             knowledge: Knowledge::default(),
@@ -231,7 +237,14 @@ impl Corruptd {
             plan.and_then(|plan| plan.stalled.clone()),
             self.bus.trouble(),
         ];
-        known.into_iter().flatten().chain(broken).chain(self.contradictions.iter().cloned()).collect()
+        let own_ends = self.own_ends.iter().flat_map(OwnEnds::troubles);
+        known
+            .into_iter()
+            .flatten()
+            .chain(broken)
+            .chain(own_ends)
+            .chain(self.contradictions.iter().cloned())
+            .collect()
     }
 
     fn now(&self) -> Duration {
@@ -285,6 +298,7 @@ impl Corruptd {
                     match event {
                         BusEvent::State(port, state) => {
                             self.knowledge.handle_state(&port, &state);
+                            self.follow(now, &port, state.request.as_ref());
                             self.agent.handle_state(now, &port, state);
                         }
                         BusEvent::Recorded(port, state) => {
@@ -308,6 +322,15 @@ impl Corruptd {
                 }
             }
             Err(error) => self.bus_is_away(&error),
+        }
+    }
+
+    /// Has a port of this machine do what its own agent asks for.
+    fn follow(&mut self, now: Duration, port: &PortName, request: Option<&Request>) {
+        if let Some((ends, request)) = self.own_ends.as_mut().zip(request)
+            && port.agent() == self.config.agent
+        {
+            ends.handle_request(now, port, request);
         }
     }
 
@@ -393,8 +416,11 @@ impl Corruptd {
     fn take(&mut self, outcome: Outcome) {
         let now = self.now();
         let mut next = Some(outcome);
-        while let Some(Outcome { port, generation, effect, error }) = next {
-            self.agent.handle_effect(now, &port, generation, effect, error);
+        while let Some(Outcome { port, end, generation, effect, error }) = next {
+            match (end, &mut self.own_ends) {
+                (End::Receives, Some(ends)) => ends.handle_effect(now, &port, generation, effect, error),
+                _ => self.agent.handle_effect(now, &port, generation, effect, error),
+            }
             next = self.outcomes.try_recv().ok();
         }
         self.act();
@@ -409,10 +435,11 @@ impl Corruptd {
         while let Some(action) = self.agent.poll_action() {
             let (port, state) = match action {
                 Action::Actuate { sender, port, request, again } => {
-                    jobs.push((sender, port, request, again));
+                    jobs.push(((sender, End::Sends), port, request, again));
                     continue;
                 }
                 Action::Request { port, request } => {
+                    self.follow(self.now(), &port, Some(&request));
                     (port, DirectionState { request: Some(request), acknowledgement: None })
                 }
                 Action::Acknowledge { port, acknowledgement } => {
@@ -423,10 +450,14 @@ impl Corruptd {
                 self.bus_is_away(&error);
             }
         }
+        let now = self.now();
+        while let Some((port, request)) = self.own_ends.as_mut().and_then(|ends| ends.poll(now)) {
+            jobs.push(((port.port().to_owned(), End::Receives), port, request, false));
+        }
         self.flush();
         // What is carried out is remembered first: a crash in between must not leave protection that nobody knows of.
-        for (sender, port, request, again) in jobs {
-            self.worker.carry_out(sender, port, request, again);
+        for (at, port, request, again) in jobs {
+            self.worker.carry_out(at, port, request, again);
         }
     }
 }

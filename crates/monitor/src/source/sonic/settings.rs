@@ -33,7 +33,7 @@ impl SonicSettings {
         self.connector().map(drop)
     }
 
-    pub(super) fn connector(&self) -> Result<Connector, ParameterError> {
+    pub(crate) fn connector(&self) -> Result<Connector, ParameterError> {
         let urls = std::slice::from_ref(&self.url);
         let connector = Connector::new(urls, Topology::Single, self.ca.clone());
         connector.map_err(|(url, rule)| ParameterError::new("sonic", url, rule))

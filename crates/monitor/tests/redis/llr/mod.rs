@@ -1,5 +1,7 @@
 //! Link Layer Retry (LLR) of a SONiC switch: what its counters say, and how it is switched.
 
+mod actuator;
+mod both_ends;
 mod source;
 
 /// What such a switch has in its Redis.
