@@ -3,7 +3,7 @@
 use crate::bypass::{self, Bypass, BypassOptions};
 use crate::frame_pool::{FramePool, PoolOptions};
 use crate::port::{
-    Interface, OffloadPort, PacketPort, Port, PortError, Trust, UdpPort, UdpPortOptions, XdpPort,
+    Interface, OffloadPort, PacketPort, Port, PortError, Trust, UdpPort, UdpPortOptions, UdpSettings, XdpPort,
 };
 use crate::udp_link::UdpLink;
 use linkmend_linux::route::XdpMode;
@@ -40,6 +40,8 @@ pub struct PortPairOptions {
     pub offloads: bool,
     /// Let the peer of a link over UDP have a public address, although nothing is encrypted.
     pub insecure: bool,
+    /// Whether the rate of links over UDP is that of the congestion control.
+    pub is_controlled: bool,
     /// With what the datagrams of links over UDP are encrypted.
     pub udp_key: Option<[u8; KEY_BYTES]>,
     /// The state in which the bypass starts.
@@ -53,6 +55,7 @@ impl Default for PortPairOptions {
             chunks: POOL_CHUNKS_DEFAULT,
             offloads: false,
             insecure: false,
+            is_controlled: false,
             udp_key: None,
             bypass: BypassOptions::default(),
         }
@@ -153,7 +156,10 @@ impl PortPair {
         reason: &str,
         fell_back: Option<PortError>,
     ) -> Result<Self, PortError> {
-        let trust = Trust { key: options.udp_key, insecure: options.insecure };
+        let settings = UdpSettings {
+            trust: Trust { key: options.udp_key, insecure: options.insecure },
+            is_controlled: options.is_controlled,
+        };
         let mut interfaces: Vec<Interface> = Vec::with_capacity(names.len());
         for (place, name) in names.iter().enumerate() {
             interfaces.push(match interfaces.first().filter(|_| UdpLink::is_meant(name)) {
@@ -168,7 +174,7 @@ impl PortPair {
                 let malformed = |error| io::Error::new(io::ErrorKind::InvalidInput, error);
                 let link = UdpLink::parse(name).map_err(malformed);
                 let link = link.map_err(PortError::system(name, "reading the link"))?;
-                ports.push(Port::Udp(Box::new(UdpPort::open(&link, interface, trust, &pool)?)));
+                ports.push(Port::Udp(Box::new(UdpPort::open(&link, interface, settings, &pool)?)));
             } else {
                 ports.push(Port::Packet(PacketPort::open(interface, reason)?));
             }

@@ -26,6 +26,8 @@ pub struct LinkSettings {
     pub offloads: bool,
     /// Whether the peer of a link over UDP may have a public address, although nothing is encrypted.
     pub insecure: bool,
+    /// Whether the congestion control limits what links over UDP carry.
+    pub is_controlled: bool,
     /// Header format of protected frames.
     pub format: Format,
     /// Protection of the sending direction from the start; `None` starts dormant.
@@ -115,6 +117,7 @@ impl LinkSettings {
             ports: PortChoice::Auto,
             offloads: false,
             insecure: false,
+            is_controlled: false,
             format: Format::Transparent,
             protection: None,
             overrides: Overrides::default(),

@@ -2,7 +2,7 @@
 
 use crate::acquaintance::{Acquaintance, Change, Identity, Reply, Role};
 use crate::address::Reach;
-use crate::congestion::Congestion;
+use crate::congestion::{Allowance, Congestion};
 use crate::counters::Counters;
 use crate::path_mtu::{BASE_BYTES, PathMtu};
 use crate::receiver::Receiver;
@@ -32,7 +32,7 @@ pub struct EndpointConfig {
     pub identity: Identity,
     pub role: Role,
     pub reach: Reach,
-    /// Whether it reports what arrives, and sends no faster than [`Congestion`] allows.
+    /// Whether it sends no faster than [`Congestion`] allows. What arrives is reported in any case, for the other end.
     pub is_controlled: bool,
     /// By how much [`Secure`](crate::Secure) makes datagrams longer; 0 without it.
     pub seal_bytes: usize,
@@ -145,6 +145,11 @@ impl Endpoint {
         self.round_trip_ns
     }
 
+    /// What decides how fast it sends, if something does.
+    pub fn congestion(&self) -> Option<&Congestion> {
+        self.congestion.as_ref()
+    }
+
     /// What was counted so far.
     pub fn counters(&self) -> Counters {
         let mut counters = self.counters;
@@ -188,10 +193,8 @@ impl Endpoint {
             }
             (_, Body::Frames(records)) => {
                 self.receiver.handle(now_ns, number, records, deliver);
-                if self.congestion.is_some() {
-                    self.receiver.owe_report(self.round_trip_ns);
-                    self.report(now_ns);
-                }
+                self.receiver.owe_report(self.round_trip_ns);
+                self.report(now_ns);
             }
             (_, Body::Report(report)) => {
                 let congestion = self.congestion.as_mut();
@@ -336,15 +339,16 @@ impl Endpoint {
         self.set_limit();
     }
 
-    /// How many frames of at most `frame_bytes` [`Endpoint::push`] certainly takes now: 0 while the path is to carry no more.
-    /// Ask again before each frame.
-    pub fn room(&self, frame_bytes: usize) -> usize {
-        let is_open = |congestion: &Congestion| {
-            congestion.is_open(self.now_ns, self.sender.len()) || self.peer().is_none()
-        };
-        if !self.congestion.as_ref().is_none_or(is_open) {
-            return 0;
+    /// Which frames the path is to carry now. Ask again before each one.
+    pub fn allowance(&self) -> Allowance {
+        match &self.congestion {
+            Some(congestion) if self.peer().is_some() => congestion.allowance(self.now_ns, self.sender.len()),
+            _ => Allowance::Everything,
         }
+    }
+
+    /// How many frames of at most `frame_bytes` [`Endpoint::push`] certainly takes now.
+    pub fn room(&self, frame_bytes: usize) -> usize {
         self.sender.room() / self.sender.datagrams_for(frame_bytes)
     }
 
@@ -401,7 +405,7 @@ impl Endpoint {
         self.sender.drop_first(count);
     }
 
-    /// When [`Endpoint::room`] is larger than 0 again, if the pace is what it waits for.
+    /// When [`Endpoint::allowance`] is larger, if the pace is what it waits for.
     pub fn opens_at(&self) -> Option<u64> {
         self.congestion.as_ref().map(Congestion::opens_at).filter(|at| *at > self.now_ns)
     }

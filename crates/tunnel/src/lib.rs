@@ -25,7 +25,7 @@
 //! For each datagram that arrives, a driver calls [`Endpoint::handle_datagram`]. Frames are handed to a closure, because
 //! they lie in the datagram. At [`Endpoint::next_timeout`], it calls [`Endpoint::handle_timeout`]. After either, it sends
 //! what [`Endpoint::poll_control`] returns until `None`. It adds frames with [`Endpoint::push`] while
-//! [`Endpoint::room`] allows (which may be again at [`Endpoint::opens_at`]), and at the end of a round calls
+//! [`Endpoint::allowance`] and [`Endpoint::room`] say so (which may be again at [`Endpoint::opens_at`]), and at the end of a round calls
 //! [`Endpoint::close`], sends [`Endpoint::datagrams`] to [`Endpoint::peer`], and reports with [`Endpoint::handle_sent`] how many
 //! the kernel took.
 
@@ -33,6 +33,7 @@ mod acquaintance;
 mod address;
 mod congestion;
 mod counters;
+mod decisions;
 mod endpoint;
 mod path_mtu;
 mod receiver;
@@ -44,7 +45,7 @@ pub mod wire;
 
 pub use acquaintance::{Acquaintance, Identity, Role, SILENCE_NS};
 pub use address::{Reach, is_near};
-pub use congestion::Congestion;
+pub use congestion::{Allowance, Congestion, CongestionState};
 pub use counters::Counters;
 pub use endpoint::{ADDRESSES_MAX, Endpoint, EndpointConfig, Handled};
 pub use path_mtu::{BASE_BYTES, PathMtu};

@@ -1,7 +1,7 @@
 //! Takes frames out of datagrams.
 
 use crate::counters::Counters;
-use crate::resequencer::Resequencer;
+use crate::resequencer::{Resequencer, WAIT_MAX_NS};
 use crate::wire::{self, FRAME_BYTES_MAX, FRAME_BYTES_MIN, Part, Record, Report};
 
 /// A report follows a datagram after a quarter of a round trip, within these bounds.
@@ -16,6 +16,8 @@ pub struct Receiver {
     /// When a report is due; `None` if nothing has arrived since the latest.
     report_at_ns: Option<u64>,
     reported_at_ns: u64,
+    /// How long a datagram that was given up may still come before it is reported as lost.
+    grace_ns: u64,
 }
 
 /// The frame whose parts are arriving.
@@ -31,7 +33,13 @@ impl Default for Receiver {
     fn default() -> Self {
         let assembly =
             Assembly { bytes: Vec::with_capacity(FRAME_BYTES_MAX), next: None, incomplete_frames: 0 };
-        Receiver { order: Resequencer::default(), assembly, report_at_ns: None, reported_at_ns: 0 }
+        Receiver {
+            order: Resequencer::default(),
+            assembly,
+            report_at_ns: None,
+            reported_at_ns: 0,
+            grace_ns: 0,
+        }
     }
 }
 
@@ -55,6 +63,7 @@ impl Receiver {
 
     /// Something has arrived that the other end is to hear of. `round_trip_ns` is that of the path, if it is known.
     pub fn owe_report(&mut self, round_trip_ns: Option<u64>) {
+        self.grace_ns = (round_trip_ns.unwrap_or(0) / 4).min(WAIT_MAX_NS);
         let interval_ns = (round_trip_ns.unwrap_or(0) / 4).clamp(REPORT_MIN_NS, REPORT_MAX_NS);
         self.report_at_ns.get_or_insert(self.reported_at_ns.saturating_add(interval_ns));
     }
@@ -63,7 +72,7 @@ impl Receiver {
     pub fn poll_report(&mut self, now_ns: u64) -> Option<Report> {
         self.report_at_ns.take_if(|at| now_ns >= *at)?;
         self.reported_at_ns = now_ns;
-        self.order.report(now_ns)
+        self.order.report(now_ns, self.grace_ns)
     }
 
     /// Forgets a peer that was restarted, and the frames that waited. What is known of the path stays.

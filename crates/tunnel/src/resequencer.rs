@@ -1,6 +1,7 @@
 //! Puts datagrams in the order of their numbers.
 
 use crate::counters::Counters;
+use crate::decisions::{Decided, Decisions};
 use crate::wire::{HEADER_BYTES, Report};
 
 /// How far the newest datagram may be ahead of the one that is waited for, and how many may wait.
@@ -79,6 +80,9 @@ pub struct Resequencer {
     held_count: usize,
     held_bytes: usize,
     delay: Delay,
+    decisions: Decisions,
+    /// Datagrams that came after they had been given up.
+    came_late: u64,
     counters: Counters,
 }
 
@@ -93,6 +97,8 @@ impl Default for Resequencer {
             held_count: 0,
             held_bytes: 0,
             delay: Delay::default(),
+            decisions: Decisions::default(),
+            came_late: 0,
             counters: Counters::default(),
         }
     }
@@ -145,17 +151,20 @@ impl Resequencer {
         self.delay.wait_ns()
     }
 
-    /// What has arrived so far; `None` before the first datagram.
-    pub fn report(&self, now_ns: u64) -> Option<Report> {
+    /// What has arrived so far; `None` before the first datagram. A loss is reported `grace_ns` after the datagram was given
+    /// up.
+    pub fn report(&mut self, now_ns: u64, grace_ns: u64) -> Option<Report> {
         let (next, highest) = self.place?;
         let arrived_ns = self.seen_at(highest).at_ns;
+        let decided = Decided { below: next, given_up: self.counters.lost };
+        let decided = self.decisions.report(now_ns, grace_ns, decided, self.came_late);
         Some(Report {
             highest,
             arrived_ns,
             held_ns: now_ns.saturating_sub(arrived_ns),
             bytes: self.counters.bytes,
-            decided: next,
-            lost: self.counters.lost,
+            decided: decided.below,
+            lost: decided.given_up,
             marked: 0,
         })
     }
@@ -167,6 +176,7 @@ impl Resequencer {
             self.free.extend(place.take());
         }
         (self.place, self.held_count, self.held_bytes) = (None, 0, 0);
+        self.decisions.restart();
         self.seen.iter_mut().for_each(|seen| seen.number = u64::MAX);
     }
 
@@ -207,6 +217,7 @@ impl Resequencer {
         self.delay.learn(now_ns.saturating_sub(seen.at_ns));
         let is_in_time = number >= next;
         *(if is_in_time { &mut self.counters.reordered } else { &mut self.counters.late }) += 1;
+        self.came_late += u64::from(!is_in_time);
         is_in_time
     }
 

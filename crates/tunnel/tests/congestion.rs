@@ -1,6 +1,7 @@
 //! A link over UDP shares a bottleneck that drops what does not fit: with a connection of TCP, and with nobody, on paths that
 //! also lose at random. Each test prints what it has measured (`--nocapture`).
 
+#[allow(dead_code, reason = "each test binary uses a part of it")]
 mod bottleneck;
 
 use bottleneck::{MS, Observed, PATH, Path, SECOND, World};

@@ -11,7 +11,7 @@ pub use rates::Rates;
 pub use state::{
     ChangeReason, FallbackLevel, Format, KeyTrouble, Mode, Path, PortState, ReceiveState, TransmitState,
 };
-pub use udp::UdpReport;
+pub use udp::{CongestionReport, UdpReport};
 
 use crate::corruption_model::CorruptionModel;
 use crate::side::Side;
@@ -278,7 +278,7 @@ pub struct CountersReport {
     pub peers_lost: u64,
     /// Changes of the fallback level.
     pub fallback_changes: u64,
-    /// Frames dropped because the queue was full.
+    /// Frames dropped because the queue was full or did not empty.
     pub queue_drops: u64,
     /// Frames marked with ECN CE.
     pub ecn_marked_frames: u64,

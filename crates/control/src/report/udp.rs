@@ -13,6 +13,9 @@ pub struct UdpReport {
     pub datagram_bytes: u64,
     /// The time that a probe and its acknowledgement took, lately.
     pub round_trip_ns: Option<u64>,
+    /// What limits the rate of sending, where the congestion control does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<CongestionReport>,
     /// How long a missing datagram is waited for: 0 on a path that has not reordered lately.
     pub reordering_wait_ns: u64,
     /// Whether its datagrams are encrypted and authenticated.
@@ -47,4 +50,22 @@ pub struct UdpReport {
     pub address_changes: u64,
     /// Peers that were met: the first, and each time that it was restarted.
     pub peers_met: u64,
+}
+
+/// What the congestion control of a path believes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CongestionReport {
+    /// How many bytes of datagrams may be in flight, and how many are.
+    pub window_bytes: u64,
+    pub in_flight_bytes: u64,
+    /// The pace of datagrams, in bit/s.
+    pub pace_bps: u64,
+    /// The largest rate at which datagrams arrived lately, in bit/s; more may be possible, if no more was sent.
+    pub delivered_bps: u64,
+    /// How long the latest datagram waited in the path's queues.
+    pub queue_ns: u64,
+    /// The loss that the path has whatever is sent, in datagrams of a million.
+    pub path_loss_ppm: u64,
+    /// Whether others fill the queue of the path.
+    pub has_others: bool,
 }

@@ -93,6 +93,10 @@ pub struct LinkConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
+    /// Whether a link over UDP adapts its rate to what the path carries beside others
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t))]
+    #[serde(default)]
+    pub congestion: CongestionControl,
     /// Queue limit of each class, in bytes; frames beyond it are dropped
     #[cfg_attr(feature = "clap", arg(long, value_name = "SIZE", default_value_t = LinkConfig::QUEUE_DEFAULT))]
     #[serde(default = "queue_default")]
@@ -235,6 +239,20 @@ impl From<PortKind> for PortChoice {
     }
 }
 
+/// Whether the rate of a link over UDP adapts to what the path carries beside others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum CongestionControl {
+    /// Never
+    #[default]
+    None,
+    /// Unless the rate is given
+    Auto,
+    /// Also below the given rate
+    Always,
+}
+
 /// The number of waiting bytes above which frames are marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "EcnText", into = "String")]
@@ -307,6 +325,7 @@ impl LinkConfig {
             format: HeaderFormat::default(),
             key: None,
             rate: None,
+            congestion: CongestionControl::default(),
             queue: LinkConfig::QUEUE_DEFAULT,
             ecn: EcnThreshold::default(),
             pool: LinkConfig::POOL_DEFAULT,
@@ -360,6 +379,11 @@ impl LinkConfig {
             overrides: self.parameters.overrides(),
             fallback: self.fallback.settings(),
             rate_bps: self.rate.map(|rate| rate.0),
+            is_controlled: match self.congestion {
+                CongestionControl::Auto => self.has_udp() && self.rate.is_none(),
+                CongestionControl::Always => self.has_udp(),
+                CongestionControl::None => false,
+            },
             queue_bytes: self.queue.0,
             ecn_threshold_bytes: match self.ecn {
                 EcnThreshold::Off => None,

@@ -33,7 +33,7 @@ pub use failover::{FailoverConfig, LinkUse};
 pub use fallback::FallbackLimits;
 pub use header_format::HeaderFormat;
 pub use host_port::{HostPort, HostPortError};
-pub use link::{EcnThreshold, InnerPort, LinkConfig, PortKind};
+pub use link::{CongestionControl, EcnThreshold, InnerPort, LinkConfig, PortKind};
 pub use linkmend_quantity::{BitRate, ByteSize, LossRate, QuantityError, Span};
 pub use parameters::ParametersConfig;
 pub(crate) use protect::{protection, validate_protection};

@@ -197,7 +197,7 @@ fn every_bad_value_of_a_link_is_named_with_its_line() {
         ),
         ("ports = \"dpdk\"", "unknown variant `dpdk`, expected one of `auto`, `xdp`, `packet`".to_owned()),
         ("speed = \"25G\"", "unknown field `speed`, expected one of `name`, `inner`, `link`, `backup`, `use`, `insecure`, `ports`, `offloads`, `format`, \
-          `key`, `rate`, `queue`, `ecn`, `pool`, `busy-poll`, `allow-oversize`, `use-port-in-use`, `allow-corruption`, `detach-on-stop`, \
+          `key`, `rate`, `congestion`, `queue`, `ecn`, `pool`, `busy-poll`, `allow-oversize`, `use-port-in-use`, `allow-corruption`, `detach-on-stop`, \
           `seed`, `protocol-log`, `protect`, `failover`, `parameters`, `fallback`".to_owned()),
     ];
     demand_named(&cases);

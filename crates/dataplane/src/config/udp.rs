@@ -3,7 +3,7 @@
 use super::error::Problem;
 use super::failover::FailoverConfig;
 use super::fallback::FallbackLimits;
-use super::link::{EcnThreshold, LinkConfig, PortKind};
+use super::link::{CongestionControl, EcnThreshold, LinkConfig, PortKind};
 use crate::settings::LinkSettings;
 use crate::udp_link::UdpLink;
 use linkmend_protocol::{Copies, Format};
@@ -58,6 +58,10 @@ fn suited(settings: LinkSettings, config: &LinkConfig) -> LinkSettings {
         && config.protect.target.is_none()
     {
         *target_loss = TARGET_LOSS;
+    }
+    if settings.is_controlled && config.ecn == EcnThreshold::default() {
+        // The time that frames wait decides (`engine::delays`), whatever the rate is.
+        settings.ecn_threshold_bytes = Some(u64::MAX);
     }
     bound_queue(&mut settings, config);
     with_detection(settings, config)
@@ -115,9 +119,14 @@ pub(super) fn validate_link(
 /// The first key that does not fit, and why.
 pub(super) fn validate(config: &LinkConfig) -> Result<(), (&'static str, Problem)> {
     if !config.has_udp() {
-        return match config.insecure {
-            true => Err(Problem::value("insecure", true, "concerns links over UDP, and this link has none")),
-            false => Ok(()),
+        let of_paths = |key, value: &str| {
+            Err(Problem::value(key, value, "concerns links over UDP, and this link has none"))
+        };
+        return match (config.insecure, config.congestion) {
+            (true, _) => of_paths("insecure", "true"),
+            (_, CongestionControl::Auto) => of_paths("congestion", "auto"),
+            (_, CongestionControl::Always) => of_paths("congestion", "always"),
+            (false, CongestionControl::None) => Ok(()),
         };
     }
     let format = Format::from(config.format);
@@ -161,7 +170,7 @@ mod tests {
     #[test]
     fn what_cannot_be_combined_with_a_path_is_named() {
         type Case = (fn(&mut LinkConfig), &'static str);
-        let cases: [Case; 8] = [
+        let cases: [Case; 9] = [
             (|link| link.link = "udp:a:b:c".to_owned(), "--link udp:a:b:c: must be `udp:HOST`"),
             (|link| link.link = "udp:8.8.8.8".to_owned(), "--link udp:8.8.8.8: 8.8.8.8 is a public address"),
             (
@@ -174,6 +183,10 @@ mod tests {
             (
                 |link| (link.link, link.insecure) = ("eth2".to_owned(), true),
                 "--insecure true: concerns links over UDP",
+            ),
+            (
+                |link| (link.link, link.congestion) = ("eth2".to_owned(), CongestionControl::Auto),
+                "--congestion auto: concerns links over UDP",
             ),
             (
                 |link| {
@@ -231,6 +244,21 @@ mod tests {
         let beside = LinkConfig { link: "eth2".to_owned(), backup: Some("udp:listen".to_owned()), ..path };
         assert_eq!(beside.settings().backup.map(|backup| backup.detection), Some(DETECTION));
         assert_eq!(target(beside.settings()), wanted(1e-8));
+    }
+
+    #[test]
+    fn a_path_is_shared_if_that_is_asked_for_and_it_has_no_rate() {
+        let shares = |congestion, rate: Option<u64>| {
+            let config = LinkConfig::new("eth1".to_owned().into(), "udp:listen");
+            let settings = LinkConfig { congestion, rate: rate.map(BitRate), ..config }.settings();
+            (settings.is_controlled, settings.ecn_threshold_bytes)
+        };
+        let by_time = Some(u64::MAX);
+        assert_eq!(shares(CongestionControl::Auto, None), (true, by_time));
+        assert_eq!(shares(CongestionControl::Auto, Some(20_000_000)), (false, Some(50_000)));
+        assert!(shares(CongestionControl::Always, Some(20_000_000)).0);
+        assert_eq!(shares(CongestionControl::None, None), (false, Some(100_000)));
+        assert!(!LinkConfig::new("eth1".to_owned().into(), "udp:listen").settings().is_controlled);
     }
 
     #[test]

@@ -14,8 +14,16 @@ const QUEUE_FRAMES_MAX: usize = 2048;
 /// The largest number of frames of one class, so that the other always has a quarter of the places.
 const CLASS_FRAMES_MAX: usize = QUEUE_FRAMES_MAX / 4 * 3;
 
+/// A frame in a queue.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Queued {
+    pub(super) frame: FrameHandle,
+    /// When it came.
+    pub(super) since_ns: u64,
+}
+
 /// The queues in which frames wait for the link. All their memory is allocated here.
-pub(super) fn queues(settings: &LinkSettings) -> ClassQueues<FrameHandle> {
+pub(super) fn queues(settings: &LinkSettings) -> ClassQueues<Queued> {
     let mut queues = ClassQueues::new(QueueLimits {
         class_bytes: settings.queue_bytes,
         class_frames: CLASS_FRAMES_MAX,
@@ -48,7 +56,7 @@ impl Engine {
                 Arrival::Queue => {}
             }
             self.end.note(Instant(now), || Step::Offered { mode, bytes });
-            self.queues.push(Waiting { frame, bytes, mode });
+            self.queues.push(Waiting { frame: Queued { frame, since_ns: now }, bytes, mode });
         }
         let count = batch.len();
         self.batch = batch;

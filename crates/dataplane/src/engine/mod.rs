@@ -9,6 +9,8 @@
 
 #[cfg(feature = "bench")]
 pub mod bench;
+mod codel;
+mod delays;
 pub(crate) mod derive;
 mod duplicate;
 mod ecn;
@@ -40,7 +42,9 @@ use crate::port::{Port, PortError};
 use crate::port_pair::{PORT_CHUNKS_MAX, PortPair, PortPairOptions};
 use crate::protocol_log::ProtocolLog;
 use crate::settings::{LinkSettings, ProtectionSettings};
+use delays::Delays;
 use failover::Failover;
+use from_inner::Queued;
 use interfaces::FrameLengths;
 use key::growth;
 use link_side::Sides;
@@ -124,7 +128,8 @@ pub(crate) struct Engine {
     lengths: FrameLengths,
     end: TracedLinkEnd<Box<ProtocolLog>>,
     protection: ProtectionSettings,
-    queues: ClassQueues<FrameHandle>,
+    queues: ClassQueues<Queued>,
+    delays: Delays,
     /// The link in use; the first where there is one.
     active: Path,
     failover: Option<Box<Failover>>,
@@ -173,6 +178,7 @@ impl Engine {
                 choice: settings.ports,
                 offloads: settings.offloads,
                 insecure: settings.insecure,
+                is_controlled: settings.is_controlled,
                 udp_key: start::udp_key(settings)?,
                 // The pool's parts are as large as with one link.
                 chunks: settings.pool_chunks + PORT_CHUNKS_MAX * (links.len() as u32 - 1),
@@ -194,15 +200,12 @@ impl Engine {
     ) -> Result<Engine, StartError> {
         let link = || settings.name.clone();
         let config = derive::initial(&settings);
-        config
-            .validate()
-            .and_then(|()| takeover::validate(&config))
-            .map_err(|error| StartError::Parameter { link: link(), error })?;
+        let refused = |error| StartError::Parameter { link: link(), error };
+        config.validate().and_then(|()| takeover::validate(&config)).map_err(refused)?;
         let seed = settings.seed.unwrap_or_else(clock::random_seed);
         let failover = start::failover(&settings, seed, &config)?;
         let log = start::protocol_log(&settings, seed, config)?;
-        let end =
-            LinkEnd::new(config, seed).map_err(|error| StartError::Parameter { link: link(), error })?;
+        let end = LinkEnd::new(config, seed).map_err(refused)?;
         let seal = start::seal(&settings, &end)?;
         let ports = open_ports(&settings).map_err(|source| StartError::Port { link: link(), source })?;
         start::log_ports(&settings, seed, &ports);
@@ -213,6 +216,7 @@ impl Engine {
         let now = clock::now_ns();
         let mut engine = Engine {
             queues: from_inner::queues(&settings),
+            delays: Delays::default(),
             protection: settings.protection.clone().unwrap_or_else(|| ProtectionSettings::new(Mode::Ordered)),
             taps: Taps::new(settings.key.is_some()),
             settings,

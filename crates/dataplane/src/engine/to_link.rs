@@ -1,6 +1,7 @@
 //! Frames that leave on the link, in the order of [`linkmend_protocol::schedule`].
 
 use super::Engine;
+use super::from_inner::Queued;
 use super::link_side::LinkSide;
 use linkmend_control::capture::Direction;
 use linkmend_protocol::paths::Path;
@@ -10,6 +11,7 @@ use linkmend_protocol::wire::{
     VLAN_TAGS_MAX,
 };
 use linkmend_protocol::{Admission, Control, Format, FrameHandle, Instant, Transmit};
+use linkmend_tunnel::Allowance;
 
 /// Room on the link port that is kept free of normal frames, for urgent ones.
 pub(super) const URGENT_ROOM: usize = 64;
@@ -24,7 +26,12 @@ impl Engine {
         let mut sent = 0;
         loop {
             let room = self.link_room(now);
-            let Some(next) = round.next(&mut self.end, &mut self.queues, room) else { return sent };
+            let Some(next) = round.next(&mut self.end, &mut self.queues, room) else {
+                if room == PortRoom::All {
+                    self.delays.forgive();
+                }
+                return sent;
+            };
             match next {
                 Next::Urgent(Transmit::Retransmission { frame, .. })
                 | Next::Idle(Transmit::Retransmission { frame, .. }) => {
@@ -35,26 +42,32 @@ impl Engine {
                 Next::Urgent(Transmit::Control(control)) | Next::Idle(Transmit::Control(control)) => {
                     self.send_control(now, &control);
                 }
-                Next::Normal(waiting, admission) => self.send_normal(now, waiting, admission),
+                Next::Normal(waiting, admission) => {
+                    if self.survives_wait(now, &waiting) {
+                        self.send_normal(now, waiting, admission);
+                    }
+                }
             }
             sent += 1;
         }
     }
 
-    /// What the link port can take. A closed shaper makes the link count as busy; urgent frames wait for it only if they are many.
+    /// What the link port can take. A closed shaper or window makes the link count as busy; urgent frames wait for it only if
+    /// they are many.
     fn link_room(&self, now: u64) -> PortRoom {
         let LinkSide { port, shaper, .. } = &self.sides[self.active];
+        let allowance = port.allowance();
         match port.transmit_room() {
             0 => PortRoom::None,
-            _ if shaper.is_overdrawn(now) => PortRoom::None,
+            _ if shaper.is_overdrawn(now) || allowance == Allowance::Nothing => PortRoom::None,
             1..=URGENT_ROOM => PortRoom::Urgent,
-            _ if !shaper.is_open(now) => PortRoom::Urgent,
+            _ if !shaper.is_open(now) || allowance == Allowance::Urgent => PortRoom::Urgent,
             _ => PortRoom::All,
         }
     }
 
-    fn send_normal(&mut self, now: u64, waiting: Waiting<FrameHandle>, admission: Admission) {
-        let Waiting { frame, bytes, mode } = waiting;
+    fn send_normal(&mut self, now: u64, waiting: Waiting<Queued>, admission: Admission) {
+        let Waiting { frame: Queued { frame, .. }, bytes, mode } = waiting;
         let fits_with_header = self.lengths.takes_with_header(bytes as usize);
         let protectable = fits_with_header && wire::can_protect(self.settings.format, self.pool.head(frame));
         if admission == Admission::Protected

@@ -1,5 +1,6 @@
 //! The end of a round: frames go to the kernel, and the loop sleeps until there is something to do.
 
+use super::link_side::LinkSide;
 use super::takeover::{ACTIVE_WAIT_MAX_NS, DORMANT_WAIT_MAX_NS};
 use super::{Engine, IN_FLIGHT_WAIT_MAX_NS, QUIET_BEFORE_DORMANT_NS, UNSERVED_WAIT_NS};
 use crate::bypass::BypassMode;
@@ -40,7 +41,8 @@ impl Engine {
             BypassMode::Active => ACTIVE_WAIT_MAX_NS,
         };
         let mut until = now + limit;
-        let opens_at = self.sides[self.active].shaper.opens_at(now).unwrap_or(now);
+        let LinkSide { shaper, port, .. } = &self.sides[self.active];
+        let opens_at = [shaper.opens_at(now), port.opens_at()].into_iter().flatten().fold(now, u64::max);
         // Work for an idle link also waits for the shaper.
         let idle = self.end.next_timeout().map(|at| at.0.max(opens_at));
         let urgent = self.end.next_urgent_timeout().map(|at| at.0);

@@ -46,6 +46,26 @@ const GAUGES: &[Gauge] = &[
     ("udp_round_trip_seconds", "Round trip of a probe on the path, lately", |udp| {
         udp.round_trip_ns.map(|ns| ns as f64 / NS_PER_S)
     }),
+    ("udp_window_bytes", "Bytes of datagrams that the congestion control allows in flight", |udp| {
+        udp.congestion.map(|state| state.window_bytes as f64)
+    }),
+    ("udp_pace_bytes_per_second", "Rate at which the congestion control lets datagrams leave", |udp| {
+        udp.congestion.map(|state| state.pace_bps as f64 / 8.0)
+    }),
+    ("udp_delivered_bytes_per_second", "Largest rate at which datagrams arrived lately", |udp| {
+        udp.congestion.map(|state| state.delivered_bps as f64 / 8.0)
+    }),
+    ("udp_path_queue_seconds", "How long the latest datagram waited in queues of the path", |udp| {
+        udp.congestion.map(|state| state.queue_ns as f64 / NS_PER_S)
+    }),
+    (
+        "udp_path_loss_ratio",
+        "Share of datagrams that the path is believed to lose without congestion",
+        |udp| udp.congestion.map(|state| state.path_loss_ppm as f64 / 1e6),
+    ),
+    ("udp_path_shared", "Whether others are believed to fill the queue of the path", |udp| {
+        udp.congestion.map(|state| f64::from(u8::from(state.has_others)))
+    }),
     ("udp_reordering_wait_seconds", "How long a missing datagram is waited for", |udp| {
         Some(udp.reordering_wait_ns as f64 / NS_PER_S)
     }),

@@ -29,7 +29,7 @@ pub use memory::MemoryPort;
 pub use offload::OffloadPort;
 pub use packet::PacketPort;
 pub use udp::UdpPort;
-pub(crate) use udp::{Trust, UdpPortOptions};
+pub(crate) use udp::{Trust, UdpPortOptions, UdpSettings};
 pub(crate) use xdp::FILL_TARGET;
 pub use xdp::XdpPort;
 
@@ -37,6 +37,7 @@ pub use crate::sys::xsk::KernelStatistics;
 
 use crate::frame_pool::{FrameHandle, FramePool};
 use linkmend_control::report::UdpReport;
+use linkmend_tunnel::Allowance;
 
 /// The port has no room for the frame; it stays with the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -142,6 +143,30 @@ impl Port {
     pub(crate) fn next_timeout(&self) -> Option<u64> {
         match self {
             Port::Udp(port) => Some(port.next_timeout()),
+            _ => None,
+        }
+    }
+
+    /// Which frames its path is to carry now. Ask again before each one.
+    pub(crate) fn allowance(&self) -> Allowance {
+        match self {
+            Port::Udp(port) => port.allowance(),
+            _ => Allowance::Everything,
+        }
+    }
+
+    /// When its path is to carry more, if that is known.
+    pub(crate) fn opens_at(&self) -> Option<u64> {
+        match self {
+            Port::Udp(port) => port.opens_at(),
+            _ => None,
+        }
+    }
+
+    /// The round trip of its path, if what waits for it tells how much it carries.
+    pub(crate) fn settled_round_trip_ns(&self) -> Option<u64> {
+        match self {
+            Port::Udp(port) => port.settled_round_trip_ns(),
             _ => None,
         }
     }

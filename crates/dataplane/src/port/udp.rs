@@ -7,12 +7,13 @@ use super::{Interface, PortCounters, PortError, QueueFull};
 use crate::clock;
 use crate::frame_pool::{FRAME_OVERHEAD_BYTES, FrameHandle, FramePool};
 use crate::udp_link::UdpLink;
-use linkmend_control::report::UdpReport;
+use linkmend_control::report::{CongestionReport, UdpReport};
 use linkmend_linux::udp_socket::UdpSocket;
 use linkmend_protocol::wire::SEALED_GROWTH_MAX;
 use linkmend_tunnel::wire::{DATAGRAM_BYTES_MAX, FRAME_BYTES_MAX, HEADER_BYTES, RECORD_BYTES};
 use linkmend_tunnel::{
-    Endpoint, EndpointConfig, Handled, Identity, KEY_BYTES, Reach, Role, SEAL_BYTES, Secure,
+    Allowance, CongestionState, Endpoint, EndpointConfig, Handled, Identity, KEY_BYTES, Reach, Role,
+    SEAL_BYTES, Secure,
 };
 use std::collections::VecDeque;
 use std::io::{self, Read as _};
@@ -51,6 +52,14 @@ pub(crate) struct Trust {
     pub(crate) key: Option<[u8; KEY_BYTES]>,
     /// Whether the peer may have a public address without a key.
     pub(crate) insecure: bool,
+}
+
+/// What a socket is opened with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UdpSettings {
+    pub(crate) trust: Trust,
+    /// Whether the rate is that of the congestion control.
+    pub(crate) is_controlled: bool,
 }
 
 impl Trust {
@@ -100,9 +109,10 @@ impl UdpPort {
     pub(crate) fn open(
         link: &UdpLink,
         interface: Interface,
-        trust: Trust,
+        settings: UdpSettings,
         pool: &FramePool,
     ) -> Result<UdpPort, PortError> {
+        let UdpSettings { trust, is_controlled } = settings;
         let failed = |step| PortError::system(&interface.name, step);
         let now = clock::now_ns();
         let (identity, first_index) = identity().map_err(failed("drawing random numbers"))?;
@@ -114,7 +124,7 @@ impl UdpPort {
         let secure = trust.key.map(|key| Secure::new(key, role, first_index));
         let seal_bytes = secure.as_ref().map_or(0, |_| SEAL_BYTES);
         let mut endpoint =
-            Endpoint::new(now, &EndpointConfig { identity, role, reach, is_controlled: false, seal_bytes });
+            Endpoint::new(now, &EndpointConfig { identity, role, reach, is_controlled, seal_bytes });
         let mut lookup = None;
         if let UdpLink::Call { host, port } = link {
             match host.parse::<IpAddr>() {
@@ -206,6 +216,22 @@ impl UdpPort {
     /// Whether frames that were read have not been received yet.
     pub(crate) fn holds_frames(&self) -> bool {
         !self.pending.is_empty()
+    }
+
+    /// Which frames the congestion control lets go now.
+    pub(crate) fn allowance(&self) -> Allowance {
+        self.endpoint.allowance()
+    }
+
+    /// When it lets more go, if that is known.
+    pub(crate) fn opens_at(&self) -> Option<u64> {
+        self.endpoint.opens_at()
+    }
+
+    /// The round trip, where what waits in front of this port tells how much the path carries: with a congestion control that
+    /// knows it.
+    pub(crate) fn settled_round_trip_ns(&self) -> Option<u64> {
+        self.endpoint.congestion().filter(|congestion| !congestion.is_starting())?.round_trip_ns()
     }
 
     /// When the port is to be served although nothing has arrived.
@@ -315,6 +341,7 @@ impl UdpPort {
             is_silent: self.endpoint.is_silent(now),
             datagram_bytes: self.endpoint.datagram_bytes() as u64,
             round_trip_ns: self.endpoint.round_trip_ns(),
+            congestion: self.endpoint.congestion().map(|congestion| congestion_report(&congestion.state())),
             reordering_wait_ns: self.endpoint.wait_ns(),
             is_encrypted: self.channel.is_sealed(),
             forged_datagrams: self.channel.refused(),
@@ -340,6 +367,19 @@ impl UdpPort {
 
     pub(crate) fn description(&self) -> &str {
         &self.description
+    }
+}
+
+fn congestion_report(state: &CongestionState) -> CongestionReport {
+    let bits = |bytes: u64| bytes.saturating_mul(8);
+    CongestionReport {
+        window_bytes: state.window_bytes,
+        in_flight_bytes: state.in_flight_bytes,
+        pace_bps: bits(state.pace),
+        delivered_bps: bits(state.bandwidth),
+        queue_ns: state.queue_ns,
+        path_loss_ppm: (state.path_loss * 1e6) as u64,
+        has_others: state.has_others,
     }
 }
 

@@ -17,6 +17,8 @@ pub(super) struct Sent {
     delivered_at_ns: u64,
     /// When the datagram was sent that was the newest delivered one.
     delivered_sent_ns: u64,
+    /// Bytes sent up to and including that one.
+    newest_bytes: u64,
     /// Whether there was less to send than was allowed.
     is_limited: bool,
 }
@@ -30,6 +32,7 @@ pub(super) struct History {
     delivered_bytes: u64,
     delivered_at_ns: u64,
     delivered_sent_ns: u64,
+    newest_bytes: u64,
 }
 
 /// A delivery rate (draft-cheng-iccrg-delivery-rate-estimation).
@@ -50,6 +53,7 @@ impl History {
             delivered_bytes: 0,
             delivered_at_ns: 0,
             delivered_sent_ns: 0,
+            newest_bytes: 0,
             is_limited: false,
         };
         History {
@@ -59,6 +63,7 @@ impl History {
             delivered_bytes: 0,
             delivered_at_ns: 0,
             delivered_sent_ns: 0,
+            newest_bytes: 0,
         }
     }
 
@@ -82,6 +87,7 @@ impl History {
             delivered_bytes: self.delivered_bytes,
             delivered_at_ns: self.delivered_at_ns,
             delivered_sent_ns: self.delivered_sent_ns,
+            newest_bytes: self.newest_bytes,
             is_limited,
         };
     }
@@ -97,10 +103,13 @@ impl History {
         self.delivered_bytes += bytes;
         let is_first = self.delivered_at_ns == 0;
         (self.delivered_at_ns, self.delivered_sent_ns) = (arrived_ns, sent.at_ns);
+        self.newest_bytes = sent.bytes;
         if is_first || sent.delivered_at_ns == 0 {
             return None;
         }
-        let delivered = self.delivered_bytes - sent.delivered_bytes;
+        // Whatever a report says, no more can have arrived than was sent.
+        let delivered =
+            (self.delivered_bytes - sent.delivered_bytes).min(sent.bytes.saturating_sub(sent.newest_bytes));
         let arrival = arrived_ns.saturating_sub(sent.delivered_at_ns);
         let sending = sent.at_ns.saturating_sub(sent.delivered_sent_ns);
         let interval = arrival.max(sending);
@@ -122,6 +131,12 @@ impl Bandwidth {
     /// Bytes a second; 0 before the first sample.
     pub(super) fn largest(&self) -> u64 {
         self.rounds.into_iter().max().unwrap_or(0)
+    }
+
+    /// The largest rate of the rounds before this one.
+    pub(super) fn before(&self) -> u64 {
+        let others = self.rounds.iter().enumerate().filter(|(place, _)| *place != self.place);
+        others.map(|(_, rate)| *rate).max().unwrap_or(0)
     }
 
     /// A sample that was limited by what there was to send can only say that the path carries more.
@@ -163,6 +178,19 @@ mod tests {
         let last = rates.last().expect("a sample");
         assert!(last.rate == 500_000 && !last.is_limited, "{last:?}");
         assert!(history.of(107).is_none() && history.of(6).is_none());
+    }
+
+    #[test]
+    fn no_report_makes_the_rate_larger_than_that_of_sending() {
+        let mut history = History::new(0);
+        for number in 0..1_000 {
+            history.push(number * MS, number, 1_000, false);
+            // Nothing is said to have arrived at first, and then far too much.
+            let bytes = if number < 500 { 0 } else { 1_000_000 };
+            let Some(sent) = number.checked_sub(10).and_then(|number| history.of(number)) else { continue };
+            let rate = history.deliver(sent, bytes, number * MS + 1).map_or(0, |sample| sample.rate);
+            assert!(rate <= 1_000_000, "{rate} after {number}");
+        }
     }
 
     #[test]

@@ -4,8 +4,11 @@
 const MEMORY: f64 = 4_000.0;
 /// What is lost beyond the expected number is chance up to so many standard deviations. Among 700 rounds, one exceeds it.
 const DEVIATIONS: f64 = 3.0;
-/// Losses that are assumed before any datagram was sent.
-const PRIOR: f64 = 0.05;
+/// Losses that are assumed before any datagram was sent (Laplace's rule): a path is not known to lose less than 1 % after a
+/// hundred datagrams without a loss.
+const PRIOR: f64 = 1.0;
+/// So many datagrams must have been sent to know a path.
+const UNKNOWN: f64 = 100.0;
 /// A path that loses more than this is not used as if nothing had happened: beyond, losses count as congestion.
 const SHARE_MAX: f64 = 0.5;
 
@@ -21,6 +24,11 @@ impl PathLoss {
     /// The expected share; 0 on a path that has not lost yet.
     pub(super) fn share(&self) -> f64 {
         if self.sent == 0.0 { 0.0 } else { (self.lost / self.sent).min(SHARE_MAX) }
+    }
+
+    /// Whether too little was sent to believe anything.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.sent < UNKNOWN
     }
 
     /// Whether more of `sent` datagrams were lost than the path and chance explain.

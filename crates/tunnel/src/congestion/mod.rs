@@ -7,14 +7,16 @@
 //! - As long as no others fill the queue ([`company`]), the window is at most what the path carries in a round trip and
 //!   5 ms: the bandwidth, the largest of ten rounds ([`history`]), times the delay without the queue ([`delay`]).
 //!
-//! What is sent is paced ([`pacer`]). All this is driven by the reports of the other end, which say what has arrived there,
-//! when, and what has not.
+//! [`start`] has how it finds out what the path carries. What is sent is paced ([`pacer`]). All this is driven by the reports
+//! of the other end, which say what has arrived there, when, and what has not.
 
 mod company;
 mod delay;
 mod history;
 mod loss;
 mod pacer;
+mod start;
+mod state;
 
 use crate::wire::Report;
 use company::{Company, TARGET_NS};
@@ -26,6 +28,7 @@ use linkmend_transport::tcp::congestion::{
 use linkmend_transport::{Instant, Nanos};
 use loss::PathLoss;
 use pacer::{BURST_NS, Pacer};
+pub use state::{Allowance, CongestionState};
 
 /// The first window in datagrams (RFC 6928), and the smallest.
 const WINDOW_INITIAL: u32 = 10;
@@ -35,8 +38,6 @@ const ROUND_TRIP_UNKNOWN_NS: u64 = 50_000_000;
 /// Without a report for two round trips, but between these, what is in flight counts as lost.
 const SILENCE_MIN_NS: u64 = 200_000_000;
 const SILENCE_MAX_NS: u64 = 2_000_000_000;
-/// Slow start ends after so many rounds in which the bandwidth has not grown by a quarter.
-const FLAT_ROUNDS: u32 = 3;
 /// In each round, this part of what was proven is forgotten.
 const FORGET: u64 = 100;
 /// Up to so many percent of what has passed before, losses are not caused by what is sent, if there is no queue.
@@ -81,8 +82,8 @@ impl Round {
 /// Decides how fast datagrams leave.
 ///
 /// A driver calls [`Congestion::handle_sent`] for each datagram that leaves, [`Congestion::handle_report`] for each report,
-/// and [`Congestion::handle_timeout`] at [`Congestion::next_timeout`]. It adds a frame to its datagrams while
-/// [`Congestion::is_open`], and says how long it is ([`Congestion::take`]).
+/// and [`Congestion::handle_timeout`] at [`Congestion::next_timeout`]. It adds a frame to its datagrams if
+/// [`Congestion::allowance`] says so, and says how long it is ([`Congestion::take`]).
 #[derive(Debug)]
 pub struct Congestion {
     history: History,
@@ -115,6 +116,8 @@ pub struct Congestion {
     longest_queue_ns: u64,
     /// The longest queue of the round before this one.
     queue_before_ns: u64,
+    /// The queue up to which the window goes alone: longer as long as the path carries all that is tried.
+    headroom_ns: u64,
 }
 
 impl Congestion {
@@ -144,6 +147,7 @@ impl Congestion {
             queue_before_ns: 0,
             flat_rounds: 0,
             flat_bandwidth: 0,
+            headroom_ns: TARGET_NS,
         }
     }
 
@@ -156,10 +160,40 @@ impl Congestion {
         self.history.bytes() - self.settled_bytes
     }
 
-    /// Whether another frame may be added, while `waiting` datagrams have not left yet.
-    pub fn is_open(&self, now_ns: u64, waiting: usize) -> bool {
-        let waiting_bytes = waiting as u64 * self.datagram_bytes;
-        self.pacer.is_open(now_ns) && self.in_flight_bytes() + waiting_bytes < self.window_bytes()
+    /// What may be added now, while `waiting` datagrams have not left yet. Urgent frames do not wait for the pace, and go a
+    /// little beyond the window: most are repetitions of what was lost, and what is in flight counts them like any other.
+    pub fn allowance(&self, now_ns: u64, waiting: usize) -> Allowance {
+        let ahead = self.in_flight_bytes() + waiting as u64 * self.datagram_bytes;
+        let window = self.window_bytes();
+        let beyond = window / 4 + u64::from(WINDOW_MIN) * self.datagram_bytes;
+        match (ahead < window, self.pacer.is_open(now_ns)) {
+            (true, true) => Allowance::Everything,
+            _ if ahead < window + beyond => Allowance::Urgent,
+            _ => Allowance::Nothing,
+        }
+    }
+
+    /// The smoothed round trip, once it was measured.
+    pub fn round_trip_ns(&self) -> Option<u64> {
+        self.delay.round_trip_ns()
+    }
+
+    /// Whether it is still looking for what the path carries.
+    pub fn is_starting(&self) -> bool {
+        self.is_starting
+    }
+
+    /// What it believes now.
+    pub fn state(&self) -> CongestionState {
+        CongestionState {
+            window_bytes: self.window_bytes(),
+            in_flight_bytes: self.in_flight_bytes(),
+            pace: self.rate(),
+            bandwidth: self.bandwidth.largest(),
+            queue_ns: self.delay.queue_ns(),
+            path_loss: self.loss.share(),
+            has_others: self.company.has_others(),
+        }
     }
 
     /// When the pace allows the next frame.
@@ -197,7 +231,7 @@ impl Congestion {
     /// The window that keeps the queue short, once it is known what the path carries.
     fn short_queue_bytes(&self) -> Option<u64> {
         let base_ns = self.delay.base_ns()?;
-        let bytes = self.carried_bytes(base_ns + self.gap_ns + TARGET_NS);
+        let bytes = self.carried_bytes(base_ns + self.gap_ns + self.headroom_ns);
         (bytes > 0).then_some(bytes)
     }
 
@@ -212,7 +246,10 @@ impl Congestion {
             (true, Some(base_ns), _) => {
                 self.trial_rate().saturating_mul(base_ns + self.gap_ns) / 1_000_000_000
             }
-            (_, _, Some(short)) if self.is_starting => cwnd.min(2 * short),
+            // Before it was full, it says nothing about the path.
+            (_, _, Some(short)) if self.is_starting => {
+                cwnd.min((2 * short).max(u64::from(WINDOW_INITIAL) * self.datagram_bytes))
+            }
             (_, _, Some(short)) if !self.company.has_others() => short,
             _ => cwnd,
         };
@@ -338,6 +375,10 @@ impl Congestion {
         if self.is_recovering() || !(marked > 0 || self.loss.is_exceeded(lost, decided.max(size))) {
             return;
         }
+        if self.is_starting && marked == 0 {
+            self.handle_loss_at_start(lost, decided.max(size));
+            return;
+        }
         // Losses without a queue, of less than has passed before, are not caused by what is sent.
         let was_proven = self.round.in_flight_bytes_max <= self.proven_bytes / 100 * PROVEN_PERCENT;
         if marked == 0 && was_proven && !self.has_queue() {
@@ -362,14 +403,15 @@ impl Congestion {
         let (has_queue, is_trial) = (self.has_queue(), self.company.is_trial());
         let was_alone = !self.company.has_others();
         let believes_loss = self.loss.share() > LOSS_DOUBTED;
+        let was_full = is_trial || (self.was_full() && !self.is_starting);
         let is_low_rate =
-            self.company.handle_round(now_ns, shortest_queue_ns, longest_queue_ns, believes_loss);
+            was_full && self.company.handle_round(now_ns, shortest_queue_ns, longest_queue_ns, believes_loss);
         self.loss.check_less(lost, decided);
         if is_low_rate && !has_queue {
             self.loss.learn_at_low_rate(lost, decided);
         } else if !self.is_recovering() && !is_trial {
-            // Beside others there may always be a queue.
-            if !has_queue || (lost == 0 && self.company.has_others()) {
+            // Beside others there may always be a queue, and at the start.
+            if !has_queue || (lost == 0 && (self.company.has_others() || self.loss.is_unknown())) {
                 self.loss.learn(lost, decided);
             }
             self.proven_bytes = self.proven_bytes.max(self.round.in_flight_bytes_max);
@@ -377,6 +419,7 @@ impl Congestion {
         self.proven_bytes -= self.proven_bytes / FORGET;
         self.longest_queue_ns -= self.longest_queue_ns / FORGET;
         self.longest_queue_ns = self.longest_queue_ns.max(longest_queue_ns);
+        self.check_headroom(shortest_queue_ns, lost);
         self.bandwidth.turn();
         self.check_start(shortest_queue_ns);
         if was_alone && self.company.has_others() {
@@ -389,25 +432,6 @@ impl Congestion {
             self.window.ssthresh = self.window.cwnd;
         }
         self.begin_round();
-    }
-
-    /// The start is over when a queue builds, or the bandwidth no longer grows.
-    fn check_start(&mut self, shortest_queue_ns: u64) {
-        if !self.is_starting {
-            return;
-        }
-        let bandwidth = self.bandwidth.largest();
-        if bandwidth > self.flat_bandwidth + self.flat_bandwidth / 4 {
-            (self.flat_bandwidth, self.flat_rounds) = (bandwidth, 0);
-        } else if self.round.in_flight_bytes_max >= self.window_bytes() / 2 {
-            self.flat_rounds += 1;
-        }
-        if shortest_queue_ns > TARGET_NS || self.flat_rounds >= FLAT_ROUNDS {
-            self.is_starting = false;
-            let short = self.short_queue_bytes().unwrap_or(u64::MAX);
-            self.window.cwnd = (self.cwnd_bytes().min(short) / self.datagram_bytes) as u32;
-            self.window.ssthresh = self.window.cwnd;
-        }
     }
 
     /// When [`Congestion::handle_timeout`] is to be called; `None` if nothing is in flight.

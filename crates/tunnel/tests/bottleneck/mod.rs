@@ -1,15 +1,18 @@
 //! A path with a bottleneck that drops what does not fit, for a link over UDP and connections of TCP, in virtual time.
 
+pub mod source;
+
 use linkmend_transport::Instant;
 use linkmend_transport::tcp::{Algorithm, Config, Connection, Event, Segment};
 use linkmend_tunnel::wire::{HEADER_BYTES, RECORD_BYTES};
-use linkmend_tunnel::{Endpoint, EndpointConfig, Identity, Reach, Role};
+use linkmend_tunnel::{Allowance, Endpoint, EndpointConfig, Identity, Reach, Role};
+use source::Source;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 pub const MS: u64 = 1_000_000;
 pub const SECOND: u64 = 1_000 * MS;
-const FRAME_BYTES: usize = 1_150;
+pub const FRAME_BYTES: usize = 1_150;
 const PACKET_BYTES: usize = 28;
 const PATH_MTU: usize = 1_500;
 /// The length of a segment of TCP is that of a datagram with one frame.
@@ -26,11 +29,19 @@ pub struct Path {
     pub buffer: f64,
     /// The share of packets that is lost behind the bottleneck, and on the way back.
     pub loss: f64,
+    /// Up to so much longer takes each packet.
+    pub jitter_ns: u64,
     pub has_tunnel: bool,
 }
 
-pub const PATH: Path =
-    Path { rate_bps: 20_000_000, round_trip_ns: 40 * MS, buffer: 1.0, loss: 0.0, has_tunnel: true };
+pub const PATH: Path = Path {
+    rate_bps: 20_000_000,
+    round_trip_ns: 40 * MS,
+    buffer: 1.0,
+    loss: 0.0,
+    jitter_ns: 50_000,
+    has_tunnel: true,
+};
 
 enum Packet {
     Datagram(Vec<u8>),
@@ -83,7 +94,8 @@ pub struct World {
     observed: Observed,
     interval_ends: u64,
     shortest: u64,
-    frame: Vec<u8>,
+    /// What the frames of the tunnel come from.
+    pub source: Source,
 }
 
 fn end(session: u64, role: Role) -> Endpoint {
@@ -128,7 +140,7 @@ impl World {
             observed: Observed::default(),
             interval_ends: 0,
             shortest: u64::MAX,
-            frame: vec![1; FRAME_BYTES],
+            source: Source::Greedy,
         }
     }
 
@@ -156,7 +168,7 @@ impl World {
         if self.draw() < self.path.loss {
             return;
         }
-        let jitter = (self.draw() * 50_000.0) as u64;
+        let jitter = (self.draw() * self.path.jitter_ns as f64) as u64;
         let at = self.free_at + self.path.round_trip_ns / 2 + jitter;
         self.put(at, true, packet);
     }
@@ -185,7 +197,9 @@ impl World {
             let mut next = arrival.unwrap_or(u64::MAX).min(until);
             if self.path.has_tunnel {
                 next = next.min(self.left.next_timeout()).min(self.right.next_timeout());
-                next = next.min(self.left.opens_at().unwrap_or(u64::MAX));
+                next = next
+                    .min(self.left.opens_at().unwrap_or(u64::MAX))
+                    .min(self.source.next_arrival(self.now));
             }
             let ends = self.connections.iter().flatten();
             let timer = ends.filter_map(Connection::next_timeout).map(|at| at.0).min();
@@ -255,10 +269,14 @@ impl World {
     }
 
     fn send_datagrams(&mut self) {
-        while self.left.peer().is_some() && self.left.room(FRAME_BYTES) > 0 {
-            let World { left, frame, .. } = self;
-            left.push(FRAME_BYTES, [&**frame]).expect("there is room");
-            left.close();
+        self.source.arrive(self.now);
+        while self.left.peer().is_some()
+            && self.left.room(FRAME_BYTES) > 0
+            && self.left.allowance() == Allowance::Everything
+            && let Some(frame) = self.source.next(self.now)
+        {
+            self.left.push(frame.len(), [&*frame]).expect("there is room");
+            self.left.close();
         }
         let datagrams: Vec<Vec<u8>> = self.left.datagrams().map(<[u8]>::to_vec).collect();
         self.left.handle_sent(self.now, datagrams.len());

@@ -322,7 +322,7 @@ fn port(port: &PortReport) -> String {
 /// Lists the counters that should be 0 but are not.
 fn troubles(counters: &CountersReport) -> Vec<String> {
     [
-        (counters.queue_drops, "frames dropped because the queue was full"),
+        (counters.queue_drops, "frames dropped because the queue was full or did not empty"),
         (counters.inner_port_drops, "frames that the inner port did not accept"),
         (counters.oversize_dropped_frames, "frames too long for the link"),
         (

@@ -1,7 +1,7 @@
 //! The lines of a port over UDP.
 
-use linkmend_control::report::UdpReport;
-use linkmend_report::quantity::{count, duration};
+use linkmend_control::report::{CongestionReport, UdpReport};
+use linkmend_report::quantity::{bytes, count, duration, percent, rate};
 
 /// The peer and the path, and what does not arrive.
 pub(super) fn lines(udp: &UdpReport) -> Vec<String> {
@@ -28,12 +28,45 @@ pub(super) fn lines(udp: &UdpReport) -> Vec<String> {
     for (number, what) in troubles.into_iter().filter(|(number, _)| *number > 0) {
         text.push_str(&format!("; {} {what}", count(number as f64)));
     }
-    vec![path.into_iter().flatten().collect::<Vec<_>>().join(", "), text]
+    let path = path.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    [path, text].into_iter().chain(udp.congestion.as_ref().map(congestion)).collect()
+}
+
+/// What the congestion control believes.
+fn congestion(state: &CongestionReport) -> String {
+    let loss = state.path_loss_ppm as f64 / 1e6;
+    format!(
+        "sends up to {}, {} of {} in flight; queue of {}{}{}",
+        rate(state.pace_bps as f64),
+        bytes(state.in_flight_bytes as f64),
+        bytes(state.window_bytes as f64),
+        duration(state.queue_ns as f64 / 1e9),
+        if loss > 0.0 { format!(", the path loses {}", percent(loss)) } else { String::new() },
+        if state.has_others { ", others use it" } else { "" },
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_limits_the_rate_is_told() {
+        let congestion = CongestionReport {
+            window_bytes: 100_000,
+            in_flight_bytes: 20_000,
+            pace_bps: 10_000_000,
+            queue_ns: 4_000_000,
+            path_loss_ppm: 10_000,
+            has_others: true,
+            ..CongestionReport::default()
+        };
+        let udp = UdpReport { congestion: Some(congestion), ..UdpReport::default() };
+        assert_eq!(
+            lines(&udp)[2],
+            "sends up to 10 Mbit/s, 20 kB of 100 kB in flight; queue of 4 ms, the path loses 1 %, others use it"
+        );
+    }
 
     #[test]
     fn a_path_is_told_with_its_peer_and_troubles() {
