@@ -23,7 +23,7 @@ pub(super) fn lines(failover: &FailoverReport) -> Vec<String> {
     if first > 0 {
         let share = |path: Path| percent(duplicate.first_copies[path.index()] as f64 / first as f64);
         let [primary, backup] = [Path::Primary, Path::Backup].map(share);
-        lines.push(format!("first copies came by the primary ({primary}) and the backup ({backup})"));
+        lines.push(format!("first copies: {primary} by the primary, {backup} by the backup"));
     }
     lines.extend(Path::ALL.iter().filter_map(|path| late(duplicate, *path)));
     lines
@@ -67,7 +67,7 @@ mod tests {
         let expected = [
             "every frame is sent on both links; so does the peer",
             "the other link had no room for 12,345 of the copies",
-            "first copies came by the primary (75.00 %) and the backup (25.00 %)",
+            "first copies: 75.00 % by the primary, 25.00 % by the backup",
             "the backup is BEHIND: this end does not wait for its frames",
         ];
         assert_eq!(lines, expected);
