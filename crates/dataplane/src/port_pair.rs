@@ -169,12 +169,14 @@ impl PortPair {
         }
         let pool = pool(interfaces.iter(), options, false)?;
         let mut ports = Vec::with_capacity(names.len());
-        for (interface, name) in interfaces.into_iter().zip(names) {
+        for (place, (interface, name)) in interfaces.into_iter().zip(names).enumerate() {
             if UdpLink::is_meant(name) {
                 let malformed = |error| io::Error::new(io::ErrorKind::InvalidInput, error);
                 let link = UdpLink::parse(name).map_err(malformed);
                 let link = link.map_err(PortError::system(name, "reading the link"))?;
                 ports.push(Port::Udp(Box::new(UdpPort::open(&link, interface, settings, &pool)?)));
+            } else if place == 0 && options.offloads {
+                ports.push(Port::Offload(OffloadPort::open(interface)?.divert()?));
             } else {
                 ports.push(Port::Packet(PacketPort::open(interface, reason)?));
             }

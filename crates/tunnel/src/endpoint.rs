@@ -135,6 +135,11 @@ impl Endpoint {
         self.path_mtu.datagram_bytes()
     }
 
+    /// The longest frame that takes one datagram.
+    pub fn whole_frame_bytes(&self) -> usize {
+        self.sender.whole_frame_bytes()
+    }
+
     /// How long a missing datagram is waited for now.
     pub fn wait_ns(&self) -> u64 {
         self.receiver.wait_ns()

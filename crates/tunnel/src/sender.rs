@@ -64,9 +64,14 @@ impl Sender {
         self.limit_bytes - HEADER_BYTES
     }
 
+    /// The longest frame that takes one datagram.
+    pub fn whole_frame_bytes(&self) -> usize {
+        self.body_bytes() - RECORD_BYTES
+    }
+
     /// The largest number of datagrams that a frame of so many bytes takes.
     pub fn datagrams_for(&self, frame_bytes: usize) -> usize {
-        frame_bytes.div_ceil(self.body_bytes() - RECORD_BYTES).max(1)
+        frame_bytes.div_ceil(self.whole_frame_bytes()).max(1)
     }
 
     /// How many datagrams can be begun now.

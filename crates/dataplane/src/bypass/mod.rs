@@ -13,6 +13,7 @@
 pub(crate) mod assembler;
 mod attach;
 mod census;
+mod diversion;
 mod drops;
 mod handover;
 mod hook;
@@ -30,6 +31,7 @@ use std::time::{Duration, Instant};
 use crate::port::{Interface, PortError};
 use crate::sys::bpf::{LiveMap, Program, SharedWords};
 pub use attach::carries_bypass;
+pub(crate) use diversion::Diversion;
 pub use drops::DropsReader;
 pub use hook::Hook;
 use linkmend_control::Side;

@@ -137,13 +137,6 @@ pub(super) fn validate(config: &LinkConfig) -> Result<(), (&'static str, Problem
             "cannot be used with a link over UDP, whose frames the kernel cannot forward",
         ));
     }
-    if config.offloads {
-        return Err(Problem::value(
-            "offloads",
-            true,
-            "requires AF_XDP at the link, so it cannot be used with a link over UDP",
-        ));
-    }
     if format != Format::Transparent {
         return Err(Problem::value(
             "format",
@@ -170,7 +163,7 @@ mod tests {
     #[test]
     fn what_cannot_be_combined_with_a_path_is_named() {
         type Case = (fn(&mut LinkConfig), &'static str);
-        let cases: [Case; 9] = [
+        let cases: [Case; 8] = [
             (|link| link.link = "udp:a:b:c".to_owned(), "--link udp:a:b:c: must be `udp:HOST`"),
             (|link| link.link = "udp:8.8.8.8".to_owned(), "--link udp:8.8.8.8: 8.8.8.8 is a public address"),
             (
@@ -178,7 +171,6 @@ mod tests {
                 "--backup udp:[2001:db8::1]: 2001:db8::1 is",
             ),
             (|link| link.ports = PortKind::Xdp, "--ports xdp: cannot be used with a link over UDP"),
-            (|link| link.offloads = true, "--offloads true: requires AF_XDP"),
             (|link| link.format = HeaderFormat::Compact, "--format compact: cannot be used"),
             (
                 |link| (link.link, link.insecure) = ("eth2".to_owned(), true),

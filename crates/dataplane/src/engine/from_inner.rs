@@ -38,6 +38,8 @@ impl Engine {
     pub(super) fn take_from_inner(&mut self, now: u64) -> usize {
         let mut batch = std::mem::take(&mut self.batch);
         batch.clear();
+        let whole = self.sides[self.active].port.whole_frame_bytes();
+        self.inner.limit_frames(whole.map_or(usize::MAX, |bytes| self.lengths.without_header(bytes)));
         self.inner.receive(&mut self.pool, &mut batch, BATCH);
         for &frame in &batch {
             self.taps.show(Side::Inner, Direction::Inbound, frame, &self.pool);

@@ -34,6 +34,11 @@ impl FrameLengths {
         bytes + self.growth <= self.link_frame_bytes()
     }
 
+    /// The longest frame that has at most `bytes` with every header.
+    pub(super) fn without_header(&self, bytes: usize) -> usize {
+        bytes.saturating_sub(self.growth)
+    }
+
     /// The longest frame that is protected, with its header.
     pub(super) fn longest_protected_bytes(&self) -> usize {
         let inner = self.inner_mtu as usize + ETHERNET_HEADER_BYTES + self.growth;

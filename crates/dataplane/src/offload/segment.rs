@@ -20,6 +20,8 @@ pub(crate) struct Segmenter {
     /// Where the payload of the next frame begins; the whole frame has been given out at `length`.
     next: usize,
     cut: Option<Cut>,
+    /// The longest frame into which TCP segments are cut.
+    frame_bytes_max: usize,
     /// The headers of the frame as it came, because those of each piece are written where the one before was.
     original: Box<[u8]>,
 }
@@ -36,11 +38,17 @@ impl Default for Segmenter {
     fn default() -> Self {
         let memory = |bytes| vec![0; bytes].into_boxed_slice();
         let (buffer, original) = (memory(FRAME_BYTES_MAX), memory(HEADERS_MAX));
-        Segmenter { buffer, length: 0, next: 0, cut: None, original }
+        Segmenter { buffer, length: 0, next: 0, cut: None, frame_bytes_max: usize::MAX, original }
     }
 }
 
 impl Segmenter {
+    /// Cuts segments of TCP into frames of at most so many bytes, even if the host's would be longer. What the host has sent in
+    /// one frame is not cut.
+    pub(crate) fn limit_frames(&mut self, bytes: usize) {
+        self.frame_bytes_max = bytes;
+    }
+
     /// Whether everything has been given out.
     pub(crate) fn is_empty(&self) -> bool {
         self.next >= self.length
@@ -72,7 +80,8 @@ impl Segmenter {
         let frame = self.buffer.get_mut(..length).ok_or(Malformed)?;
         self.cut = match header.segmentation()? {
             Some((kind, payload_bytes)) => {
-                Some(Cut::new(frame, header, kind, payload_bytes, &mut self.original)?)
+                let cut = Cut::new(frame, header, kind, payload_bytes, &mut self.original)?;
+                Some(cut.limited_to(self.frame_bytes_max))
             }
             None => {
                 complete_checksum(frame, header)?;
@@ -147,6 +156,15 @@ impl Cut {
         let without_length = checksum::fold(sum + (0xffff - checksum::term(length)));
         original[field..field + 2].copy_from_slice(&without_length.to_ne_bytes());
         Ok(Cut { kind, headers, payload_bytes, index: 0 })
+    }
+
+    /// In smaller pieces if they would be longer than `frame_bytes`. TCP does not mind, but a datagram of UDP is one.
+    fn limited_to(mut self, frame_bytes: usize) -> Cut {
+        let room = frame_bytes.saturating_sub(self.headers.end);
+        if self.kind == Segmentation::Tcp && room > 0 {
+            self.payload_bytes = self.payload_bytes.min(room);
+        }
+        self
     }
 
     /// Writes the headers of the next piece, which has its payload already.

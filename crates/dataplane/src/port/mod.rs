@@ -179,6 +179,21 @@ impl Port {
         }
     }
 
+    /// Cuts what a host leaves to the port into frames of at most so many bytes, where it can.
+    pub(crate) fn limit_frames(&mut self, bytes: usize) {
+        if let Port::Offload(port) = self {
+            port.limit_frames(bytes);
+        }
+    }
+
+    /// The longest frame that its path takes in one piece, if that may be less than its MTU says.
+    pub(crate) fn whole_frame_bytes(&self) -> Option<usize> {
+        match self {
+            Port::Udp(port) => Some(port.whole_frame_bytes()),
+            _ => None,
+        }
+    }
+
     /// Whether its link is a path over UDP.
     pub(crate) fn is_udp(&self) -> bool {
         matches!(self, Port::Udp(_))

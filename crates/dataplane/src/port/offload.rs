@@ -7,6 +7,7 @@
 use super::error::TAP;
 use super::send_queue::{Outcome, SendQueue};
 use super::{Interface, PortCounters, PortError, QueueFull};
+use crate::bypass::Diversion;
 use crate::frame_pool::{FrameHandle, FramePool};
 use crate::offload::{Coalesced, Segmenter, VIRTIO_HEADER_BYTES, coalesce};
 use linkmend_linux::packet_socket::{self, SEND_BATCH, SendBatch};
@@ -23,6 +24,8 @@ const TAP_PREFIX: &str = "linkmend";
 
 /// A port whose host has its offloads on.
 pub struct OffloadPort {
+    /// Without a bypass.
+    diversion: Option<Diversion>,
     interface: Arc<Interface>,
     tap: Tap,
     socket: OwnedFd,
@@ -48,6 +51,7 @@ impl OffloadPort {
             .map_err(PortError::system(&interface.name, "opening a packet socket for large segments"))?;
         Ok(OffloadPort {
             description: format!("offloads (TAP {})", tap.name()),
+            diversion: None,
             interface,
             tap,
             socket,
@@ -58,6 +62,20 @@ impl OffloadPort {
             counters: PortCounters::default(),
             is_gone: false,
         })
+    }
+
+    /// Lets the port receive without a bypass program, of a link end whose links are not devices.
+    ///
+    /// # Errors
+    /// As [`Bypass::attach`](crate::bypass::Bypass::attach).
+    pub(crate) fn divert(mut self) -> Result<Self, PortError> {
+        self.diversion = Some(Diversion::attach(Arc::clone(&self.interface), self.tap.index())?);
+        Ok(self)
+    }
+
+    /// Cuts segments of TCP into frames of at most so many bytes, even if the host's would be longer.
+    pub(crate) fn limit_frames(&mut self, bytes: usize) {
+        self.segmenter.limit_frames(bytes);
     }
 
     /// Kernel index of the device to which the host's frames go.

@@ -243,6 +243,11 @@ impl UdpPort {
         OVERHEAD_BYTES + if self.channel.is_sealed() { SEAL_BYTES as u64 } else { 0 }
     }
 
+    /// The longest frame that is not split.
+    pub(crate) fn whole_frame_bytes(&self) -> usize {
+        self.endpoint.whole_frame_bytes()
+    }
+
     pub(crate) fn send(&mut self, pool: &mut FramePool, frame: FrameHandle) -> Result<(), QueueFull> {
         let bytes = pool.frame_length(frame);
         let taken = match self.endpoint.push(bytes, pool.segments(frame)) {
