@@ -158,15 +158,15 @@ impl Secure {
         };
         let nonce = session.next_nonce;
         session.next_nonce += 1;
-        write_header(out, SEALED, session.peer_index, nonce);
+        // What is in the buffer is overwritten, and it mostly has this length from the last time.
         out.resize(SEAL_BYTES + contents.len(), 0);
+        write_header(out, SEALED, session.peer_index, nonce);
         self.unanswered_ns.get_or_insert(now_ns);
         session.keys.write_message(nonce, contents, &mut out[HEADER_BYTES..]).is_ok()
     }
 
     /// Opens a datagram.
     pub fn open(&mut self, now_ns: u64, datagram: &[u8], out: &mut Vec<u8>) -> Opened {
-        out.clear();
         let Some((header, message)) = datagram.split_first_chunk::<HEADER_BYTES>() else {
             return Opened::Refused;
         };
@@ -257,11 +257,11 @@ impl Session {
     }
 }
 
-fn write_header(out: &mut Vec<u8>, kind: u8, index: u64, number: u64) {
-    out.clear();
-    out.push(kind);
-    out.extend_from_slice(&index.to_be_bytes());
-    out.extend_from_slice(&number.to_be_bytes());
+/// Writes the header to the beginning of `out`, which is longer.
+fn write_header(out: &mut [u8], kind: u8, index: u64, number: u64) {
+    out[0] = kind;
+    out[1..9].copy_from_slice(&index.to_be_bytes());
+    out[9..HEADER_BYTES].copy_from_slice(&number.to_be_bytes());
 }
 
 fn write_handshake(
@@ -271,8 +271,8 @@ fn write_handshake(
     sender: u64,
     out: &mut Vec<u8>,
 ) -> bool {
-    write_header(out, kind, receiver, 0);
     out.resize(HANDSHAKE_BYTES, 0);
+    write_header(out, kind, receiver, 0);
     let written = handshake.write_message(&sender.to_be_bytes(), &mut out[HEADER_BYTES..]);
     written.is_ok_and(|length| HEADER_BYTES + length == HANDSHAKE_BYTES)
 }
