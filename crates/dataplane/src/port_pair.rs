@@ -36,7 +36,7 @@ pub struct PortPairOptions {
     pub choice: PortChoice,
     /// Chunks of the frame pool. Two AF_XDP ports lend up to [`LENT_CHUNKS_MAX`] of them to the kernel.
     pub chunks: u32,
-    /// Let the host at the inner port leave segmentation and checksums to it. Requires AF_XDP at the links.
+    /// Let the host at the inner port leave segmentation and checksums to it. Requires links over AF_XDP or UDP.
     pub offloads: bool,
     /// Let the peer of a link over UDP have a public address, although nothing is encrypted.
     pub insecure: bool,

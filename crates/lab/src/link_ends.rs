@@ -11,7 +11,7 @@ use linkmend_dataplane::{
 use linkmend_diagnose::Diagnose;
 
 use crate::namespace::NamespaceError;
-use crate::topology::{BACKUP_INTERFACE, Lab, Role};
+use crate::topology::{BACKUP_INTERFACE, LINK_INTERFACE, Lab, LabError, Role};
 
 /// How long a change of state may take. In the worst case a peer is asked every 250 ms.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -26,6 +26,9 @@ pub enum LinkEndsError {
     /// See [`StartError`].
     #[error(transparent)]
     Start(#[from] StartError),
+    /// See [`LabError`].
+    #[error(transparent)]
+    Lab(#[from] LabError),
     /// See [`CommandError`].
     #[error(transparent)]
     Command(#[from] CommandError),
@@ -46,11 +49,15 @@ impl Diagnose for LinkEndsError {
         match self {
             LinkEndsError::Namespace(error) => error.hint(),
             LinkEndsError::Start(error) => error.hint(),
+            LinkEndsError::Lab(error) => error.hint(),
             LinkEndsError::Command(error) => error.hint(),
             _ => None,
         }
     }
 }
+
+/// Addresses of the two ends of a path.
+const PATH_ADDRESSES: [&str; 2] = ["10.78.0.1", "10.78.0.2"];
 
 /// Both link ends; see the module documentation. Dropping this stops them.
 #[derive(Debug)]
@@ -99,6 +106,27 @@ impl LinkEnds {
             lab.namespace(role).run(|| LinkEndHandle::start(settings))
         };
         Ok(LinkEnds { first: start(Role::End1)??, second: start(Role::End2)?? })
+    }
+
+    /// Starts both, dormant unless `adjust` says otherwise, over UDP: the interfaces of the link get addresses, and the first end
+    /// calls the second.
+    ///
+    /// # Errors
+    /// [`LinkEndsError`].
+    pub fn start_over_udp(
+        lab: &Lab,
+        adjust: impl Fn(&mut LinkSettings) + Sync,
+    ) -> Result<LinkEnds, LinkEndsError> {
+        for (role, address) in [Role::End1, Role::End2].into_iter().zip(PATH_ADDRESSES) {
+            lab.ip(role, &format!("address add {address}/24 dev {LINK_INTERFACE}"))?;
+        }
+        Self::start_with(lab, |settings| {
+            settings.link = match settings.name == Role::End1.suffix() {
+                true => format!("udp:{}", PATH_ADDRESSES[1]),
+                false => "udp:listen".to_owned(),
+            };
+            adjust(settings);
+        })
     }
 
     /// Protects the direction from h1 to h2 and waits until it is protected; `None` ends the protection.

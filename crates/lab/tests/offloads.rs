@@ -2,16 +2,20 @@
 
 mod common;
 
-use linkmend_control::CorruptionModel;
+use linkmend_control::{CorruptionModel, LinkReport};
 use linkmend_dataplane::ProtectionSettings;
 use linkmend_lab::tcp::{BulkOptions, BulkReport, TrafficPath, bulk};
+use linkmend_lab::topology::LINK_HEADROOM_BYTES;
 use linkmend_lab::{Lab, LabOptions, LinkEnds, Role, RunControl};
 use linkmend_protocol::Mode;
 use std::fs;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const DURATION: Duration = Duration::from_millis(800);
 const LOSS: f64 = 1e-3;
+const PATH_MTU: u32 = 1_500;
+/// The longest datagram of such a path.
+const PATH_DATAGRAM_BYTES: u64 = 1_472;
 
 /// A number of the host's TCP (RFC 4022), such as `InCsumErrors`.
 fn tcp_counter(lab: &Lab, role: Role, name: &str) -> u64 {
@@ -70,6 +74,55 @@ fn tcp_keeps_its_large_segments_and_loses_nothing() {
         }
         ends.protect(None).expect("it gets dormant");
         ends.protect_reverse(None).expect("it gets dormant");
+    }
+    for role in [Role::Host1, Role::Host2] {
+        assert_eq!(tcp_counter(&lab, role, "InCsumErrors"), 0, "{role:?}");
+    }
+}
+
+/// The frames of the hosts' MTU take two datagrams each.
+#[test]
+fn over_udp_large_segments_are_cut_so_that_frames_are_not_split() {
+    let test = "over_udp_large_segments_are_cut_so_that_frames_are_not_split";
+    if !common::privileged(test) {
+        return;
+    }
+    let host_mtu = PATH_MTU - LINK_HEADROOM_BYTES;
+    let lab = Lab::up(LabOptions { host_offloads: true, host_mtu, ..common::options("tsu") })
+        .expect("the lab comes up");
+    let ends = LinkEnds::start_over_udp(&lab, |settings| {
+        settings.seed = Some(1);
+        settings.protection = Some(ProtectionSettings::new(Mode::Ordered));
+    })
+    .expect("the link ends start");
+    ends.wait_for_protection().expect("they meet");
+    ends.corrupt(Some(CorruptionModel::Iid { rate: LOSS })).expect("corruption is allowed");
+    let status = || <[_; 2]>::from(ends.report().expect("they run"));
+    let split = |report: &LinkReport| report.link.udp.as_ref().expect("a path").split_frames;
+    let bytes = || status()[0].link.udp.as_ref().expect("a path").datagram_bytes;
+    let begun = Instant::now();
+    while bytes() < PATH_DATAGRAM_BYTES {
+        assert!(begun.elapsed() < Duration::from_secs(10), "datagrams of {} bytes", bytes());
+    }
+    for path in [TrafficPath::ipv4(&lab), TrafficPath::ipv6(&lab)] {
+        let received_segments = || tcp_counter(&lab, Role::Host2, "InSegs");
+        let (segments, before) = (received_segments(), status());
+        let report = transfer(&path);
+        let after = status();
+        let sent = after[0].inner.rx_frames - before[0].inner.rx_frames;
+        let split = split(&after[0]) - split(&before[0]);
+        let received = received_segments() - segments;
+        eprintln!(
+            "{:.2} Gbit/s; {sent} frames from h1, {split} of them split, of which h2's TCP got {received} segments",
+            report.goodput_bits_per_second / 1e9
+        );
+        assert!(report.received_bytes > 10_000_000, "{}", report.received_bytes);
+        assert!(
+            sent > report.received_bytes / PATH_DATAGRAM_BYTES && received < sent / 3,
+            "{sent}, {received}"
+        );
+        // A host may also send a frame of its own length.
+        assert!(split < sent / 20, "{split} of {sent}");
     }
     for role in [Role::Host1, Role::Host2] {
         assert_eq!(tcp_counter(&lab, role, "InCsumErrors"), 0, "{role:?}");

@@ -76,7 +76,7 @@ pub struct LinkConfig {
     #[serde(default)]
     pub ports: PortKind,
     /// Let the host at the inner port keep its offloads: it may hand over large segments without checksums, which is several
-    /// times faster for TCP. Requires Linux 6.6 and AF_XDP at the link
+    /// times faster for TCP. Requires Linux 6.6, and links over AF_XDP or UDP
     #[cfg_attr(feature = "clap", arg(long))]
     #[serde(default)]
     pub offloads: bool,

@@ -184,6 +184,33 @@ fn what_is_cut_has_right_headers_and_is_joined_to_what_it_was() {
     assert!(joined_frames > 10_000, "{joined_frames}");
 }
 
+#[test]
+fn tcp_is_cut_smaller_than_the_host_asks_for_and_udp_is_not() {
+    let mut random = Random::new(4, "offload");
+    let mut segmenter = Segmenter::default();
+    segmenter.limit_frames(1_000);
+    let mut shortened = 0;
+    for _ in 0..2_000 {
+        let shape = Shape::random(&mut random);
+        let (header, frame) = shape.build(&mut random);
+        let frames = cut(&mut segmenter, header, &frame);
+        frames.iter().for_each(|frame| shape.check(frame));
+        let payloads: Vec<u8> = frames.iter().flat_map(|frame| &frame[shape.headers()..]).copied().collect();
+        assert_eq!(payloads, frame[shape.headers()..], "{shape:?}");
+        let is_cut = shape.payload > shape.segment;
+        let longest = frames.iter().map(Vec::len).max().unwrap();
+        if is_cut && !shape.is_udp {
+            assert!(longest <= 1_000, "{shape:?}: {longest}");
+            shortened += usize::from(shape.headers() + shape.segment > 1_000);
+        } else if is_cut {
+            assert_eq!(longest, shape.headers() + shape.segment, "{shape:?}");
+        } else {
+            assert_eq!(frames.len(), 1, "{shape:?}");
+        }
+    }
+    assert!(shortened > 500, "{shortened}");
+}
+
 fn large_headers(joined: &Coalesced) -> usize {
     joined.headers().len()
 }

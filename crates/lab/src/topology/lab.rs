@@ -154,7 +154,10 @@ impl Lab {
     }
 
     /// Runs `ip` with the words of `arguments` in the namespace of `role`.
-    pub(crate) fn ip(&self, role: Role, arguments: &str) -> Result<(), LabError> {
+    ///
+    /// # Errors
+    /// [`LabError::Ip`] with what it says.
+    pub fn ip(&self, role: Role, arguments: &str) -> Result<(), LabError> {
         super::ip::ip_in(self.namespace(role), arguments)?;
         Ok(())
     }

@@ -18,14 +18,11 @@ use crate::link_ends::LinkEnds;
 use crate::stop::RunControl;
 use crate::tcp::{self, TrafficPath};
 use crate::topology::{
-    HOST_INTERFACE, INNER_INTERFACE, LINK_HEADROOM_BYTES, LINK_INTERFACE, Lab, LabOptions, MARKER_FOLDER,
-    Role,
+    HOST_INTERFACE, INNER_INTERFACE, LINK_HEADROOM_BYTES, Lab, LabOptions, MARKER_FOLDER, Role,
 };
 
 /// How long the first connection may take. Handshakes and address resolution are lost like anything else.
 const REACH_TIMEOUT: Duration = Duration::from_secs(30);
-/// Addresses of the link ends on the path.
-const ADDRESSES: [&str; 2] = ["10.78.0.1", "10.78.0.2"];
 /// MTU of the path.
 const PATH_MTU: u32 = 1_500;
 /// MTU of the hosts, whose frames then fit into one datagram each.
@@ -92,24 +89,16 @@ impl Stage {
 
 /// Starts what `linkmend run --link udp:...` starts, with the same configuration.
 fn start_ends(lab: &Lab, options: &WanOptions, mode: Mode, key: &KeyFile) -> Result<LinkEnds, WanError> {
-    for (role, address) in [Role::End1, Role::End2].into_iter().zip(ADDRESSES) {
-        lab.ip(role, &format!("address add {address}/24 dev {LINK_INTERFACE}"))?;
-    }
     let path_bps = options.impairments.rate_bps;
     let rate = path_bps.map(|rate| BitRate((rate as f64 * RATE_SHARE) as u64));
-    Ok(LinkEnds::start_with(lab, |settings| {
+    Ok(LinkEnds::start_over_udp(lab, |settings| {
         let name = settings.name.clone();
-        let link = if name == Role::End1.suffix() {
-            format!("udp:{}", ADDRESSES[1])
-        } else {
-            "udp:listen".to_owned()
-        };
         let config = LinkConfig {
             name: Some(name.clone()),
             key: Some(key.path.clone()),
             rate,
             seed: Some(options.seed ^ u64::from(name.ends_with('2'))),
-            ..LinkConfig::new(INNER_INTERFACE.to_owned().into(), &link)
+            ..LinkConfig::new(INNER_INTERFACE.to_owned().into(), &settings.link)
         };
         *settings = config.settings();
         settings.ports = if options.packet_ports { PortChoice::Packet } else { PortChoice::Auto };
