@@ -1,6 +1,6 @@
 //! The ports of a link end, with the pool that they share and the bypass between them.
 
-use crate::bypass::{self, Bypass, BypassOptions};
+use crate::bypass::{self, Bypass, BypassOptions, Diversion};
 use crate::frame_pool::{FramePool, PoolOptions};
 use crate::port::{
     Interface, OffloadPort, PacketPort, Port, PortError, Trust, UdpPort, UdpPortOptions, UdpSettings, XdpPort,
@@ -176,7 +176,10 @@ impl PortPair {
                 let link = link.map_err(PortError::system(name, "reading the link"))?;
                 ports.push(Port::Udp(Box::new(UdpPort::open(&link, interface, settings, &pool)?)));
             } else if place == 0 && options.offloads {
-                ports.push(Port::Offload(OffloadPort::open(interface)?.divert()?));
+                let interface = Arc::new(interface);
+                let port = OffloadPort::open(Arc::clone(&interface))?;
+                let diversion = Diversion::attach(interface, port.tap_index())?;
+                ports.push(Port::Offload(port.fed_by(diversion)));
             } else {
                 ports.push(Port::Packet(PacketPort::open(interface, reason)?));
             }

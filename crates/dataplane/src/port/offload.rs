@@ -7,7 +7,6 @@
 use super::error::TAP;
 use super::send_queue::{Outcome, SendQueue};
 use super::{Interface, PortCounters, PortError, QueueFull};
-use crate::bypass::Diversion;
 use crate::frame_pool::{FrameHandle, FramePool};
 use crate::offload::{Coalesced, Segmenter, VIRTIO_HEADER_BYTES, coalesce};
 use linkmend_linux::packet_socket::{self, SEND_BATCH, SendBatch};
@@ -24,8 +23,8 @@ const TAP_PREFIX: &str = "linkmend";
 
 /// A port whose host has its offloads on.
 pub struct OffloadPort {
-    /// Without a bypass.
-    diversion: Option<Diversion>,
+    /// What hands it the host's frames, where that goes with the port.
+    feeder: Option<Box<dyn Send>>,
     interface: Arc<Interface>,
     tap: Tap,
     socket: OwnedFd,
@@ -51,7 +50,7 @@ impl OffloadPort {
             .map_err(PortError::system(&interface.name, "opening a packet socket for large segments"))?;
         Ok(OffloadPort {
             description: format!("offloads (TAP {})", tap.name()),
-            diversion: None,
+            feeder: None,
             interface,
             tap,
             socket,
@@ -64,13 +63,9 @@ impl OffloadPort {
         })
     }
 
-    /// Lets the port receive without a bypass program, of a link end whose links are not devices.
-    ///
-    /// # Errors
-    /// As [`Bypass::attach`](crate::bypass::Bypass::attach).
-    pub(crate) fn divert(mut self) -> Result<Self, PortError> {
-        self.diversion = Some(Diversion::attach(Arc::clone(&self.interface), self.tap.index())?);
-        Ok(self)
+    /// Keeps what hands it the host's frames for as long as the port is open.
+    pub(crate) fn fed_by(self, feeder: impl Send + 'static) -> OffloadPort {
+        OffloadPort { feeder: Some(Box::new(feeder)), ..self }
     }
 
     /// Cuts segments of TCP into frames of at most so many bytes, even if the host's would be longer.

@@ -44,11 +44,11 @@ fn main() -> Outcome<()> {
     let plan = DemoOptions { rounds, ..DemoOptions::standard(Part::Link) }.turns(setups.len());
     let mut watch = NoiseWatch::start();
     let mut number = 0;
-    let (turns, noise) = take_turns(&plan, setups.len(), |place, round| -> Outcome<Measured> {
+    let (turns, noise) = take_turns(&plan, setups.len(), |place, round| -> Outcome<_> {
         number += 1;
         eprintln!("round {} of {rounds}: {}", round + 1, setups[place].label());
         watch.begin();
-        let measured = setups[place].measure(&program, streams, number)?;
+        let measured: Measured = setups[place].measure(&program, streams, number)?;
         Ok((measured, watch.end()))
     })?;
     println!(

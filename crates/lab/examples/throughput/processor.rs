@@ -15,12 +15,12 @@ fn seconds(folder: &Path) -> f64 {
     ticks.sum::<f64>() / TICKS_PER_SECOND
 }
 
-/// Of processes.
+/// Seconds that the processes with these numbers have spent so far; none for those that have ended.
 pub(crate) fn of_processes(ids: &[u32]) -> f64 {
     ids.iter().map(|id| seconds(&Path::new("/proc").join(id.to_string()))).sum()
 }
 
-/// Of the loops of link ends in this process.
+/// Seconds that the loops of link ends in this process have spent so far.
 pub(crate) fn of_link_ends() -> f64 {
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let is_loop =
