@@ -24,7 +24,7 @@ const TAP_PREFIX: &str = "linkmend";
 /// A port whose host has its offloads on.
 pub struct OffloadPort {
     /// What hands it the host's frames, where that goes with the port.
-    feeder: Option<Box<dyn Send>>,
+    _feeder: Option<Box<dyn Send>>,
     interface: Arc<Interface>,
     tap: Tap,
     socket: OwnedFd,
@@ -50,7 +50,7 @@ impl OffloadPort {
             .map_err(PortError::system(&interface.name, "opening a packet socket for large segments"))?;
         Ok(OffloadPort {
             description: format!("offloads (TAP {})", tap.name()),
-            feeder: None,
+            _feeder: None,
             interface,
             tap,
             socket,
@@ -65,7 +65,7 @@ impl OffloadPort {
 
     /// Keeps what hands it the host's frames for as long as the port is open.
     pub(crate) fn fed_by(self, feeder: impl Send + 'static) -> OffloadPort {
-        OffloadPort { feeder: Some(Box::new(feeder)), ..self }
+        OffloadPort { _feeder: Some(Box::new(feeder)), ..self }
     }
 
     /// Cuts segments of TCP into frames of at most so many bytes, even if the host's would be longer.
