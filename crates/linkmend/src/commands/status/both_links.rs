@@ -6,12 +6,12 @@ use linkmend_report::quantity::{count, percent};
 /// Whether either end sends every frame on both links, and what comes of it; nothing if neither does.
 pub(super) fn lines(failover: &FailoverReport) -> Vec<String> {
     let Some(duplicate) = &failover.duplicate else {
-        let text = "the peer DUPLICATES its frames on both links, this end does NOT (--use)";
+        let text = "the peer DUPLICATES on both links, this end does NOT (--use)";
         return failover.peer_duplicates.then(|| text.to_owned()).into_iter().collect();
     };
     let peer = match failover.peer_duplicates {
         true => "so does the peer",
-        false if failover.peer_watches => "the peer does NOT so far (--use)",
+        false if failover.peer_watches => "the peer does NOT (--use)",
         false => "the peer has not answered",
     };
     let mut lines = vec![format!("every frame is sent on both links; {peer}")];
@@ -49,7 +49,7 @@ mod tests {
         failover.duplicate = Some(DuplicateReport::default());
         assert_eq!(lines(&failover), ["every frame is sent on both links; so does the peer"]);
         failover.peer_duplicates = false;
-        assert!(lines(&failover)[0].ends_with("the peer does NOT so far (--use)"), "{failover:?}");
+        assert!(lines(&failover)[0].ends_with("the peer does NOT (--use)"), "{failover:?}");
     }
 
     #[test]
