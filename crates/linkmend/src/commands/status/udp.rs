@@ -64,7 +64,7 @@ mod tests {
         let udp = UdpReport { congestion: Some(congestion), ..UdpReport::default() };
         assert_eq!(
             lines(&udp)[2],
-            "sends up to 10 Mbit/s, 20 kB of 100 kB in flight; queue of 4 ms, the path loses 1 %, others use it"
+            "sends up to 10.0 Mbit/s, 20.0 kB of 100 kB in flight; queue of 4.00 ms, the path loses 1.00 %, others use it"
         );
     }
 
