@@ -47,6 +47,9 @@ impl Engine {
     /// Whether a frame that leaves its queue goes on: marked, if it is to signal congestion and its transport knows marks.
     /// Otherwise it is dropped.
     pub(super) fn survives_wait(&mut self, now: u64, waiting: &Waiting<Queued>) -> bool {
+        if !self.settings.is_controlled {
+            return true;
+        }
         let round_trip_ns = self.sides[self.active].port.settled_round_trip_ns();
         if !self.delays.signals(now, waiting, &self.queues, round_trip_ns) {
             return true;

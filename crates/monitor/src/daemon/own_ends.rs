@@ -13,14 +13,14 @@ const RETRY_LONGEST: Duration = Duration::from_mins(1);
 #[derive(Debug)]
 struct OwnEnd {
     request: Request,
-    /// When it is to be carried out; `None` if it is under way or done.
+    /// When to switch this end; `None` while that is under way, and afterwards.
     due: Option<Duration>,
     failures: u32,
     trouble: Option<String>,
 }
 
 /// Call [`handle_request`](Self::handle_request) with every request that is made or heard again, and
-/// [`handle_effect`](Self::handle_effect) with what becomes of [`poll`](Self::poll).
+/// [`handle_effect`](Self::handle_effect) with the result of each one that [`poll`](Self::poll) returned.
 #[derive(Debug, Default)]
 pub(super) struct OwnEnds {
     ends: BTreeMap<PortName, OwnEnd>,
