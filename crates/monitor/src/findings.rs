@@ -3,6 +3,7 @@
 //! Unlike what is [asked for](crate::exchange), findings are not remembered. They hold as long as their agent repeats them.
 
 use crate::PortName;
+use crate::optics::{Advice, OpticsFinding};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -65,12 +66,18 @@ pub struct PortFinding {
     /// What the port has counted, if its link corrupts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Counted>,
+    /// What is known of its optics, if something is abnormal about them or the link corrupts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub optics: Option<Box<OpticsFinding>>,
+    /// What to repair, if the link corrupts and its optics tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<Box<Advice>>,
 }
 
 impl PortFinding {
     /// A finding without counts.
     pub fn new(finding: Finding, sender: Option<PortName>) -> PortFinding {
-        PortFinding { finding, sender, calm_s: 0, loss_rate: None, counted: None }
+        PortFinding { finding, sender, calm_s: 0, loss_rate: None, counted: None, optics: None, advice: None }
     }
 }
 
@@ -155,6 +162,12 @@ impl AllFindings {
             said.saturating_add(Duration::from_secs(latest.findings.age_s))
         };
         holding.map(age).max().unwrap_or_default()
+    }
+
+    /// What an agent last said of one port, if that holds.
+    pub fn of(&self, port: &PortName) -> Option<&PortFinding> {
+        let latest = self.agents.get(port.agent()).filter(|latest| latest.holds)?;
+        latest.findings.ports.get(port.port())
     }
 
     /// What holds at `now`.

@@ -4,6 +4,7 @@
 //! - [`counters`]: what a port has counted, and how much of it is new since the last poll;
 //! - [`detection`]: whether a port's link corrupts, at what rate, and whether that is over;
 //! - [`forecast`]: what counters of forward error correction predict, before frames are lost;
+//! - [`optics`]: what transceivers measure, and what to repair;
 //! - [`Cabling`]: which [ports](PortName) are connected;
 //! - [`exchange`]: what the two ends of a link tell each other;
 //! - [`findings`]: what agents publish about their ports;
@@ -56,6 +57,7 @@ pub mod exchange;
 pub mod findings;
 pub mod forecast;
 mod memory;
+pub mod optics;
 pub mod planning;
 mod port_name;
 pub mod recording;

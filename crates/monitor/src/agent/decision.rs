@@ -5,6 +5,7 @@ use crate::PortName;
 use crate::detection::{Change, Of, State};
 use crate::exchange::{Acknowledgement, Effect, Protection, Request};
 use crate::forecast::Forecast;
+use crate::optics::{Advice, OpticsFinding};
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
@@ -25,6 +26,9 @@ pub struct Decision {
     pub dry_run: bool,
     #[serde(flatten)]
     pub kind: DecisionKind,
+    /// What to repair, if the optics of the link tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<Advice>,
 }
 
 /// What was decided or found.
@@ -57,6 +61,14 @@ pub enum DecisionKind {
         /// Of the last minute; absent if nothing was corrected in it.
         forecast: Option<Forecast>,
     },
+    /// Something about a port's optics has become abnormal, or normal again.
+    Optics {
+        /// All that is abnormal now, in words.
+        abnormal: Vec<String>,
+        optics: OpticsFinding,
+    },
+    /// What to repair about a link that corrupts frames, as far as it is known now.
+    Advice,
     /// A port has flapped by itself so often within 24 hours.
     Flaps { flaps: u32 },
     /// Ports have flapped within ten seconds, of all that are watched, or of those that lead to another switch.
@@ -113,6 +125,10 @@ pub enum PlanVerdict {
 }
 
 impl Decision {
+    fn new(at: Duration, port: PortName, kind: DecisionKind) -> Decision {
+        Decision { at, port, dry_run: false, kind, advice: None }
+    }
+
     /// What came of a plan for the link between two ports.
     pub fn of_plan(
         at: Duration,
@@ -122,7 +138,7 @@ impl Decision {
         reason: String,
     ) -> Decision {
         let [port, peer] = ports;
-        Decision { at, port, dry_run: false, kind: DecisionKind::Plan { verdict, peer, link, reason } }
+        Decision::new(at, port, DecisionKind::Plan { verdict, peer, link, reason })
     }
 
     pub(super) fn of_state(at: Duration, watched: &Watched, change: Change) -> Decision {
@@ -139,22 +155,41 @@ impl Decision {
             chance: evidence.map_or(1.0, |evidence| evidence.chance),
             forecast: watched.early_warning.forecast().filter(|_| change.to.corrupts()),
         };
-        Decision { at, port: watched.name().clone(), dry_run: false, kind }
+        Decision::new(at, watched.name().clone(), kind)
     }
 
     pub(super) fn of_forecast(at: Duration, watched: &Watched, expects_loss: bool) -> Decision {
         let kind = DecisionKind::Forecast { expects_loss, forecast: watched.early_warning.forecast() };
-        Decision { at, port: watched.name().clone(), dry_run: false, kind }
+        Decision::new(at, watched.name().clone(), kind)
     }
 
     pub(super) fn of_flaps(at: Duration, port: PortName, kind: DecisionKind) -> Decision {
-        Decision { at, port, dry_run: false, kind }
+        Decision::new(at, port, kind)
+    }
+
+    pub(super) fn of_optics(at: Duration, port: PortName, optics: OpticsFinding) -> Decision {
+        Decision::new(at, port, DecisionKind::Optics { abnormal: optics.abnormalities(), optics })
+    }
+
+    pub(super) fn of_advice(at: Duration, port: PortName, advice: Advice) -> Decision {
+        Decision { advice: Some(advice), ..Decision::new(at, port, DecisionKind::Advice) }
+    }
+
+    /// Whether it belongs to a link that corrupts frames, so that a suggestion belongs beside it.
+    pub(super) fn is_about_corruption(&self) -> bool {
+        match &self.kind {
+            DecisionKind::State { to, .. } => to.corrupts(),
+            DecisionKind::Request { protection, downstream_of, .. } => {
+                protection.is_some() && downstream_of.is_none()
+            }
+            _ => false,
+        }
     }
 
     pub(super) fn of_request(at: Duration, watched: &Watched, request: &Request) -> Decision {
         let Request { generation, protection, disable, downstream_of, reason, .. } = request.clone();
         let kind = DecisionKind::Request { generation, protection, disable, downstream_of, reason };
-        Decision { at, port: watched.name().clone(), dry_run: false, kind }
+        Decision::new(at, watched.name().clone(), kind)
     }
 
     pub(super) fn of_effect(
@@ -165,12 +200,20 @@ impl Decision {
     ) -> Decision {
         let Acknowledgement { effect, error, .. } = acknowledgement.clone();
         let kind = DecisionKind::Effect { generation: request.generation, effect, error };
-        Decision { at, port: port.clone(), dry_run: false, kind }
+        Decision::new(at, port.clone(), kind)
     }
 }
 
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.tell(f)?;
+        self.advice.as_ref().map_or(Ok(()), |advice| write!(f, "; suggestion: {advice}"))
+    }
+}
+
+impl Decision {
+    /// Everything but the suggestion.
+    fn tell(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let port = &self.port;
         match &self.kind {
             DecisionKind::State { .. } => tell_state(f, port, &self.kind),
@@ -179,6 +222,11 @@ impl fmt::Display for Decision {
                 write!(f, "{port}: {going} expected to lose frames")?;
                 forecast.map_or(Ok(()), |forecast| write!(f, ": {forecast}"))
             }
+            DecisionKind::Optics { abnormal, .. } if abnormal.is_empty() => {
+                write!(f, "{port}: its optics are normal again")
+            }
+            DecisionKind::Optics { abnormal, .. } => write!(f, "{port}: {}", abnormal.join("; ")),
+            DecisionKind::Advice => write!(f, "{port}: corrupts frames"),
             DecisionKind::Flaps { flaps } => write!(f, "{port}: flapped {flaps} times within 24 h"),
             DecisionKind::FlapsAtOnce { ports, of, peer } => {
                 let which = peer.as_ref().map_or_else(String::new, |peer| format!(" that lead to {peer}"));
@@ -287,7 +335,7 @@ mod tests {
                 forecast: None,
             };
             let port = PortName::new("leaf1", "a").expect("a name");
-            Decision { at: Duration::ZERO, port, dry_run: false, kind }.to_string()
+            Decision::new(Duration::ZERO, port, kind).to_string()
         };
         assert_eq!(told(0, 1.0), "leaf1/a: healthy -> suspect");
         let some = "leaf1/a: healthy -> suspect: 1 of 1000 frames corrupted (1.0e-3); probability of chance";

@@ -3,7 +3,9 @@
 //! A port that flaps again and again has a bad link. Ports that flap at once have something in common, such as their switch,
 //! the one at their other ends, or a kind of module. Such flaps are not held against their links.
 
-use super::DecisionKind;
+use super::watched::Watched;
+use super::{Agent, Decision, DecisionKind};
+use crate::PortName;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
@@ -115,6 +117,18 @@ impl Flapping {
             return Some((last, kind(flapped.len(), peers.len(), None)));
         }
         (ports >= PORTS_TO_ONE_LEAST && ports == all).then(|| (last, kind(ports, all, peer)))
+    }
+}
+
+impl Agent {
+    pub(super) fn tell_flaps(&mut self, now: Duration) {
+        let peer = |watched: &Watched| self.cabling.peer(watched.name()).map(PortName::agent);
+        let peers = self.ports.iter().map(|(port, watched)| (port.as_str(), peer(watched))).collect();
+        for (port, kind) in self.flapping.judge(now, &peers) {
+            if let Some(watched) = self.ports.get(&port) {
+                self.decisions.push_back(Decision::of_flaps(now, watched.name().clone(), kind));
+            }
+        }
     }
 }
 

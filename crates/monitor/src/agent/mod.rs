@@ -17,6 +17,7 @@ mod aliases;
 mod decision;
 mod direction;
 mod flapping;
+mod optics;
 mod reconfigure;
 mod recorded;
 mod status;
@@ -99,6 +100,7 @@ pub struct Agent {
     cabling: Cabling,
     ports: BTreeMap<String, Watched>,
     flapping: Flapping,
+    optics: optics::Optics,
     /// What is known of directions to and from ports of this agent.
     directions: BTreeMap<PortName, DirectionState>,
     carrying: BTreeMap<PortName, Carrying>,
@@ -138,6 +140,7 @@ impl Agent {
             cabling,
             ports: BTreeMap::new(),
             flapping: Flapping::default(),
+            optics: optics::Optics::default(),
             directions: BTreeMap::new(),
             carrying: BTreeMap::new(),
             own_aliases: BTreeMap::new(),
@@ -214,16 +217,6 @@ impl Agent {
         for watched in self.ports.values_mut().filter(|watched| watched.missing) {
             if let Some(change) = watched.handle_absence(now) {
                 self.decisions.push_back(Decision::of_state(now, watched, change));
-            }
-        }
-    }
-
-    fn tell_flaps(&mut self, now: Duration) {
-        let peer = |watched: &Watched| self.cabling.peer(watched.name()).map(PortName::agent);
-        let peers = self.ports.iter().map(|(port, watched)| (port.as_str(), peer(watched))).collect();
-        for (port, kind) in self.flapping.judge(now, &peers) {
-            if let Some(watched) = self.ports.get(&port) {
-                self.decisions.push_back(Decision::of_flaps(now, watched.name().clone(), kind));
             }
         }
     }
@@ -342,7 +335,8 @@ impl Agent {
     pub fn findings(&self, now: Duration) -> BTreeMap<String, PortFinding> {
         let finding = |(port, watched): (&String, &Watched)| {
             let sender = self.cabling.peer(watched.name());
-            Some((port.clone(), watched.finding(&self.policy.detection, now, sender)?))
+            let finding = watched.finding(&self.policy.detection, now, sender)?;
+            Some((port.clone(), self.with_optics(now, watched, finding)))
         };
         self.ports.iter().filter_map(finding).collect()
     }
@@ -368,7 +362,8 @@ impl Agent {
     /// The next decision to write down.
     pub fn poll_decision(&mut self) -> Option<Decision> {
         let decision = self.decisions.pop_front()?;
-        Some(Decision { dry_run: self.dry_run, ..decision })
+        let decision = Decision { dry_run: self.dry_run, ..decision };
+        Some(self.with_advice(decision))
     }
 
     /// Ports beyond [`PORTS_MOST`], or with names that are none, that were not watched.

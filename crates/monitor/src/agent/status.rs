@@ -6,6 +6,7 @@ use crate::counters::Irregularity;
 use crate::detection::{Of, State};
 use crate::exchange::{Acknowledgement, Request};
 use crate::forecast::{BitErrors, Forecast};
+use crate::optics::{Advice, OpticsStatus};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -123,6 +124,12 @@ pub struct PortStatus {
     /// Whether the request is only a record of earlier, which nobody has confirmed since this agent was started.
     #[serde(default)]
     pub recorded: bool,
+    /// What its transceiver measures, if it has one that says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub optics: Option<OpticsStatus>,
+    /// What to repair, if the link corrupts frames and its optics tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<Advice>,
 }
 
 impl Agent {
@@ -188,6 +195,8 @@ impl Agent {
             recorded: unconfirmed.is_some() || self.unmeasured.contains(name),
             request: known.request.filter(|request| request.generation > 0),
             acknowledgement: known.acknowledgement,
+            optics: watched.and_then(|watched| self.optics.status(watched.name().port())),
+            advice: watched.and_then(|watched| self.advice(now, watched.name())),
         }
     }
 }

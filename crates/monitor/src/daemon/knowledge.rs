@@ -1,8 +1,10 @@
 //! What the daemon knows of links anywhere, for whoever plans what to do about them.
 
 use crate::PortName;
+use crate::agent::{Decision, DecisionKind, PlanVerdict};
 use crate::exchange::{DirectionState, Directions};
 use crate::findings::{AllFindings, Findings, PortFinding};
+use crate::optics::Advice;
 use crate::planning::Known;
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -108,6 +110,18 @@ impl Knowledge {
     /// Directions of all machines.
     pub fn directions(&self) -> &Directions {
         &self.directions
+    }
+
+    /// What was found out last about one port.
+    pub fn finding(&self, port: &PortName) -> Option<&PortFinding> {
+        self.findings.of(port)
+    }
+
+    /// What to repair about the link of a plan's decision, as the agent of one of its ports says.
+    pub fn advice(&self, decision: &Decision) -> Option<Advice> {
+        let DecisionKind::Plan { verdict, peer, .. } = &decision.kind else { return None };
+        let of = |port| self.finding(port)?.advice.as_deref().cloned();
+        (*verdict != PlanVerdict::Returned).then(|| of(&decision.port).or_else(|| of(peer)))?
     }
 
     /// What is known at `now`.

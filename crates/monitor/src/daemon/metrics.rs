@@ -3,6 +3,7 @@
 use crate::agent::{AgentStatus, PortStatus};
 use crate::detection::State;
 use crate::exchange::Effect;
+use crate::optics::OpticsStatus;
 use linkmend_control::DaemonHealth;
 use linkmend_control::metrics::{MetricsError, MetricsServer};
 use linkmend_protocol::effective_loss;
@@ -37,6 +38,22 @@ const OF_PORTS: [(&str, &str, Value); 5] = [
     ("link_protected", "Whether the sending end has reported that it protects the link", |port| {
         port.state.map(|_| f64::from(u8::from(is_protected(port))))
     }),
+];
+
+type OpticsValue = fn(&OpticsStatus) -> Option<f32>;
+
+/// Series of each port that has a transceiver which measures them.
+const OF_OPTICS: [(&str, &str, OpticsValue); 4] = [
+    ("link_receive_power_dbm", "Received optical power, of the lane with the least", |optics| {
+        optics.lanes.iter().filter_map(|lane| lane.received_dbm).reduce(f32::min)
+    }),
+    ("link_transmit_power_dbm", "Transmitted optical power, of the lane with the least", |optics| {
+        optics.lanes.iter().filter_map(|lane| lane.sent_dbm).reduce(f32::min)
+    }),
+    ("link_laser_bias_milliamperes", "Current through the laser, of the lane with the most", |optics| {
+        optics.lanes.iter().filter_map(|lane| lane.bias_ma).reduce(f32::max)
+    }),
+    ("link_transceiver_celsius", "Temperature of the transceiver", |optics| optics.temperature_c),
 ];
 
 /// Serves what was last put into the place that is returned.
@@ -74,6 +91,7 @@ impl Collector for Page {
                 }
             }
         }
+        self.encode_optics(&mut encoder)?;
         let help = "Ports in each state";
         let mut family = encoder.encode_descriptor("corruptd_ports", help, None, MetricType::Gauge)?;
         for state in [State::Unknown, State::Healthy, State::Suspect, State::Corrupting, State::Severe] {
@@ -114,6 +132,34 @@ impl Collector for Page {
         encoder
             .encode_descriptor("corruptd_oldest_reading_seconds", help, None, MetricType::Gauge)?
             .encode_gauge(&oldest)
+    }
+}
+
+impl Page {
+    /// What transceivers measure, and what to repair.
+    fn encode_optics(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        for (name, help, value) in OF_OPTICS {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            for port in self.0.ports.iter().filter(|port| !port.absent) {
+                if let Some(value) = port.optics.as_ref().and_then(value) {
+                    let value = f64::from(value);
+                    family.encode_family(&[("port", port.port.to_string())])?.encode_gauge(&value)?;
+                }
+            }
+        }
+        let help = "1 for what should be repaired about a link that corrupts frames, and at which port";
+        let mut family = encoder.encode_descriptor("link_suggested_repair", help, None, MetricType::Gauge)?;
+        for port in &self.0.ports {
+            if let Some(advice) = &port.advice {
+                let labels = [
+                    ("port", port.port.to_string()),
+                    ("repair", advice.repair.name().to_owned()),
+                    ("at", advice.at.to_string()),
+                ];
+                family.encode_family(&labels)?.encode_gauge(&1_i64)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -158,6 +204,8 @@ mod tests {
             request: None,
             acknowledgement: None,
             recorded: false,
+            optics: None,
+            advice: None,
         };
         let protected = PortStatus {
             request: Some(Request { generation: 1, protection: Some(protection), ..Request::default() }),

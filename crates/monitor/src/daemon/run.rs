@@ -12,7 +12,7 @@ use super::planner::PlanThread;
 use super::status::{Question, StatusSocket};
 use crate::PortName;
 use crate::actuator::{End, Outcome, Stop, Worker, fault};
-use crate::agent::{Action, Agent, AgentStatus, PlanStatus};
+use crate::agent::{Action, Agent, AgentStatus, Decision, PlanStatus};
 use crate::bus::{Bus, BusError, BusEvent};
 use crate::config::{ActuatorChoice, PlanChoice, Resolved, SourceChoice, network};
 use crate::exchange::{DirectionState, Request};
@@ -373,7 +373,8 @@ impl Corruptd {
             planner.plan(self.knowledge.at(now));
         }
         for decision in planner.decisions() {
-            self.audit.write(&decision);
+            let advice = self.knowledge.advice(&decision);
+            self.audit.write(&Decision { advice, ..decision });
         }
     }
 
@@ -386,6 +387,12 @@ impl Corruptd {
                 }
                 self.agent.handle_aliases(self.source.take_aliases());
                 self.agent.handle_readings(now, readings);
+                self.agent.handle_optics(now, self.source.take_optics());
+                let peers = self.agent.peers_to_know().into_iter();
+                let known = peers.filter_map(|peer| {
+                    Some((self.knowledge.finding(&peer)?.optics.as_deref()?.to_owned(), peer))
+                });
+                self.agent.handle_peers(now, known.map(|(optics, peer)| (peer, optics)).collect());
                 self.read_at = Some(now);
                 self.say(now);
             }

@@ -13,6 +13,7 @@ pub use prometheus::{PrometheusSettings, PrometheusSource, QuerySet};
 pub use sonic::{SonicSettings, SonicSource};
 
 use crate::counters::Reading;
+use crate::optics::OpticsReading;
 use linkmend_diagnose::Diagnose;
 
 /// Ports of one kind that are named in the log.
@@ -31,6 +32,11 @@ pub trait Source: Send {
 
     /// Ports of which the latest polls have learned the alias by which neighbours know them, or that it is another one now.
     fn take_aliases(&mut self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// What transceivers of ports have measured since the last call; `None` for a port that has none.
+    fn take_optics(&mut self) -> Vec<(String, Option<OpticsReading>)> {
         Vec::new()
     }
 }

@@ -6,6 +6,7 @@ mod access;
 mod bus;
 mod hostile;
 mod llr;
+mod optics;
 mod pod;
 mod proxy;
 mod replays;

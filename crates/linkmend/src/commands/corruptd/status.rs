@@ -95,7 +95,9 @@ fn ago(later_s: u64, earlier_s: u64) -> String {
 fn has_news(port: &PortStatus) -> bool {
     let quiet = matches!(port.state, Some(State::Healthy) | None);
     let asked = port.request.as_ref().is_some_and(|request| request.protection.is_some());
-    !quiet || asked || has_failed(port) || port.irregularity.is_some() || port.expected_loss_rate.is_some()
+    let is_abnormal = port.optics.as_ref().is_some_and(|optics| !optics.abnormal.is_empty());
+    let speaks = port.irregularity.is_some() || port.expected_loss_rate.is_some() || is_abnormal;
+    !quiet || asked || has_failed(port) || speaks
 }
 
 /// Whether what was asked for could not be done.
@@ -193,7 +195,12 @@ fn remark(port: &PortStatus) -> String {
     let expected =
         port.forecast.filter(|_| port.expected_loss_rate.is_some()).map(|forecast| forecast.to_string());
     let why = port.irregularity.clone().filter(|_| !port.down);
-    let remarks = [disable.filter(|_| !port.down), error, expected, why, ends];
+    let abnormal = port.optics.as_ref().map(|optics| optics.abnormal.join("; "));
+    let optics = match &port.advice {
+        Some(advice) => Some(advice.to_string()),
+        None => abnormal.filter(|abnormal| !abnormal.is_empty()),
+    };
+    let remarks = [disable.filter(|_| !port.down), error, optics, expected, why, ends];
     remarks.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
@@ -238,6 +245,23 @@ mod tests {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let note = "4 ports, 1 healthy, 1 corrupting, 1 down, 1 healthy with a failed request";
         assert!(text.contains(note), "{text}");
+    }
+
+    #[test]
+    fn a_suggestion_is_beside_its_port_and_abnormal_optics_are_news() {
+        let advice = json!({ "repair": "clean-connectors", "at": "tor1/Ethernet0", "ground": "receive power -9.0 dBm" });
+        let module = json!({ "vendor": "ACME", "part": "LR4", "serial": "1" });
+        let optics = json!({ "module": module, "finding": {}, "abnormal": ["temperature 81.0 °C"] });
+        let ports = [
+            port("tor1/Ethernet0", "corrupting", &json!({ "advice": advice })),
+            port("tor1/Ethernet4", "healthy", &json!({ "optics": optics })),
+        ];
+        let text = table(&status(&ports, &json!({})), false);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in ["clean the connectors of the cable", "(receive power -9.0 dBm)", "temperature 81.0 °C"]
+        {
+            assert!(text.contains(part), "{part}: {text}");
+        }
     }
 
     #[test]

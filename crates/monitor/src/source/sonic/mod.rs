@@ -8,6 +8,7 @@
 //! `sonic-clear counters` does not change the database. After a restart of the switch counters begin again.
 
 mod counters;
+mod optics;
 mod session;
 mod settings;
 
@@ -18,6 +19,7 @@ use super::{NAMED_MOST, Source, SourceError};
 use crate::PortName;
 use crate::agent::PORTS_MOST;
 use crate::counters::Reading;
+use crate::optics::OpticsReading;
 use crate::server::{Connector, ReachError};
 use crate::sonic::is_internal;
 use ::redis::RedisError;
@@ -25,10 +27,12 @@ use counters::Choice;
 use linkmend_diagnose::ParameterError;
 use session::{Llr, Session};
 use std::collections::BTreeMap;
+use std::time::Instant;
 use wildmatch::WildMatch;
 
 /// Keys that are read.
-const RIGHTS: &str = "~COUNTERS* ~PORT_TABLE:* ~SWITCH_CAPABILITY* ~FLEX_COUNTER_TABLE* ~LLR_PORT_TABLE:*";
+const RIGHTS: &str =
+    "~COUNTERS* ~PORT_TABLE:* ~SWITCH_CAPABILITY* ~FLEX_COUNTER_TABLE* ~LLR_PORT_TABLE:* ~TRANSCEIVER_*";
 /// Ports that are read with one call.
 const PORTS_READ_MOST: usize = 500;
 
@@ -43,6 +47,8 @@ pub struct SonicSource {
     complaints: Complaints,
     /// Of which nobody was told yet.
     aliases: Vec<(String, String)>,
+    optics: Vec<(String, Option<OpticsReading>)>,
+    optics_at: Option<Instant>,
 }
 
 /// What is remembered of a port from one poll to the next.
@@ -70,6 +76,8 @@ impl SonicSource {
             epoch: 0,
             complaints: Complaints::default(),
             aliases: Vec::new(),
+            optics: Vec::new(),
+            optics_at: None,
         })
     }
 
@@ -126,6 +134,7 @@ impl SonicSource {
             let read = self.read(&mut session, llr, ports, &mut readings);
             read.map_err(|error| self.failure(&error))?;
         }
+        self.read_optics(&mut session, &watched).map_err(|error| self.failure(&error))?;
         // After an error the connection is dropped: an answer to an earlier question could come for a later one.
         self.session = Some(session);
         self.ports
@@ -134,6 +143,29 @@ impl SonicSource {
             return Err(none_read(there, watched.len(), &self.describe()));
         }
         Ok(readings)
+    }
+
+    /// Reads transceivers when that is due. Where they must not be read, there are none.
+    fn read_optics(&mut self, session: &mut Session, watched: &[(String, String)]) -> Result<(), RedisError> {
+        if self.optics_at.is_some_and(|at| at.elapsed() < optics::INTERVAL) {
+            return Ok(());
+        }
+        self.optics_at = Some(Instant::now());
+        for ports in watched.chunks(PORTS_READ_MOST) {
+            let names: Vec<&str> = ports.iter().map(|(name, _)| name.as_str()).collect();
+            let complaints = &mut self.complaints;
+            match optics::read(session, &names, |name, trouble| complaints.add(name, &trouble)) {
+                Ok(read) => self.optics.extend(read),
+                Err(error) if error.code() == Some("NOPERM") => {
+                    let what =
+                        "must not be read as far as its transceiver goes; grant the user `~TRANSCEIVER_*`";
+                    self.complaints.add(names[0], &Trouble::new(what));
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// What the switch says of LLR. Where that must not be read, ports are read as if they had none.
@@ -261,6 +293,10 @@ impl Source for SonicSource {
 
     fn take_aliases(&mut self) -> Vec<(String, String)> {
         std::mem::take(&mut self.aliases)
+    }
+
+    fn take_optics(&mut self) -> Vec<(String, Option<OpticsReading>)> {
+        std::mem::take(&mut self.optics)
     }
 }
 

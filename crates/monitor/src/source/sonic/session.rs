@@ -17,6 +17,9 @@ const MAP_STEPS_MOST: usize = 2 * PORTS_MOST / MAP_STEP;
 const LLR_POLLING: &str = "FLEX_COUNTER_TABLE|LLR";
 const LLR_POLLING_STATUS: &str = "FLEX_COUNTER_STATUS";
 
+/// A table with the fields that are read of it.
+pub(super) type Table = (&'static str, &'static [&'static str]);
+
 /// Fields of a hash with their values.
 type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 
@@ -106,6 +109,20 @@ impl Session {
         let ports = self.hashes(APPL_DB, names.map(llr_port_in_force), &["llr_local"])?;
         let on = [Value::BulkString(b"enabled".to_vec())];
         Ok(ports.into_iter().map(|fields| fields.is_ok_and(|fields| fields == on)).collect())
+    }
+
+    /// What the transceiver daemon says of ports.
+    pub fn transceivers(&mut self, table: Table, names: &[&str]) -> Result<Vec<Fields>, RedisError> {
+        let (table, fields) = table;
+        self.hashes(STATE_DB, names.iter().map(|name| format!("{table}|{name}")), fields)
+    }
+
+    /// Whether ports have only some lanes of their transceivers.
+    pub fn subports(&mut self, names: &[&str]) -> Result<Vec<bool>, RedisError> {
+        let ports =
+            self.hashes(APPL_DB, names.iter().map(|name| format!("PORT_TABLE:{name}")), &["subport"])?;
+        let whole = |field: &Value| matches!(field, Value::Nil) || *field == Value::BulkString(b"0".to_vec());
+        Ok(ports.into_iter().map(|fields| fields.is_ok_and(|fields| !fields.iter().all(whole))).collect())
     }
 
     fn hashes(
