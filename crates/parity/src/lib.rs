@@ -8,6 +8,7 @@
 //! - [`Receiver`] restores, asks, delivers and measures. It also plans, because it knows the losses.
 //! - [`plan`] chooses the group, the parity and the retransmissions from what was measured.
 //! - [`Losses`] is the model of the path's losses: a rate and the mean length of bursts.
+//! - [`exchange`] is both directions of a link, with messages for the wire.
 //! - [`Code`] is the erasure code. [`ReedSolomon`] works on bytes; the simulator can have one on numbers.
 //!
 //! Nothing here performs I/O, reads a clock or draws a random number. Times are nanoseconds of a monotonic clock; the
@@ -26,6 +27,8 @@
 mod arrival_clock;
 mod arrivals;
 mod code;
+#[cfg(feature = "reed-solomon")]
+pub mod exchange;
 mod feedback;
 mod losses;
 mod measure;

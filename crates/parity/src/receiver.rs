@@ -104,6 +104,17 @@ impl<C: Code> Receiver<C> {
         }
     }
 
+    /// Begins at this number, before anything has arrived. Frames before it are not waited for.
+    pub fn begin_at(&mut self, number: u32) {
+        self.restart(u64::from(number));
+        self.counters = ReceiverCounters::default();
+    }
+
+    /// Changes the round trip that is planned with.
+    pub fn set_round_trip(&mut self, round_trip_ns: u64) {
+        self.config.round_trip_ns = round_trip_ns;
+    }
+
     /// The plan in use.
     pub fn plan(&self) -> Plan {
         self.plan

@@ -110,6 +110,16 @@ impl<C: Code> Sender<C> {
         header
     }
 
+    /// Number of the next frame, modulo 2^32.
+    pub fn next_number(&self) -> u32 {
+        self.next as u32
+    }
+
+    /// Changes how long a frame takes to the receiver.
+    pub fn set_one_way(&mut self, one_way_ns: u64) {
+        self.config.one_way_ns = one_way_ns;
+    }
+
     /// The next parity frame to send.
     pub fn poll_parity(&mut self) -> Option<ParityFrame<C::Parity>> {
         let parity = self.parity_frames.pop_front()?;
