@@ -36,7 +36,8 @@ pub use corruption_model::CorruptionModel;
 pub use health::DaemonHealth;
 pub use message::{ErrorKind, ErrorReply, PROTOCOL_VERSION, REQUEST_BYTES_MAX, Request, Response};
 pub use protect::{
-    ClassError, ClassRule, INITIAL_LOSS_DEFAULT, ProtectConfig, ProtectMode, TARGET_LOSS_DEFAULT,
+    ClassError, ClassRule, ClassService, DEADLINES, INITIAL_LOSS_DEFAULT, ProtectConfig, ProtectMode,
+    TARGET_LOSS_DEFAULT,
 };
 pub use report::LinkReport;
 pub use side::Side;

@@ -2,15 +2,20 @@
 
 use crate::class_field::ClassField;
 use linkmend_protocol::Mode;
-use linkmend_quantity::LossRate;
+use linkmend_quantity::{LossRate, Span};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// The paper's target for the effective loss (section 3.4).
 pub const TARGET_LOSS_DEFAULT: LossRate = LossRate(1e-8);
 /// The loss rate assumed until the link's has been measured.
 pub const INITIAL_LOSS_DEFAULT: LossRate = LossRate(1e-3);
+
+/// The deadlines that a class can have.
+pub const DEADLINES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(1);
 
 /// Protection of the sending direction: `[link.protect]`, or the arguments of `run` and `protect`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -38,7 +43,8 @@ pub struct ProtectConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE", help_heading = "Protection"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossRate>,
-    /// A traffic class with a different mode, like pcp=5:non-blocking or dscp=46:non-blocking; may be repeated
+    /// A traffic class with a different mode, like pcp=5:non-blocking, or over UDP with a deadline, like dscp=46:150ms; may be
+    /// repeated
     #[cfg_attr(feature = "clap", arg(long = "class", value_name = "CLASS", help_heading = "Protection"))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassRule>,
@@ -79,20 +85,32 @@ impl ProtectMode {
     }
 }
 
-/// Frames of one class travel in a mode of their own. In a file: `{ pcp = 5, mode = "non-blocking" }`.
+/// Frames of one class travel in a mode of their own, or have a deadline. In a file: `{ pcp = 5, mode = "non-blocking" }` or
+/// `{ dscp = 46, deadline = "150ms" }`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "RawRule", into = "RawRule")]
 pub struct ClassRule {
     pub field: ClassField,
-    /// Its mode, which is never [`ProtectMode::Off`].
-    pub mode: ProtectMode,
+    pub service: ClassService,
+}
+
+/// How the frames of a class are protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClassService {
+    /// In this mode, which is never [`ProtectMode::Off`].
+    Mode(ProtectMode),
+    /// By what brings them to the other end within this time, in order; later, they are dropped.
+    Deadline(Span),
 }
 
 /// Why a class rule is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClassError {
     /// The text does not have the right form.
-    #[error("`{0}` is not a class; write pcp=N:MODE or dscp=N:MODE, like pcp=5:non-blocking")]
+    #[error(
+        "`{0}` is not a class; write pcp=N:MODE or dscp=N:MODE, like pcp=5:non-blocking, or a deadline \
+             instead of the mode, like dscp=46:150ms"
+    )]
     Form(String),
     /// Neither field is given, or both are.
     #[error("a class needs exactly one of `pcp` and `dscp`")]
@@ -103,6 +121,12 @@ pub enum ClassError {
     /// There is no such code point.
     #[error("dscp {0}: a code point is 0 to 63")]
     Dscp(u8),
+    /// Neither is given, or both are.
+    #[error("a class needs exactly one of `mode` and `deadline`")]
+    OneService,
+    /// It is out of range.
+    #[error("deadline {0}: must be {min} to {max}", min = Span(*DEADLINES.start()), max = Span(*DEADLINES.end()))]
+    Deadline(Span),
     /// Classes cannot be excluded from protection.
     #[error("mode `off` does not exist for a class; use ordered or non-blocking")]
     Off,
@@ -115,7 +139,10 @@ struct RawRule {
     pcp: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dscp: Option<u8>,
-    mode: ProtectMode,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<ProtectMode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deadline: Option<Span>,
 }
 
 impl TryFrom<RawRule> for ClassRule {
@@ -129,10 +156,14 @@ impl TryFrom<RawRule> for ClassRule {
             (None, Some(dscp)) => ClassField::Dscp(dscp),
             _ => return Err(ClassError::OneField),
         };
-        if raw.mode == ProtectMode::Off {
-            return Err(ClassError::Off);
-        }
-        Ok(ClassRule { field, mode: raw.mode })
+        let service = match (raw.mode, raw.deadline) {
+            (Some(ProtectMode::Off), None) => return Err(ClassError::Off),
+            (Some(mode), None) => ClassService::Mode(mode),
+            (None, Some(deadline)) if DEADLINES.contains(&deadline.0) => ClassService::Deadline(deadline),
+            (None, Some(deadline)) => return Err(ClassError::Deadline(deadline)),
+            _ => return Err(ClassError::OneService),
+        };
+        Ok(ClassRule { field, service })
     }
 }
 
@@ -142,7 +173,11 @@ impl From<ClassRule> for RawRule {
             ClassField::Pcp(pcp) => (Some(pcp), None),
             ClassField::Dscp(dscp) => (None, Some(dscp)),
         };
-        RawRule { pcp, dscp, mode: rule.mode }
+        let (mode, deadline) = match rule.service {
+            ClassService::Mode(mode) => (Some(mode), None),
+            ClassService::Deadline(deadline) => (None, Some(deadline)),
+        };
+        RawRule { pcp, dscp, mode, deadline }
     }
 }
 
@@ -151,17 +186,21 @@ impl FromStr for ClassRule {
 
     fn from_str(text: &str) -> Result<ClassRule, ClassError> {
         let form = || ClassError::Form(text.to_owned());
-        let (class, mode) = text.split_once(':').ok_or_else(form)?;
+        let (class, service) = text.split_once(':').ok_or_else(form)?;
         let (field, number) = class.split_once('=').ok_or_else(form)?;
         let number: u8 = number.trim().parse().map_err(|_| form())?;
         let modes = [ProtectMode::Ordered, ProtectMode::NonBlocking, ProtectMode::Off];
-        let mode = modes.into_iter().find(|known| known.to_string() == mode.trim()).ok_or_else(form)?;
+        let mode = modes.into_iter().find(|known| known.to_string() == service.trim());
+        let deadline = match mode {
+            Some(_) => None,
+            None => Some(service.trim().parse().map_err(|_| form())?),
+        };
         let (pcp, dscp) = match field.trim() {
             "pcp" => (Some(number), None),
             "dscp" => (None, Some(number)),
             _ => return Err(form()),
         };
-        RawRule { pcp, dscp, mode }.try_into()
+        RawRule { pcp, dscp, mode, deadline }.try_into()
     }
 }
 
@@ -172,14 +211,28 @@ mod tests {
     #[test]
     fn classes_read_from_arguments() {
         let rule = "pcp=5:non-blocking".parse();
-        assert_eq!(rule, Ok(ClassRule { field: ClassField::Pcp(5), mode: ProtectMode::NonBlocking }));
+        assert_eq!(
+            rule,
+            Ok(ClassRule {
+                field: ClassField::Pcp(5),
+                service: ClassService::Mode(ProtectMode::NonBlocking)
+            })
+        );
+        let deadline = ClassService::Deadline(Span(Duration::from_millis(150)));
+        let rule = ClassRule { field: ClassField::Dscp(46), service: deadline };
+        assert_eq!("dscp=46:150ms".parse(), Ok(rule));
+        let written = serde_json::to_string(&rule).expect("it can be written");
+        assert_eq!(written, r#"{"dscp":46,"deadline":"150ms"}"#);
+        assert_eq!(serde_json::from_str::<ClassRule>(&written).expect("it can be read"), rule);
         let error = |text: &str| text.parse::<ClassRule>().expect_err(text).to_string();
-        let form = "is not a class; write pcp=N:MODE or dscp=N:MODE, like pcp=5:non-blocking";
+        let form = "is not a class; write pcp=N:MODE or dscp=N:MODE, like pcp=5:non-blocking, or a deadline instead of the \
+                    mode, like dscp=46:150ms";
         for text in ["pcp=5", "5:ordered", "vlan=5:ordered", "pcp=x:ordered", "pcp=5:fast"] {
             assert_eq!(error(text), format!("`{text}` {form}"));
         }
         assert_eq!(error("pcp=8:ordered"), "pcp 8: a VLAN priority is 0 to 7");
         assert_eq!(error("dscp=64:ordered"), "dscp 64: a code point is 0 to 63");
+        assert_eq!(error("dscp=46:2s"), "deadline 2s: must be 1ms to 1s");
         assert_eq!(error("dscp=1:off"), "mode `off` does not exist for a class; use ordered or non-blocking");
     }
 }

@@ -45,6 +45,12 @@ pub enum CommandError {
         link: String,
         format: Format,
     },
+    /// Retransmission is always in time on a cable.
+    #[error("link {link}: classes with a deadline need a link over UDP")]
+    DeadlineWithoutUdp {
+        /// Name of the link.
+        link: String,
+    },
     /// There is only one link.
     #[error("link {link}: it has no second link")]
     NoBackup {
@@ -101,6 +107,9 @@ impl Diagnose for CommandError {
         let hint = match self {
             CommandError::CorruptionNotAllowed { .. } => "start the daemon with --allow-corruption",
             CommandError::OneMode { .. } => "remove the classes or use the transparent format",
+            CommandError::DeadlineWithoutUdp { .. } => {
+                "give the class a mode; on a cable, retransmissions take microseconds"
+            }
             CommandError::TooManyCaptures { .. } => "end one of them",
             CommandError::NoBackup { .. } => "start the daemon with --backup IF",
             _ => return None,

@@ -97,11 +97,28 @@ impl BackupSettings {
     }
 }
 
+/// How a frame travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameClass {
+    /// The mode in which it is protected, and with whose frames it waits for the link.
+    pub mode: Mode,
+    /// The place of its deadline, if it has one. While the peer does not take such frames, the mode protects them.
+    pub deadline: Option<u8>,
+}
+
+impl From<Mode> for FrameClass {
+    fn from(mode: Mode) -> FrameClass {
+        FrameClass { mode, deadline: None }
+    }
+}
+
 /// How the sending direction is protected.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProtectionSettings {
-    /// Which frames travel in which mode.
-    pub classifier: Classifier,
+    /// How frames travel.
+    pub classifier: Classifier<FrameClass>,
+    /// The deadlines of classes that have one.
+    pub deadlines: Vec<Duration>,
     /// How the number of copies of a lost frame is chosen.
     pub copies: Copies,
 }
@@ -159,10 +176,21 @@ impl LinkSettings {
 }
 
 impl ProtectionSettings {
+    /// The mode of frames that belong to no class.
+    pub fn default_mode(&self) -> Mode {
+        self.classifier.default_class().mode
+    }
+
+    /// Whether frames travel in both modes.
+    pub fn uses_both_modes(&self) -> bool {
+        self.classifier.classes().any(|class| class.mode != self.default_mode())
+    }
+
     /// All frames in `mode`, copies for an effective loss of 1e-8 (the paper's target), starting from a loss of 1e-3.
     pub fn new(mode: Mode) -> ProtectionSettings {
         ProtectionSettings {
-            classifier: Classifier::new(mode),
+            classifier: Classifier::new(mode.into()),
+            deadlines: Vec::new(),
             copies: Copies::Target { target_loss: 1e-8, initial_loss: 1e-3 },
         }
     }

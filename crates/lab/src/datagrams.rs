@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use linkmend_diagnose::{Diagnose, ParameterError};
 use nix::sys::socket::{setsockopt, sockopt};
 use serde::{Deserialize, Serialize};
-use socket2::{Domain, Socket, Type};
+use socket2::{Domain, SockRef, Socket, Type};
 
 use crate::generator::Tracker;
 use crate::namespace::{Namespace, NamespaceError};
@@ -42,6 +42,8 @@ pub struct DatagramOptions {
     pub payload_bytes: usize,
     /// How long after the last arrival a datagram counts as lost. Default 500 ms.
     pub drain: Duration,
+    /// Their code point, over IPv4. Default 0.
+    pub dscp: u8,
 }
 
 impl Default for DatagramOptions {
@@ -51,6 +53,7 @@ impl Default for DatagramOptions {
             per_second: 10_000,
             payload_bytes: 200,
             drain: Duration::from_millis(500),
+            dscp: 0,
         }
     }
 }
@@ -156,6 +159,9 @@ pub fn send(
     let connect = || {
         let socket = UdpSocket::bind(if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" })?;
         socket.connect(address)?;
+        if options.dscp > 0 {
+            SockRef::from(&socket).set_tos_v4(u32::from(options.dscp) << 2)?;
+        }
         Ok(socket)
     };
     let sender = path.client.run(connect)?.map_err(failed("connect", &path.client))?;

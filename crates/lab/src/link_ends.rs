@@ -42,6 +42,12 @@ pub enum LinkEndsError {
         /// The state that it should be in.
         expected: TransmitState,
     },
+    /// The peer has not accepted frames with a deadline.
+    #[error("the peer of link end {link} takes no frames with a deadline after {} s", SETTLE_TIMEOUT.as_secs())]
+    NotInTime {
+        /// Name of the link end.
+        link: String,
+    },
 }
 
 impl Diagnose for LinkEndsError {
@@ -153,6 +159,18 @@ impl LinkEnds {
         [&self.first, &self.second].into_iter().try_for_each(|end| wait_until(end, TransmitState::Active))
     }
 
+    /// Waits until the peers take frames with a deadline.
+    ///
+    /// # Errors
+    /// [`LinkEndsError`].
+    pub fn wait_for_deadlines(&self) -> Result<(), LinkEndsError> {
+        let is_ready = |report: &LinkReport| {
+            report.in_time.iter().flat_map(|in_time| &in_time.sent).all(|class| class.is_ready)
+        };
+        let refused = |report: LinkReport| LinkEndsError::NotInTime { link: report.name };
+        [&self.first, &self.second].into_iter().try_for_each(|end| wait_for(end, is_ready, refused))
+    }
+
     /// Corrupts the direction from h1 to h2.
     ///
     /// # Errors
@@ -209,15 +227,31 @@ fn protect(sender: &LinkEndHandle, protection: Option<ProtectionSettings>) -> Re
 }
 
 fn wait_until(sender: &LinkEndHandle, expected: TransmitState) -> Result<(), LinkEndsError> {
-    let mut report = sender.command(Command::Report)?;
+    wait_for(
+        sender,
+        |report| report.transmit_state == expected,
+        |LinkReport { name: link, transmit_state: state, .. }| LinkEndsError::NotSettled {
+            link,
+            state,
+            expected,
+        },
+    )
+}
+
+/// Waits until the report of an end is as expected.
+fn wait_for(
+    end: &LinkEndHandle,
+    is_so: impl Fn(&LinkReport) -> bool,
+    otherwise: impl FnOnce(LinkReport) -> LinkEndsError,
+) -> Result<(), LinkEndsError> {
+    let mut report = end.command(Command::Report)?;
     let deadline = Instant::now() + SETTLE_TIMEOUT;
-    while report.transmit_state != expected {
+    while !is_so(&report) {
         if Instant::now() > deadline {
-            let (link, state) = (report.name, report.transmit_state);
-            return Err(LinkEndsError::NotSettled { link, state, expected });
+            return Err(otherwise(*report));
         }
         std::thread::sleep(SETTLE_POLL);
-        report = sender.command(Command::Report)?;
+        report = end.command(Command::Report)?;
     }
     Ok(())
 }

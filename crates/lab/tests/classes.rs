@@ -113,7 +113,7 @@ fn prepare(
     .expect("the link ends start");
     let mut protection = ProtectionSettings::new(default);
     let other = if default == Mode::Ordered { Mode::NonBlocking } else { Mode::Ordered };
-    assert!(protection.classifier.set_dscp(DSCP, other));
+    assert!(protection.classifier.set_dscp(DSCP, other.into()));
     protection.copies = Copies::Fixed(1);
     ends.protect(Some(protection)).expect("it gets active");
     let (host, socket) = (Host::connect(&lab), receiver(&lab));

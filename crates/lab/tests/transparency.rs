@@ -25,8 +25,10 @@ fn check(lab: &Lab, what: &str) {
 }
 
 fn both_classes() -> ProtectionSettings {
-    let mut classifier = Classifier::new(Mode::Ordered);
-    assert!(classifier.set_pcp(5, Mode::NonBlocking) && classifier.set_dscp(46, Mode::NonBlocking));
+    let mut classifier = Classifier::new(Mode::Ordered.into());
+    assert!(
+        classifier.set_pcp(5, Mode::NonBlocking.into()) && classifier.set_dscp(46, Mode::NonBlocking.into())
+    );
     ProtectionSettings { classifier, ..ProtectionSettings::new(Mode::Ordered) }
 }
 

@@ -38,7 +38,7 @@
 //!
 //! # One frame through two link ends
 //!
-//! **Sending.** [`mode`](classify::Classifier::mode) chooses the lane of a host's frame.
+//! **Sending.** [`class`](classify::Classifier::class) chooses the lane of a host's frame.
 //! [`arrival`](schedule::QueueLimits::arrival) says whether its queue takes, marks or drops it, and
 //! [`push`](schedule::ClassQueues::push) queues it. [`Round::next`](schedule::Round::next) selects it when its lane may
 //! send ([`LinkEnd::admission`]). [`LinkEnd::send`] numbers it and keeps its handle, and [`wire::encapsulate`] returns the

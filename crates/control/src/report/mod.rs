@@ -2,11 +2,13 @@
 //! are public.
 
 mod failover;
+mod in_time;
 mod rates;
 mod state;
 mod udp;
 
 pub use failover::{DuplicateReport, FailoverReport, LastChangeReport};
+pub use in_time::{InTimeReport, ReceivedInTime, SentInTime};
 pub use rates::Rates;
 pub use state::{
     ChangeReason, FallbackLevel, Format, KeyTrouble, Mode, Path, PortState, ReceiveState, TransmitState,
@@ -36,6 +38,9 @@ pub struct LinkReport {
     /// The second link, if there is one, and which of both is in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failover: Option<FailoverReport>,
+    /// Classes with a deadline, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_time: Option<InTimeReport>,
     pub transmit_state: TransmitState,
     pub receive_state: ReceiveState,
     /// Whether protection is switched on.

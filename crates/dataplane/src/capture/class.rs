@@ -19,7 +19,7 @@ fn holds(class: FrameClass, layers: &Layers) -> bool {
     match class {
         FrameClass::Data => matches!(link, LinkFrame::Data { header, .. } if !header.retransmitted),
         FrameClass::Copies => matches!(link, LinkFrame::Data { header, .. } if header.retransmitted),
-        FrameClass::Control => matches!(link, LinkFrame::Control(_)),
+        FrameClass::Control => matches!(link, LinkFrame::Control(_) | LinkFrame::InTime),
         FrameClass::Acks => match link {
             LinkFrame::Data { header, .. } => header.ack.is_some(),
             LinkFrame::Acknowledging { .. } => true,

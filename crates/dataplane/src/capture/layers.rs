@@ -160,7 +160,7 @@ fn original<'a>(link: Option<&LinkFrame>, frame: &'a [u8]) -> Option<(u16, &'a [
             let Decapsulation { removes, ethertype } = *decapsulation;
             restored(removes, ethertype)
         }
-        Some(LinkFrame::Control(_) | LinkFrame::Malformed) => None,
+        Some(LinkFrame::Control(_) | LinkFrame::InTime | LinkFrame::Malformed) => None,
     }
 }
 

@@ -2,19 +2,34 @@
 
 use super::error::Problem;
 use super::header_format::HeaderFormat;
-use crate::settings::ProtectionSettings;
-use linkmend_control::{ClassField, INITIAL_LOSS_DEFAULT, ProtectConfig, ProtectMode, TARGET_LOSS_DEFAULT};
+use crate::settings::{FrameClass, ProtectionSettings};
+use linkmend_control::{
+    ClassField, ClassService, INITIAL_LOSS_DEFAULT, ProtectConfig, ProtectMode, TARGET_LOSS_DEFAULT,
+};
+use linkmend_parity::exchange::CLASSES_MAX;
 use linkmend_protocol::Copies;
 use linkmend_protocol::classify::Classifier;
+use linkmend_quantity::Span;
+use std::time::Duration;
 
 /// Translates the protection into the link end's settings; `None` when off.
 pub(crate) fn protection(protect: &ProtectConfig) -> Option<ProtectionSettings> {
-    let mut classifier = Classifier::new(protect.mode.mode()?);
+    let default = protect.mode.mode()?;
+    let mut classifier = Classifier::new(FrameClass::from(default));
+    let deadlines = deadlines(protect);
     for rule in &protect.classes {
-        let Some(mode) = rule.mode.mode() else { continue };
+        let class = match rule.service {
+            ClassService::Mode(mode) => mode.mode().map(FrameClass::from),
+            // Such frames do not wait behind those of the default mode.
+            ClassService::Deadline(Span(deadline)) => {
+                let place = deadlines.iter().position(|known| *known == deadline);
+                Some(FrameClass { mode: default.other(), deadline: place.map(|place| place as u8) })
+            }
+        };
+        let Some(class) = class else { continue };
         match rule.field {
-            ClassField::Pcp(pcp) => classifier.set_pcp(pcp, mode),
-            ClassField::Dscp(dscp) => classifier.set_dscp(dscp, mode),
+            ClassField::Pcp(pcp) => classifier.set_pcp(pcp, class),
+            ClassField::Dscp(dscp) => classifier.set_dscp(dscp, class),
         };
     }
     let copies = match protect.copies {
@@ -24,7 +39,20 @@ pub(crate) fn protection(protect: &ProtectConfig) -> Option<ProtectionSettings> 
             initial_loss: protect.loss.unwrap_or(INITIAL_LOSS_DEFAULT).0,
         },
     };
-    Some(ProtectionSettings { classifier, copies })
+    Some(ProtectionSettings { classifier, deadlines, copies })
+}
+
+/// The deadlines of the classes, each once.
+fn deadlines(protect: &ProtectConfig) -> Vec<Duration> {
+    let mut deadlines: Vec<Duration> = Vec::new();
+    for rule in &protect.classes {
+        if let ClassService::Deadline(Span(deadline)) = rule.service
+            && !deadlines.contains(&deadline)
+        {
+            deadlines.push(deadline);
+        }
+    }
+    deadlines
 }
 
 /// Checks what can be checked without a device. For a running link, pass the transparent format; the loop checks
@@ -63,8 +91,14 @@ pub(crate) fn validate_protection(
             return Err(("protect.classes", Problem::ClassTwice { field: rule.field }));
         }
     }
+    let count = deadlines(protect).len();
+    if count > CLASSES_MAX {
+        let requirement = format!("different deadlines are too many; a link has at most {CLASSES_MAX}");
+        return Err(Problem::value("protect.classes", count, requirement));
+    }
+    let is_other = |service| service != ClassService::Mode(protect.mode);
     let two_modes =
-        protect.mode != ProtectMode::Off && protect.classes.iter().any(|rule| rule.mode != protect.mode);
+        protect.mode != ProtectMode::Off && protect.classes.iter().any(|rule| is_other(rule.service));
     if format != HeaderFormat::Transparent && two_modes {
         return Err(("protect.classes", Problem::OneMode { format: format.into() }));
     }
@@ -91,7 +125,14 @@ mod tests {
             ..ProtectConfig::default()
         };
         let settings = protection(&config).expect("on");
-        assert!(settings.classifier.uses_both_modes());
+        assert!(settings.uses_both_modes());
         assert_eq!(settings.copies, Copies::Fixed(3));
+        let classes =
+            ["dscp=46:150ms", "dscp=34:20ms", "pcp=5:150ms"].map(|text| text.parse().expect("a class"));
+        let config = ProtectConfig { classes: classes.into(), ..ProtectConfig::default() };
+        let settings = protection(&config).expect("on");
+        assert_eq!(settings.deadlines, [150, 20].map(Duration::from_millis));
+        let of_voice = FrameClass { mode: Mode::NonBlocking, deadline: Some(0) };
+        assert_eq!(settings.classifier.classes().filter(|class| *class == of_voice).count(), 2);
     }
 }

@@ -86,10 +86,7 @@ fn a_full_file_reaches_the_engine() {
     assert_eq!(settings.overrides.recovery_timeout, Some(std::time::Duration::from_micros(7)));
     assert_eq!(settings.overrides.rx_buffer_bytes, Some(200 << 10));
     let protection = settings.protection.expect("on");
-    assert_eq!(
-        (protection.classifier.default_mode(), protection.copies),
-        (Mode::NonBlocking, Copies::Fixed(3))
-    );
+    assert_eq!((protection.default_mode(), protection.copies), (Mode::NonBlocking, Copies::Fixed(3)));
     assert_eq!((second.name(), second.settings().protection), ("eth4", None));
 }
 

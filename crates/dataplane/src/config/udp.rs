@@ -6,6 +6,7 @@ use super::fallback::FallbackLimits;
 use super::link::{CongestionControl, EcnThreshold, LinkConfig, PortKind};
 use crate::settings::LinkSettings;
 use crate::udp_link::UdpLink;
+use linkmend_control::ClassService;
 use linkmend_protocol::{Copies, Format};
 use std::time::Duration;
 
@@ -122,6 +123,9 @@ pub(super) fn validate(config: &LinkConfig) -> Result<(), (&'static str, Problem
         let of_paths = |key, value: &str| {
             Err(Problem::value(key, value, "concerns links over UDP, and this link has none"))
         };
+        if config.protect.classes.iter().any(|rule| matches!(rule.service, ClassService::Deadline(_))) {
+            return of_paths("protect.classes", "a deadline");
+        }
         return match (config.insecure, config.congestion) {
             (true, _) => of_paths("insecure", "true"),
             (_, CongestionControl::Auto) => of_paths("congestion", "auto"),

@@ -137,6 +137,7 @@ fn refused(error: &CommandError) -> ErrorReply {
     let kind = match error {
         CommandError::CorruptionNotAllowed { .. } => ErrorKind::NotAllowed,
         CommandError::OneMode { .. }
+        | CommandError::DeadlineWithoutUdp { .. }
         | CommandError::NoBackup { .. }
         | CommandError::Corruption { .. }
         | CommandError::CaptureFilter { .. } => ErrorKind::Invalid,

@@ -97,7 +97,7 @@ impl Engine {
             copies: status.copies,
             frame_bytes: frame_bytes as u32,
             frame_time: frame_time(frame_bytes, rate_bps),
-            mode: self.protection.classifier.default_mode(),
+            mode: self.protection.default_mode(),
         };
         let rate = shortfall::Rate { bps: rate_bps, is_assumed };
         for text in shortfall::texts(self.end.config(), &self.settings.overrides, &link, rate) {

@@ -1,7 +1,7 @@
 //! Frames from the inner port: they are classified, marked if the queue is long, and queued.
 
 use super::{BATCH, Engine, ecn};
-use crate::settings::LinkSettings;
+use crate::settings::{FrameClass, LinkSettings};
 use linkmend_control::Side;
 use linkmend_control::capture::Direction;
 use linkmend_protocol::schedule::{Arrival, ClassQueues, QueueLimits, Waiting};
@@ -20,6 +20,8 @@ pub(super) struct Queued {
     pub(super) frame: FrameHandle,
     /// When it came.
     pub(super) since_ns: u64,
+    /// The place of its deadline, if it has one.
+    pub(super) deadline: Option<u8>,
 }
 
 /// The queues in which frames wait for the link. All their memory is allocated here.
@@ -44,7 +46,7 @@ impl Engine {
         for &frame in &batch {
             self.taps.show(Side::Inner, Direction::Inbound, frame, &self.pool);
             let bytes = self.pool.frame_length(frame) as u32;
-            let mode = self.protection.classifier.mode(self.pool.head(frame));
+            let FrameClass { mode, deadline } = self.protection.classifier.class(self.pool.head(frame));
             match self.queues.arrival(mode, bytes) {
                 Arrival::Drop => {
                     self.counters.queue_drops += 1;
@@ -58,7 +60,7 @@ impl Engine {
                 Arrival::Queue => {}
             }
             self.end.note(Instant(now), || Step::Offered { mode, bytes });
-            self.queues.push(Waiting { frame: Queued { frame, since_ns: now }, bytes, mode });
+            self.queues.push(Waiting { frame: Queued { frame, since_ns: now, deadline }, bytes, mode });
         }
         let count = batch.len();
         self.batch = batch;

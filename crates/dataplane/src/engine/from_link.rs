@@ -143,12 +143,18 @@ impl Engine {
                 self.restore(frame, decapsulation);
                 self.deliver_in_turn(frame);
             }
-            LinkFrame::Malformed if believed => {
+            LinkFrame::InTime if believed && self.sides[path].port.is_udp() => {
+                self.handle_in_time(now, frame);
+            }
+            LinkFrame::Malformed | LinkFrame::InTime if believed => {
                 self.counters.malformed_frames += 1;
                 self.pool.release(frame);
             }
             // The peer does not speak Linkmend, so this is a host's frame that looks like ours.
-            LinkFrame::Escaped(_) | LinkFrame::Acknowledging { .. } | LinkFrame::Malformed => {
+            LinkFrame::Escaped(_)
+            | LinkFrame::Acknowledging { .. }
+            | LinkFrame::InTime
+            | LinkFrame::Malformed => {
                 self.deliver_in_turn(frame);
             }
         }
@@ -249,7 +255,7 @@ impl Engine {
         self.deliver(frame);
     }
 
-    fn deliver(&mut self, frame: FrameHandle) {
+    pub(super) fn deliver(&mut self, frame: FrameHandle) {
         match self.inner.send(&mut self.pool, frame) {
             Ok(()) => self.taps.show(Side::Inner, Direction::Outbound, frame, &self.pool),
             Err(QueueFull) => self.counters.inner_port_drops += 1,

@@ -17,6 +17,7 @@ mod ecn;
 mod failover;
 mod from_inner;
 mod from_link;
+mod in_time;
 mod interfaces;
 mod key;
 mod link_side;
@@ -45,6 +46,7 @@ use crate::settings::{LinkSettings, ProtectionSettings};
 use delays::Delays;
 use failover::Failover;
 use from_inner::Queued;
+use in_time::InTime;
 use interfaces::FrameLengths;
 use key::growth;
 use link_side::Sides;
@@ -86,8 +88,6 @@ const DORMANT_AT_LATEST_NS: u64 = 3_000_000_000;
 const KERNEL_QUEUES_PATIENCE: Duration = Duration::from_millis(20);
 /// How long a stopping loop waits for its sessions to end.
 const STOP_DRAIN_NS: u64 = 300_000_000;
-/// How long it then waits until nothing is in flight, so that no frame overtakes another.
-const STOP_EMPTY_NS: u64 = 50_000_000;
 
 /// Why a loop has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,6 +130,8 @@ pub(crate) struct Engine {
     protection: ProtectionSettings,
     queues: ClassQueues<Queued>,
     delays: Delays,
+    /// Where a link is one over UDP.
+    in_time: Option<Box<InTime>>,
     /// The link in use; the first where there is one.
     active: Path,
     failover: Option<Box<Failover>>,
@@ -217,6 +219,7 @@ impl Engine {
         let mut engine = Engine {
             queues: from_inner::queues(&settings),
             delays: Delays::default(),
+            in_time: InTime::of(&settings, seed),
             protection: settings.protection.clone().unwrap_or_else(|| ProtectionSettings::new(Mode::Ordered)),
             taps: Taps::new(settings.key.is_some()),
             settings,
@@ -254,6 +257,7 @@ impl Engine {
             derived: derive::Derived::default(),
         };
         engine.set_kernel_mode(BypassMode::Dormant);
+        engine.offer_deadlines();
         if let Some(protection) = &engine.settings.protection {
             engine.end.protect(Instant(now), linkmend_protocol::Protection { copies: protection.copies });
         }
@@ -308,28 +312,6 @@ impl Engine {
         self.finish()
     }
 
-    /// Whether a stopping loop has nothing left to deliver. Once the sessions have ended, or at `stop_at` whether they have or
-    /// not, the kernel forwards new frames: as soon as none of the earlier ones is in flight, or else a little later.
-    fn is_done(&mut self, now: u64, busy: bool, stop_at: u64) -> bool {
-        if now < stop_at && !self.end.has_left(Instant(now)) {
-            return false;
-        }
-        let is_empty = !busy && self.queues.is_empty() && self.in_flight() == 0;
-        if self.kernel_mode == BypassMode::Dormant {
-            return is_empty || now >= stop_at + STOP_EMPTY_NS;
-        }
-        let since = *self.dormant_wanted_ns.get_or_insert(now);
-        if is_empty || now >= since + STOP_EMPTY_NS {
-            self.stop_holding(now);
-            self.end.handle_stop(Instant(now));
-            self.deliver_buffered();
-            if !self.hand_to_kernel() && now >= since + STOP_EMPTY_NS {
-                self.set_kernel_mode(BypassMode::Dormant);
-            }
-        }
-        false
-    }
-
     /// Runs one round, which began at `began`. Returns whether there was anything to do, and the time after the link port
     /// was read.
     fn round(&mut self, began: u64) -> (bool, u64) {
@@ -348,7 +330,7 @@ impl Engine {
         self.look_for_third(began);
         let probes = self.service_paths(began, now, all_taken);
         let delivered = self.deliver_buffered();
-        let sent = self.send_to_link(now);
+        let sent = self.send_to_link(now) + self.service_in_time(now);
         while let Some(frame) = self.end.poll_release() {
             self.pool.release(frame);
         }

@@ -67,8 +67,11 @@ impl Engine {
         match command {
             Command::Protect(protection) => {
                 let format = self.settings.format;
-                if format != Format::Transparent && protection.classifier.uses_both_modes() {
+                if format != Format::Transparent && protection.uses_both_modes() {
                     return Err(CommandError::OneMode { link: link(), format });
+                }
+                if !protection.deadlines.is_empty() && self.in_time.is_none() {
+                    return Err(CommandError::DeadlineWithoutUdp { link: link() });
                 }
                 self.protect(now, protection);
             }
@@ -109,12 +112,13 @@ impl Engine {
     fn protect(&mut self, now: u64, protection: ProtectionSettings) {
         tracing::info!(
             link = %self.settings.name,
-            mode = Mode::from(protection.classifier.default_mode()).word(),
+            mode = Mode::from(protection.default_mode()).word(),
             copies = log_texts::copies(protection.copies),
             "protection is switched on"
         );
         self.want_protection(now, Some(Protection { copies: protection.copies }));
         self.protection = protection;
+        self.offer_deadlines();
     }
 
     fn corrupt(&mut self, path: Path, model: Option<CorruptionModel>) -> Result<(), CommandError> {
@@ -149,6 +153,7 @@ impl Engine {
             inner: port_report(Side::Inner, &mut self.inner, self.inner_interface, bypass),
             link,
             failover: self.failover_report(now, backup),
+            in_time: self.in_time_report(now),
             transmit_state: status.transmit.into(),
             receive_state: status.receive.into(),
             protection_requested: status.protection_requested || self.is_suspended,
@@ -159,7 +164,7 @@ impl Engine {
             is_suspended: self.is_suspended,
             set_at_run_time: false,
             restart_forgets: false,
-            mode: self.protection.classifier.default_mode().into(),
+            mode: self.protection.default_mode().into(),
             fallback_level: status.level.into(),
             copies: status.copies,
             measured_loss: status.measured_loss,

@@ -63,7 +63,32 @@ pub(super) struct KernelWork {
     decapsulated: u64,
 }
 
+/// How long a stopping loop waits until nothing is in flight, so that no frame overtakes another.
+const STOP_EMPTY_NS: u64 = 50_000_000;
+
 impl Engine {
+    /// Whether a stopping loop has nothing left to deliver. Once the sessions have ended, or at `stop_at` whether they have or
+    /// not, the kernel forwards new frames: as soon as none of the earlier ones is in flight, or else a little later.
+    pub(super) fn is_done(&mut self, now: u64, busy: bool, stop_at: u64) -> bool {
+        if now < stop_at && !self.end.has_left(Instant(now)) {
+            return false;
+        }
+        let is_empty = !busy && self.queues.is_empty() && self.in_flight() == 0;
+        if self.kernel_mode == BypassMode::Dormant {
+            return is_empty || now >= stop_at + STOP_EMPTY_NS;
+        }
+        let since = *self.dormant_wanted_ns.get_or_insert(now);
+        if is_empty || now >= since + STOP_EMPTY_NS {
+            self.stop_holding(now);
+            self.end.handle_stop(Instant(now));
+            self.deliver_buffered();
+            if !self.hand_to_kernel() && now >= since + STOP_EMPTY_NS {
+                self.set_kernel_mode(BypassMode::Dormant);
+            }
+        }
+        false
+    }
+
     /// Hands the link to the kernel, unless a frame arrives at this moment, which the next ones would overtake. Returns whether
     /// it has.
     pub(super) fn hand_to_kernel(&mut self) -> bool {

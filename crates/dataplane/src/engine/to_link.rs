@@ -54,7 +54,7 @@ impl Engine {
 
     /// What the link port can take. A closed shaper or window makes the link count as busy; urgent frames wait for it only if
     /// they are many.
-    fn link_room(&self, now: u64) -> PortRoom {
+    pub(super) fn link_room(&self, now: u64) -> PortRoom {
         let LinkSide { port, shaper, .. } = &self.sides[self.active];
         let allowance = port.allowance();
         match port.transmit_room() {
@@ -67,7 +67,12 @@ impl Engine {
     }
 
     fn send_normal(&mut self, now: u64, waiting: Waiting<Queued>, admission: Admission) {
-        let Waiting { frame: Queued { frame, .. }, bytes, mode } = waiting;
+        let Waiting { frame: Queued { frame, deadline, .. }, bytes, mode } = waiting;
+        if let (Some(deadline), Admission::Protected) = (deadline, admission)
+            && self.send_in_time(now, deadline, frame)
+        {
+            return;
+        }
         let fits_with_header = self.lengths.takes_with_header(bytes as usize);
         let protectable = fits_with_header && wire::can_protect(self.settings.format, self.pool.head(frame));
         if admission == Admission::Protected

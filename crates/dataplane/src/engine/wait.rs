@@ -47,7 +47,9 @@ impl Engine {
         let idle = self.end.next_timeout().map(|at| at.0.max(opens_at));
         let urgent = self.end.next_urgent_timeout().map(|at| at.0);
         let ports = self.sides.iter().filter_map(|side| side.port.next_timeout());
-        for at in [idle, urgent, self.paths_timeout()].into_iter().flatten().chain(ports) {
+        for at in
+            [idle, urgent, self.paths_timeout(), self.in_time_timeout()].into_iter().flatten().chain(ports)
+        {
             // Still due after this round means that it could not be served.
             until = until.min(if at <= now { now + UNSERVED_WAIT_NS } else { at });
         }

@@ -111,7 +111,7 @@ impl Ledger {
             LinkFrame::Foreign | LinkFrame::Escaped(_) | LinkFrame::Acknowledging { .. } => {
                 on_link.unprotected_lost += u64::from(is_lost);
             }
-            LinkFrame::Data { .. } | LinkFrame::Control(_) | LinkFrame::Malformed => {}
+            LinkFrame::Data { .. } | LinkFrame::Control(_) | LinkFrame::InTime | LinkFrame::Malformed => {}
         }
     }
 

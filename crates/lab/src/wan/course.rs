@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::stage::Stage;
+use super::stage::{DSCP_IN_TIME, Stage};
 use super::{Repair, WanColumn, WanDatagrams, WanError, WanOptions, WanTransfer};
 use crate::datagrams::{self, DatagramOptions};
 use crate::failover::GoodputSample;
@@ -23,19 +23,26 @@ pub(super) fn run(
     repair: Repair,
     control: &RunControl,
 ) -> Result<WanColumn, WanError> {
-    let datagrams = datagrams(stage, options, control)?;
-    let transfer = transfer(stage, options, control)?;
+    let dscp = if repair == Repair::InTime { DSCP_IN_TIME } else { 0 };
+    let datagrams = datagrams(stage, options, dscp, control)?;
+    let transfer = if repair == Repair::InTime { None } else { Some(transfer(stage, options, control)?) };
     if control.stop.is_stopped() {
         return Err(WanError::Stopped);
     }
     Ok(WanColumn { repair, datagrams, transfer, path: stage.path_report(), cost: stage.cost()? })
 }
 
-fn datagrams(stage: &Stage, options: &WanOptions, control: &RunControl) -> Result<WanDatagrams, WanError> {
+fn datagrams(
+    stage: &Stage,
+    options: &WanOptions,
+    dscp: u8,
+    control: &RunControl,
+) -> Result<WanDatagrams, WanError> {
     let numbered = DatagramOptions {
         duration: options.datagram_time,
         per_second: options.datagrams_per_second,
         drain: DRAIN,
+        dscp,
         ..DatagramOptions::default()
     };
     let report = datagrams::send(&TrafficPath::ipv4(&stage.lab), &numbered, control)?;

@@ -1,11 +1,12 @@
 //! A path of the Internet between two sites, which delays, loses, reorders and duplicates: without repair, and with Linkmend's
-//! encrypted link over UDP in either mode.
+//! encrypted link over UDP in either mode, and with a deadline.
 //!
 //! ```text
 //!   h1 <--> g1 <-- path: rate, delay, losses, both ways --> g2 <--> h2
 //! ```
 //!
-//! Each repair gets a laboratory of its own, and carries numbered datagrams, then a transfer of kernel TCP. Without repair, g1
+//! Each repair gets a laboratory of its own, and carries numbered datagrams, then a transfer of kernel TCP, except where
+//! datagrams have a deadline. Without repair, g1
 //! and g2 forward frames as bridges; the same path then carries the hosts' own frames.
 
 mod course;
@@ -14,6 +15,7 @@ mod stage;
 
 use std::time::Duration;
 
+use linkmend_control::DEADLINES;
 use linkmend_diagnose::{Diagnose, ParameterError};
 use linkmend_protocol::Mode;
 use serde::{Deserialize, Serialize};
@@ -97,6 +99,11 @@ impl WanOptions {
         }
     }
 
+    /// The deadline of datagrams: a frame that is lost can be sent again once.
+    pub fn deadline(&self) -> Duration {
+        (3 * self.impairments.link_delay).clamp(*DEADLINES.start(), *DEADLINES.end())
+    }
+
     fn validate(&self) -> Result<(), ParameterError> {
         if self.loss > 0.0 && self.loss <= LOSS_MAX {
             return Ok(());
@@ -115,11 +122,13 @@ pub enum Repair {
     Ordered,
     /// Linkmend over UDP, in non-blocking mode.
     NonBlocking,
+    /// Linkmend over UDP, with a deadline for the datagrams: parity and retransmissions in time.
+    InTime,
 }
 
 impl Repair {
     /// All, in the order in which they are tried.
-    pub const ALL: [Repair; 3] = [Repair::None, Repair::Ordered, Repair::NonBlocking];
+    pub const ALL: [Repair; 4] = [Repair::None, Repair::Ordered, Repair::NonBlocking, Repair::InTime];
 
     /// Its name in headings.
     pub fn label(self) -> &'static str {
@@ -127,13 +136,14 @@ impl Repair {
             Repair::None => "without",
             Repair::Ordered => "ordered",
             Repair::NonBlocking => "non-blocking",
+            Repair::InTime => "in time",
         }
     }
 
     fn mode(self) -> Option<Mode> {
         match self {
             Repair::None => None,
-            Repair::Ordered => Some(Mode::Ordered),
+            Repair::Ordered | Repair::InTime => Some(Mode::Ordered),
             Repair::NonBlocking => Some(Mode::NonBlocking),
         }
     }
@@ -180,7 +190,7 @@ pub struct PathReport {
 pub struct RepairCost {
     /// Frames that were sent for the first time.
     pub protected_frames: u64,
-    /// Copies of lost ones.
+    /// Copies of lost ones, and parity.
     pub retransmitted_copies: u64,
 }
 
@@ -189,7 +199,8 @@ pub struct RepairCost {
 pub struct WanColumn {
     pub repair: Repair,
     pub datagrams: WanDatagrams,
-    pub transfer: WanTransfer,
+    /// `None` where a deadline makes no difference to it.
+    pub transfer: Option<WanTransfer>,
     pub path: PathReport,
     /// `None` without repair.
     pub cost: Option<RepairCost>,
@@ -254,7 +265,8 @@ pub fn run(options: &WanOptions, stop: &StopFlag, progress: &dyn Fn(&str)) -> Re
     for repair in Repair::ALL {
         let who = if repair == Repair::None { "without Linkmend" } else { "with Linkmend, " };
         let mode = if repair == Repair::None { "" } else { repair.label() };
-        progress(&format!("{who}{mode}: datagrams, then one transfer"));
+        let then = if repair == Repair::InTime { "" } else { ", then one transfer" };
+        progress(&format!("{who}{mode}: datagrams{then}"));
         let stage = Stage::set(options, repair, &control)?;
         columns.push(course::run(&stage, options, repair, &control)?);
     }

@@ -6,11 +6,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use linkmend_control::report::CountersReport;
+use linkmend_control::{ClassField, ClassRule, ClassService, LinkReport, ProtectConfig, ProtectMode};
+use linkmend_dataplane::PortChoice;
 use linkmend_dataplane::config::LinkConfig;
-use linkmend_dataplane::{PortChoice, ProtectionSettings};
 use linkmend_protocol::Mode;
-use linkmend_quantity::BitRate;
+use linkmend_quantity::{BitRate, Span};
 
 use super::path::Path;
 use super::{PathReport, Repair, RepairCost, WanError, WanOptions};
@@ -21,6 +21,8 @@ use crate::topology::{
     HOST_INTERFACE, INNER_INTERFACE, LINK_HEADROOM_BYTES, Lab, LabOptions, MARKER_FOLDER, Role,
 };
 
+/// The code point of datagrams with a deadline: expedited forwarding.
+pub(super) const DSCP_IN_TIME: u8 = 46;
 /// How long the first connection may take. Handshakes and address resolution are lost like anything else.
 const REACH_TIMEOUT: Duration = Duration::from_secs(30);
 /// MTU of the path.
@@ -61,12 +63,16 @@ impl Stage {
             }
             Some(mode) => {
                 let key = KeyFile::create(&options.prefix)?;
-                (Some(start_ends(&lab, options, mode, &key)?), Some(key))
+                let deadline = (repair == Repair::InTime).then(|| options.deadline());
+                (Some(start_ends(&lab, options, mode, deadline, &key)?), Some(key))
             }
         };
         tcp::wait_until_reachable(&TrafficPath::ipv4(&lab), REACH_TIMEOUT, &control.stop)?;
         if let Some(ends) = &ends {
             ends.wait_for_protection()?;
+            if repair == Repair::InTime {
+                ends.wait_for_deadlines()?;
+            }
         }
         Ok(Stage { ends, _key: key, path, lab })
     }
@@ -79,32 +85,53 @@ impl Stage {
     pub(super) fn cost(&self) -> Result<Option<RepairCost>, WanError> {
         let Some(ends) = &self.ends else { return Ok(None) };
         let (left, right) = ends.report()?;
-        let both = |count: fn(&CountersReport) -> u64| count(&left.counters) + count(&right.counters);
-        Ok(Some(RepairCost {
-            protected_frames: both(|counters| counters.protected_frames),
-            retransmitted_copies: both(|counters| counters.retransmitted_copies),
-        }))
+        let (mut protected_frames, mut retransmitted_copies) = (0, 0);
+        for LinkReport { counters, in_time, .. } in [left, right] {
+            protected_frames += counters.protected_frames;
+            retransmitted_copies += counters.retransmitted_copies;
+            for class in in_time.iter().flat_map(|in_time| &in_time.sent) {
+                protected_frames += class.frames;
+                retransmitted_copies += class.parity_frames + class.copies;
+            }
+        }
+        Ok(Some(RepairCost { protected_frames, retransmitted_copies }))
     }
 }
 
 /// Starts what `linkmend run --link udp:...` starts, with the same configuration.
-fn start_ends(lab: &Lab, options: &WanOptions, mode: Mode, key: &KeyFile) -> Result<LinkEnds, WanError> {
+fn start_ends(
+    lab: &Lab,
+    options: &WanOptions,
+    mode: Mode,
+    deadline: Option<Duration>,
+    key: &KeyFile,
+) -> Result<LinkEnds, WanError> {
     let path_bps = options.impairments.rate_bps;
     let rate = path_bps.map(|rate| BitRate((rate as f64 * RATE_SHARE) as u64));
+    let rule = |deadline| ClassRule {
+        field: ClassField::Dscp(DSCP_IN_TIME),
+        service: ClassService::Deadline(Span(deadline)),
+    };
+    let classes: Vec<ClassRule> = deadline.map(rule).into_iter().collect();
     Ok(LinkEnds::start_over_udp(lab, |settings| {
         let name = settings.name.clone();
         let config = LinkConfig {
             name: Some(name.clone()),
             key: Some(key.path.clone()),
             rate,
+            protect: ProtectConfig {
+                mode: match mode {
+                    Mode::Ordered => ProtectMode::Ordered,
+                    Mode::NonBlocking => ProtectMode::NonBlocking,
+                },
+                classes: classes.clone(),
+                ..ProtectConfig::default()
+            },
             seed: Some(options.seed ^ u64::from(name.ends_with('2'))),
             ..LinkConfig::new(INNER_INTERFACE.to_owned().into(), &settings.link)
         };
         *settings = config.settings();
         settings.ports = if options.packet_ports { PortChoice::Packet } else { PortChoice::Auto };
-        if let Some(protection) = &mut settings.protection {
-            protection.classifier = ProtectionSettings::new(mode).classifier;
-        }
     })?)
 }
 

@@ -163,6 +163,7 @@ impl From<&LinkFrame> for CorruptedFrame {
             LinkFrame::Acknowledging { .. }
             | LinkFrame::Escaped(_)
             | LinkFrame::Foreign
+            | LinkFrame::InTime
             | LinkFrame::Malformed => CorruptedFrame::Unprotected,
         }
     }

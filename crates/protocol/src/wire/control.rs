@@ -22,6 +22,9 @@ pub const CONTROL_FRAME_MAX: usize = ETHERNET_HEADER_BYTES
     + 2 * (LANE_FIXED + 4 * RANGES_MAX)
     + CONTROL_SEAL_BYTES;
 
+/// Bytes of [`in_time_header`].
+pub const IN_TIME_HEADER_BYTES: usize = ETHERNET_HEADER_BYTES + 1 + MAGIC.len();
+
 const FEEDBACK_FIXED: usize = 4 + 2 + 2 + 4 + 2;
 const LANE_FIXED: usize = 1 + 4 + 3 * 2 + 1;
 
@@ -42,6 +45,8 @@ const FIN_ECHO: u8 = 7;
 /// 11 was a probe of ends that decided together which path both use.
 const PROBE: u8 = 12;
 const HELLO: u8 = 13;
+/// A message of repair in time, whose body this crate does not read.
+const IN_TIME: u8 = 14;
 
 const LANE_BY_CLOCK: u8 = 1 << 0;
 const LANE_COVERED_ERA: u8 = 1 << 1;
@@ -53,6 +58,22 @@ const LANE_FLAGS: u8 = LANE_BY_CLOCK | LANE_COVERED_ERA | LANE_PAUSED | LANE_FRO
 const RUN_OVERFLOWED: u16 = 1 << 15;
 
 const _: () = assert!(RUN_LENGTH_MAX == RUN_OVERFLOWED - 1);
+
+/// What precedes a message of repair in time (`linkmend-parity`).
+pub fn in_time_header(source: [u8; 6]) -> [u8; IN_TIME_HEADER_BYTES] {
+    let mut out = [0; IN_TIME_HEADER_BYTES];
+    out[..6].copy_from_slice(&CONTROL_ADDRESS);
+    out[6..12].copy_from_slice(&source);
+    out[12..14].copy_from_slice(&ethertype::TRANSPARENT.to_be_bytes());
+    out[14] = KIND_CONTROL | IN_TIME;
+    out[15..].copy_from_slice(&MAGIC);
+    out
+}
+
+/// Whether a control frame of this kind is a message of repair in time.
+pub(super) const fn is_in_time(kind: u8) -> bool {
+    kind == IN_TIME
+}
 
 /// Writes a whole control frame, padded to 60 bytes, and returns its length.
 pub fn emit_control(control: &Control, source: [u8; 6], out: &mut [u8; CONTROL_FRAME_MAX]) -> usize {

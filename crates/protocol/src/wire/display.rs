@@ -24,6 +24,7 @@ impl fmt::Display for LinkFrame {
             }
             LinkFrame::Control(control) => control.fmt(f),
             LinkFrame::Escaped(_) => f.write_str("unprotected, escaped"),
+            LinkFrame::InTime => f.write_str("in time"),
             LinkFrame::Foreign => f.write_str("unprotected"),
             LinkFrame::Malformed => f.write_str("malformed"),
         }

@@ -18,7 +18,9 @@ mod transparent;
 mod writer;
 
 pub use compact::COMPACT_HEADER_BYTES;
-pub use control::{CONTROL_FRAME_MAX, control_end, emit_control, emit_sealed};
+pub use control::{
+    CONTROL_FRAME_MAX, IN_TIME_HEADER_BYTES, control_end, emit_control, emit_sealed, in_time_header,
+};
 pub use ethernet::{
     ADDRESSES_BYTES, ETHERNET_HEADER_BYTES, FCS_BYTES, FRAME_BYTES_MIN, FRAME_BYTES_MIN_IN_MEMORY,
     FULL_FRAME_BYTES_IN_MEMORY, INTERPACKET_GAP_BYTES, PREAMBLE_BYTES, Untagged, VLAN_TAG_BYTES,
@@ -117,6 +119,8 @@ pub enum LinkFrame {
     },
     /// A control frame.
     Control(Control),
+    /// A message of repair in time, which begins after [`IN_TIME_HEADER_BYTES`].
+    InTime,
     /// A host's frame whose own EtherType is one of Linkmend's.
     Escaped(Decapsulation),
     /// Neither: an unprotected frame.

@@ -88,6 +88,7 @@ pub(super) fn escape() -> Encapsulation {
 pub(super) fn parse(rest: &[u8]) -> LinkFrame {
     let Some((&first, body)) = rest.split_first() else { return LinkFrame::Foreign };
     match first & KIND {
+        KIND_CONTROL if body.starts_with(&MAGIC) && control::is_in_time(first & !KIND) => LinkFrame::InTime,
         KIND_CONTROL if body.starts_with(&MAGIC) => control::parse(first & !KIND, &body[MAGIC.len()..])
             .map_or(LinkFrame::Malformed, LinkFrame::Control),
         KIND_ESCAPED if first & ESCAPED_WITH_ACK != 0 => {

@@ -40,7 +40,7 @@ pub fn wire(data: &[u8]) {
         LinkFrame::Acknowledging { decapsulation, .. } | LinkFrame::Escaped(decapsulation) => {
             assert_eq!(restore(data, &decapsulation).len() + decapsulation.shrinkage(), data.len());
         }
-        LinkFrame::Foreign | LinkFrame::Malformed => {}
+        LinkFrame::Foreign | LinkFrame::InTime | LinkFrame::Malformed => {}
     }
     judge(data);
     if let Some(pause) = wire::parse_priority_pause(data) {
@@ -73,7 +73,7 @@ fn judge(data: &[u8]) {
                 assert!(wire::ADDRESSES_BYTES + decapsulation.removes <= data.len());
             }
         }
-        LinkFrame::Escaped(_) | LinkFrame::Foreign | LinkFrame::Malformed => {}
+        LinkFrame::Escaped(_) | LinkFrame::Foreign | LinkFrame::InTime | LinkFrame::Malformed => {}
     }
 }
 
@@ -99,8 +99,8 @@ pub fn classify(data: &[u8]) {
     assert_eq!(fits, rules[1] < 8);
     let fits = classifier.set_dscp(rules[2], mode(rules[0] >> 2));
     assert_eq!(fits, rules[2] < 64);
-    let found = classifier.mode(frame);
-    assert!(classifier.uses_both_modes() || found == classifier.default_mode());
+    let found = classifier.class(frame);
+    assert!(classifier.distinguishes() || found == classifier.default_class());
 }
 
 /// Bytes as a script.

@@ -6,7 +6,7 @@ use super::show::{Shown, show};
 use linkmend::failure::{Context, Result};
 use linkmend_lab::StopFlag;
 use linkmend_lab::unprivileged::Privileges;
-use linkmend_lab::wan::{Repair, RepairCost, WanColumn, WanOptions, WanResult, run};
+use linkmend_lab::wan::{Repair, RepairCost, WanColumn, WanOptions, WanResult, WanTransfer, run};
 use linkmend_report::quantity::{count, duration, loss_rate, percent, rate};
 use linkmend_report::{
     Alignment, Axis, Cell, Column, Distribution, Hue, Panel, Plot, Report, Section, Series, Table, TailPlot,
@@ -15,7 +15,8 @@ use linkmend_report::{
 
 const ABOUT: &str = "Numbered UDP datagrams of 200 B from one site to the other, then one kernel TCP transfer (CUBIC). Without \
     Linkmend, the path carries the hosts' own frames. With Linkmend, it carries encrypted datagrams. Ordered mode holds frames \
-    behind a missing one for a round trip, non-blocking mode delivers them out of order. Delays are from one host to the \
+    behind a missing one for a round trip, non-blocking mode delivers them out of order. In time, each datagram has a deadline \
+    of three times the delay of the path, and parity restores what cannot be sent again before. Delays are from one host to the \
     other.";
 
 /// Runs it and shows what came of it.
@@ -59,7 +60,7 @@ fn path(options: &WanOptions) -> String {
 fn heading(repair: Repair) -> String {
     match repair {
         Repair::None => "without".to_owned(),
-        Repair::Ordered | Repair::NonBlocking => format!("Linkmend, {}", repair.label()),
+        Repair::Ordered | Repair::NonBlocking | Repair::InTime => format!("Linkmend, {}", repair.label()),
     }
 }
 
@@ -80,10 +81,12 @@ fn table(result: &WanResult) -> Table {
     row("delay, 50%", &|column| delay(column, |delay| delay.p50));
     row("delay, 99%", &|column| delay(column, |delay| delay.p99));
     row("delay, max", &|column| delay(column, |delay| delay.max));
-    row("TCP goodput", &|column| Cell::text(rate(column.transfer.goodput_bps)));
-    row("segments retransmitted", &|column| Cell::text(count(column.transfer.retransmitted_segments as f64)));
+    row("TCP goodput", &|column| transfer(column, |transfer| rate(transfer.goodput_bps)));
+    row("segments retransmitted", &|column| {
+        transfer(column, |transfer| count(transfer.retransmitted_segments as f64))
+    });
     row("frames on the path", &|column| Cell::text(count(column.path.frames as f64)));
-    row("copies, of all frames", &|column| column.cost.map_or_else(Cell::missing, copies));
+    row("copies and parity, of all frames", &|column| column.cost.map_or_else(Cell::missing, copies));
     row("lost by the path", &|column| Cell::text(count(column.path.lost as f64)));
     row("dropped by its queue", &|column| Cell::text(count(column.path.queue_drops as f64)));
     table
@@ -92,6 +95,10 @@ fn table(result: &WanResult) -> Table {
 fn delay(column: &WanColumn, of: fn(&linkmend_lab::Summary) -> u64) -> Cell {
     let delay = column.datagrams.delay_ns.as_ref();
     delay.map_or_else(Cell::missing, |delay| Cell::text(duration(of(delay) as f64 / 1e9)))
+}
+
+fn transfer(column: &WanColumn, of: fn(&WanTransfer) -> String) -> Cell {
+    column.transfer.as_ref().map_or_else(Cell::missing, |transfer| Cell::text(of(transfer)))
 }
 
 fn copies(cost: RepairCost) -> Cell {
@@ -108,13 +115,15 @@ fn hue(repair: Repair) -> Hue {
         Repair::None => Hue::Vermillion,
         Repair::Ordered => Hue::Blue,
         Repair::NonBlocking => Hue::Green,
+        Repair::InTime => Hue::Purple,
     }
 }
 
 fn goodput_plot(result: &WanResult) -> Timeline {
     let mut panel = Panel::new(Axis::new("goodput", Unit::BitPerSecond).with_zero());
     for column in &result.columns {
-        let samples = column.transfer.samples.iter().map(|sample| (sample.at_s, sample.goodput_bps));
+        let Some(transfer) = &column.transfer else { continue };
+        let samples = transfer.samples.iter().map(|sample| (sample.at_s, sample.goodput_bps));
         panel = panel.series(Series::step(heading(column.repair), samples).hue(hue(column.repair)));
     }
     Timeline::new("Goodput of one transfer over the path").time(Axis::new("time", Unit::Second)).panel(panel)
@@ -137,8 +146,11 @@ fn page(result: &WanResult) -> Result<String> {
         .fact("Seed", result.options.seed.to_string());
     let of = |repair| result.columns.iter().find(|column| column.repair == repair);
     if let (Some(without), Some(with)) = (of(Repair::None), of(Repair::Ordered)) {
-        let detail = format!("{} without", rate(without.transfer.goodput_bps));
-        report = report.headline("TCP goodput", rate(with.transfer.goodput_bps), detail, Tone::Good);
+        let goodput =
+            |column: &WanColumn| column.transfer.as_ref().map(|transfer| rate(transfer.goodput_bps));
+        if let (Some(without), Some(with)) = (goodput(without), goodput(with)) {
+            report = report.headline("TCP goodput", with, format!("{without} without"), Tone::Good);
+        }
         let detail = format!("{} without", count(without.datagrams.lost as f64));
         let tone = if with.datagrams.lost == 0 { Tone::Good } else { Tone::Bad };
         report = report.headline("Datagrams lost", count(with.datagrams.lost as f64), detail, tone);
