@@ -4,9 +4,6 @@ use crate::losses::Losses;
 
 /// Frames after which older ones count half.
 const HALF_LIFE_FRAMES: f64 = 8_192.0;
-/// Frames that count before anything was measured, so that the first loss does not change everything.
-const PRIOR_FRAMES: f64 = 256.0;
-
 /// Frames, those of them that were lost, and bursts of losses; older ones count less.
 #[derive(Debug, Clone, Copy)]
 pub struct LossMeter {
@@ -16,10 +13,10 @@ pub struct LossMeter {
 }
 
 impl LossMeter {
-    /// As if it had measured this on 256 frames.
-    pub fn new(initial: Losses) -> LossMeter {
-        let lost = initial.rate * PRIOR_FRAMES;
-        LossMeter { frames: PRIOR_FRAMES, lost, bursts: lost / initial.burst.max(1.0) }
+    /// As if it had measured this on so many frames, so that the first loss does not change everything.
+    pub fn new(initial: Losses, frames: f64) -> LossMeter {
+        let lost = initial.rate * frames;
+        LossMeter { frames, lost, bursts: lost / initial.burst.max(1.0) }
     }
 
     /// Counts `lost` missing frames in a row, and so many that have arrived after them.

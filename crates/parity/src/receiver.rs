@@ -24,6 +24,8 @@ pub struct ReceiverConfig {
     /// The losses and the frames per second to begin with.
     pub losses: Losses,
     pub frame_rate: f64,
+    /// The losses count as if they had been measured on so many frames.
+    pub prior_frames: f64,
     /// A plan that is not changed by what is measured.
     pub fixed: Option<Plan>,
 }
@@ -83,7 +85,7 @@ pub struct Receiver<C: Code> {
 impl<C: Code> Receiver<C> {
     /// A receiver of a sender that has sent nothing.
     pub fn new(config: ReceiverConfig, code: C) -> Receiver<C> {
-        let ReceiverConfig { limits, round_trip_ns, losses, frame_rate, fixed } = config;
+        let ReceiverConfig { limits, round_trip_ns, losses, frame_rate, prior_frames, fixed } = config;
         let first = || plan(&Path { losses, round_trip_ns, frame_rate }, &limits);
         Receiver {
             code,
@@ -93,7 +95,7 @@ impl<C: Code> Receiver<C> {
             askable_before: 0,
             ask_at_ns: None,
             clock: ArrivalClock::default(),
-            meter: LossMeter::new(losses),
+            meter: LossMeter::new(losses, prior_frames),
             plan: fixed.unwrap_or_else(first),
             planned_ns: 0,
             planned_end: 0,
@@ -104,10 +106,11 @@ impl<C: Code> Receiver<C> {
         }
     }
 
-    /// Begins at this number, before anything has arrived. Frames before it are not waited for.
+    /// Begins at this number, before anything has arrived, and tells the sender the plan. Frames before it are not waited for.
     pub fn begin_at(&mut self, number: u32) {
         self.restart(u64::from(number));
         self.counters = ReceiverCounters::default();
+        self.tell_plan();
     }
 
     /// Changes the round trip that is planned with.
@@ -347,6 +350,11 @@ impl<C: Code> Receiver<C> {
         let losses = self.meter.losses();
         let path = Path { losses, round_trip_ns: self.config.round_trip_ns, frame_rate: self.frame_rate };
         self.plan = plan(&path, &self.config.limits);
+        self.tell_plan();
+    }
+
+    /// Tells the sender the plan.
+    fn tell_plan(&mut self) {
         let age = (self.plan.age_ns / STAMP_NS).min(u64::from(u16::MAX)) as u16;
         let feedback = Feedback::Group { frames: self.plan.group, parity: self.plan.parity, age };
         if self.feedback.len() < FEEDBACK_MAX {

@@ -63,7 +63,14 @@ impl Run {
             age_ns: first.age_ns,
         };
         let limits = self.limits();
-        let receiver = ReceiverConfig { limits, round_trip_ns, losses, frame_rate, fixed: self.fixed };
+        let receiver = ReceiverConfig {
+            limits,
+            round_trip_ns,
+            losses,
+            frame_rate,
+            prior_frames: 256.0,
+            fixed: self.fixed,
+        };
         (Sender::new(sender, ReedSolomon), Receiver::new(receiver, ReedSolomon))
     }
 

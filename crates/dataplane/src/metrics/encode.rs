@@ -42,6 +42,7 @@ impl Collector for Links {
         self.encode_interfaces(&mut encoder)?;
         super::failover::encode(&self.reports, &mut encoder)?;
         super::udp::encode(&self.reports, &mut encoder)?;
+        super::in_time::encode(&self.reports, &mut encoder)?;
         self.encode_daemon(&mut encoder)?;
         self.encode_states(&mut encoder)?;
         self.encode_gauges(&mut encoder)?;

@@ -6,6 +6,7 @@
 mod counters;
 mod encode;
 mod failover;
+mod in_time;
 mod labels;
 #[cfg(test)]
 mod lint;

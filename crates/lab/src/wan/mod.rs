@@ -99,9 +99,10 @@ impl WanOptions {
         }
     }
 
-    /// The deadline of datagrams: a frame that is lost can be sent again once.
+    /// The deadline of datagrams: the delay of the path, one round trip, and 10 ms.
     pub fn deadline(&self) -> Duration {
-        (3 * self.impairments.link_delay).clamp(*DEADLINES.start(), *DEADLINES.end())
+        let delay = self.impairments.link_delay + self.impairments.round_trip() + Duration::from_millis(10);
+        delay.clamp(*DEADLINES.start(), *DEADLINES.end())
     }
 
     fn validate(&self) -> Result<(), ParameterError> {

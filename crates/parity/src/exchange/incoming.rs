@@ -8,8 +8,9 @@ use crate::planner::Limits;
 use crate::receiver::{Receiver, ReceiverConfig, ReceiverCounters};
 use crate::reed_solomon::ReedSolomon;
 
-/// What is assumed of a path until it is measured.
-const FIRST_LOSS: f64 = 0.01;
+/// What is assumed of a path until it is measured: too much rather than too little, and soon forgotten.
+const FIRST_LOSS: f64 = 0.1;
+const FIRST_LOSS_FRAMES: f64 = 32.0;
 const FIRST_FRAMES_PER_SECOND: f64 = 100.0;
 
 /// A class that the peer sends.
@@ -59,7 +60,9 @@ impl Incoming {
                 let limits =
                     Limits { deadline_ns: self.deadline_ns, overhead_max: OVERHEAD_MAX, target: TARGET };
                 let (losses, frame_rate) = (Losses::independent(FIRST_LOSS), FIRST_FRAMES_PER_SECOND);
-                let config = ReceiverConfig { limits, round_trip_ns, losses, frame_rate, fixed: None };
+                let prior_frames = FIRST_LOSS_FRAMES;
+                let config =
+                    ReceiverConfig { limits, round_trip_ns, losses, frame_rate, prior_frames, fixed: None };
                 let mut receiver = Receiver::new(config, ReedSolomon);
                 receiver.begin_at(offer.next);
                 self.receiver = Some(receiver);

@@ -22,7 +22,8 @@ pub fn parity(data: &[u8]) {
     let mut data = data;
     let limits = Limits { deadline_ns: 120 * MS, overhead_max: 1.0, target: 1e-4 };
     let (losses, round_trip_ns) = (Losses::independent(0.1), 20 * MS);
-    let config = ReceiverConfig { limits, round_trip_ns, losses, frame_rate: 1e3, fixed: None };
+    let config =
+        ReceiverConfig { limits, round_trip_ns, losses, frame_rate: 1e3, prior_frames: 256.0, fixed: None };
     let mut receiver = Receiver::new(config, ReedSolomon);
     let (one_way_ns, deadline_ns) = (round_trip_ns / 2, limits.deadline_ns);
     let config = SenderConfig { deadline_ns, one_way_ns, group: 4, parity: 2, age_ns: 5 * MS };

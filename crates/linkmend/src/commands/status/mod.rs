@@ -1,6 +1,7 @@
 //! `linkmend status`: the state of links, for people and for programs.
 
 mod both_links;
+mod in_time;
 mod udp;
 mod watch;
 
@@ -97,6 +98,9 @@ pub fn describe(report: &LinkReport) -> String {
     }
     line("loss before", &loss(counters.lost_frames, counters));
     line("loss after", &loss(counters.given_up_frames(), counters));
+    for (place, text) in report.in_time.iter().flat_map(in_time::lines).enumerate() {
+        line(if place == 0 { "in time" } else { "" }, &text);
+    }
     let latency = &report.recovery_latency_ns;
     if latency.count > 0 {
         let [p50, p99, max] = [latency.p50, latency.p99, latency.max].map(time);

@@ -22,6 +22,9 @@ pub const PARITY_HEADER_BYTES: u32 = 8;
 /// What a parity frame has in front of its content, and what the code adds to the longest frame: length and stamp.
 const PARITY_FRAME_BYTES: u32 = 8 + 4;
 
+/// How many frames the losses count that are planned for at first.
+const PRIOR_FRAMES: f64 = 256.0;
+
 /// Configuration of an end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ParityConfig {
@@ -45,7 +48,8 @@ impl ParityConfig {
             parity: first.parity,
             age_ns: first.age_ns,
         };
-        (sender, ReceiverConfig { limits, round_trip_ns, losses, frame_rate, fixed })
+        let prior_frames = PRIOR_FRAMES;
+        (sender, ReceiverConfig { limits, round_trip_ns, losses, frame_rate, prior_frames, fixed })
     }
 }
 

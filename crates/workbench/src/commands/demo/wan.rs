@@ -16,7 +16,7 @@ use linkmend_report::{
 const ABOUT: &str = "Numbered UDP datagrams of 200 B from one site to the other, then one kernel TCP transfer (CUBIC). Without \
     Linkmend, the path carries the hosts' own frames. With Linkmend, it carries encrypted datagrams. Ordered mode holds frames \
     behind a missing one for a round trip, non-blocking mode delivers them out of order. In time, each datagram has a deadline \
-    of three times the delay of the path, and parity restores what cannot be sent again before. Delays are from one host to the \
+    of one round trip and 10 ms beyond the delay of the path, and parity restores what cannot be sent again before. Delays are from one host to the \
     other.";
 
 /// Runs it and shows what came of it.
