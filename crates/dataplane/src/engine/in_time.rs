@@ -87,11 +87,12 @@ impl Engine {
         true
     }
 
-    /// Sends the message that was made.
+    /// Sends the message that was made, in a datagram that no other shares: parity must not be lost with its frames.
     fn send_message(&mut self, now: u64) {
         let Some(in_time) = &self.in_time else { return };
         let frame = self.pool.copy_in(&in_time.message);
         self.send_copied(now, self.active, frame);
+        self.sides[self.active].port.end_datagram();
     }
 
     /// Handles a message from the link.

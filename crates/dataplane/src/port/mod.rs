@@ -199,6 +199,13 @@ impl Port {
         matches!(self, Port::Udp(_))
     }
 
+    /// The next frame does not share the datagram of the last one, if there are datagrams.
+    pub(crate) fn end_datagram(&mut self) {
+        if let Port::Udp(port) = self {
+            port.end_datagram();
+        }
+    }
+
     /// What a port over UDP knows of its path.
     pub(crate) fn udp_report(&self) -> Option<UdpReport> {
         match self {

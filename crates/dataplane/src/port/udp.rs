@@ -265,6 +265,10 @@ impl UdpPort {
         Ok(())
     }
 
+    pub(crate) fn end_datagram(&mut self) {
+        self.endpoint.close();
+    }
+
     /// Sends what waits, as far as the kernel takes it. What it refuses is lost, as on a path without this port.
     pub(crate) fn flush(&mut self, _pool: &mut FramePool) -> Result<(), PortError> {
         self.send_control();
