@@ -22,7 +22,7 @@ pub struct SentInTime {
     pub round_trip_ns: Option<u64>,
     pub frames: u64,
     pub parity_frames: u64,
-    /// Retransmissions.
+    /// Frames that were sent again because the peer asked for them.
     pub copies: u64,
     /// Requests for frames that would have come late.
     pub refused: u64,

@@ -21,8 +21,9 @@ use outgoing::Outgoing;
 
 /// Most classes that an end sends.
 pub const CLASSES_MAX: usize = 4;
-/// The shortest deadline, and the longest.
+/// The shortest deadline.
 pub const DEADLINE_MIN_NS: u64 = 1_000_000;
+/// The longest deadline: stamps wrap after three times as long.
 pub const DEADLINE_MAX_NS: u64 = 1_000_000_000;
 /// Ceiling of the expected overhead: parity frames and copies per frame.
 pub const OVERHEAD_MAX: f64 = 1.0;
