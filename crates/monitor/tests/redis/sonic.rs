@@ -127,6 +127,57 @@ fn between(server: &Server, source: &mut SonicSource, commands: &str) -> Result<
 }
 
 #[test]
+fn ports_between_the_chips_of_a_switch_are_left_out_whatever_their_names_are() {
+    if !is_installed("ports_between_the_chips_of_a_switch_are_left_out_whatever_their_names_are") {
+        return;
+    }
+    let server = Server::start(&[]);
+    send(&server, COUNTERS);
+    let roles = [
+        ("Ethernet0", "Int"),
+        ("Ethernet4", "Inb"),
+        ("Ethernet8", "Rec"),
+        ("Ethernet12", "Ext"),
+        ("Ethernet16", "Dpc"),
+    ];
+    for (port, role) in roles {
+        send(&server, &format!("SELECT 0\nHSET PORT_TABLE:{port} role {role}"));
+    }
+    let names: Vec<String> = poll(&mut source(&server)).into_keys().collect();
+    assert_eq!(names, ["Ethernet12"]);
+}
+
+/// A gearbox or a retimer sits between the switching chip and the cable, and ends the code of the cable.
+#[test]
+fn codewords_of_a_port_behind_a_gearbox_are_those_of_its_line_side() {
+    if !is_installed("codewords_of_a_port_behind_a_gearbox_are_those_of_its_line_side") {
+        return;
+    }
+    let server = Server::start(&[]);
+    send(&server, COUNTERS);
+    let mut source = source(&server);
+    let before = poll(&mut source)["Ethernet0"];
+    let correctable = "SAI_PORT_STAT_IF_IN_FEC_CORRECTABLE_FRAMES";
+    let uncorrectable = "SAI_PORT_STAT_IF_IN_FEC_NOT_CORRECTABLE_FRAMES";
+    let line = format!("HSET COUNTERS:oid:0x1010000000002 {correctable} 900 {uncorrectable} 7");
+    let system = format!("HSET COUNTERS:oid:0x1010000000003 {correctable} 1 {uncorrectable} 2");
+    let names = "Ethernet0_line oid:0x1010000000002 Ethernet0_system oid:0x1010000000003 Ethernet4_line none";
+    send(&server, &format!("SELECT 10\nHSET COUNTERS_PORT_NAME_MAP {names}\n{line}\n{system}"));
+    let readings = poll(&mut source);
+    let expected = FecReading {
+        corrected_codewords: Some(900),
+        uncorrectable_codewords: Some(7),
+        ..FecReading::default()
+    };
+    let after = readings["Ethernet0"];
+    assert_eq!((after.fec, after.code), (Some(expected), None));
+    assert_eq!((after.good_frames, after.corrupted_frames), (before.good_frames, before.corrupted_frames));
+    assert_ne!(after.epoch, before.epoch, "its counters have nothing to do with those before");
+    assert!(readings["Ethernet4"].fec.is_some_and(|fec| fec.corrected_codewords == Some(8)));
+    assert_eq!(readings.len(), 5, "a side is no port of its own");
+}
+
+#[test]
 fn what_is_new_is_the_difference_of_two_polls() {
     if !is_installed("what_is_new_is_the_difference_of_two_polls") {
         return;

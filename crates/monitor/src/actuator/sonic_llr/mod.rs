@@ -15,7 +15,7 @@ mod switch;
 use super::{Actuator, End};
 use crate::exchange::{Effect, Request};
 use crate::server::{Connector, ReachError};
-use crate::sonic::is_internal;
+use crate::sonic::{INTERNAL_ROLES, is_internal};
 use crate::source::SonicSettings;
 use ::redis::RedisError;
 use linkmend_diagnose::ParameterError;
@@ -30,8 +30,6 @@ use switch::{Change, Switch};
 const ANSWER_MOST: Duration = Duration::from_mins(1);
 /// How often an operation is begun anew because somebody has changed the same entries meanwhile.
 const ATTEMPTS_MOST: u32 = 5;
-/// Roles of ports in CONFIG_DB that are no ends of cables.
-const INTERNAL_ROLES: [&str; 4] = ["Int", "Inb", "Rec", "Dpc"];
 /// Ports at which LLR is switched on at the same time, unless configured.
 pub(crate) const PORTS_DEFAULT: usize = 8;
 

@@ -4,6 +4,7 @@
 
 use super::Trouble;
 use crate::counters::{ERRORS_COUNTED, FecCode, FecReading, Reading, RetryReading};
+use crate::sonic::INTERNAL_ROLES;
 use ::redis::Value;
 use std::fmt;
 
@@ -69,13 +70,15 @@ const CORRECTED_BITS: usize = 17;
 const CODEWORDS: usize = 18;
 
 /// What is read of a port's state: its speed in Mbit/s, how often it went up or down, whether it is up, its lanes, its forward
-/// error correction, and what neighbours hear it called.
-pub(super) const STATE_FIELDS: [&str; 6] = ["speed", "flap_count", "oper_status", "lanes", "fec", "alias"];
+/// error correction, what neighbours hear it called, and what it is for.
+pub(super) const STATE_FIELDS: [&str; 7] =
+    ["speed", "flap_count", "oper_status", "lanes", "fec", "alias", "role"];
 /// Places in [`STATE_FIELDS`].
 const OPER_STATUS: usize = 2;
 const LANES: usize = 3;
 const FEC: usize = 4;
 const ALIAS: usize = 5;
+const ROLE: usize = 6;
 
 /// Where the corrupted frames of a port are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,6 +97,8 @@ pub(super) struct Choice {
     corrupted: Corrupted,
     /// Whether multicast and broadcast are counted apart.
     apart: bool,
+    /// Whether codewords are those of a gearbox.
+    gearbox: bool,
 }
 
 impl fmt::Display for Choice {
@@ -103,8 +108,59 @@ impl fmt::Display for Choice {
             Corrupted::Errors => "IF_IN_ERRORS of SAI without frames that are too long or too short",
             Corrupted::Nowhere => "which do not count errors, so their links cannot be judged",
         })?;
-        f.write_str(if self.apart { "" } else { "; frames by IF_IN_UCAST_PKTS + IF_IN_NON_UCAST_PKTS" })
+        f.write_str(if self.apart { "" } else { "; frames by IF_IN_UCAST_PKTS + IF_IN_NON_UCAST_PKTS" })?;
+        f.write_str(if self.gearbox { "; codewords of the gearbox's line side" } else { "" })
     }
+}
+
+impl Choice {
+    /// The same with what a gearbox's line side has counted, if it counts: the switching chip counts codewords between it and the
+    /// gearbox, and not those of the cable. Which code the cable has, the port does not say then.
+    pub fn with_gearbox(self, reading: Reading, line: Option<FecReading>) -> (Choice, Reading) {
+        match line {
+            Some(line) => {
+                (Choice { gearbox: true, ..self }, Reading { fec: Some(line), code: None, ..reading })
+            }
+            None => (self, reading),
+        }
+    }
+}
+
+/// What forward error correction has counted at the line side of a gearbox, or why it has no counters.
+pub(super) fn line_fec(
+    fields: Result<Vec<Value>, String>,
+    troubles: &mut Vec<Trouble>,
+) -> Option<FecReading> {
+    match fields {
+        Ok(fields) => fec(&mut |places| known(&fields, places, troubles)),
+        Err(why) => {
+            troubles.push(Trouble::new(format!("has no counters of its gearbox: {why}")));
+            None
+        }
+    }
+}
+
+fn fec(known: &mut dyn FnMut(&[usize]) -> Option<u64>) -> Option<FecReading> {
+    let fec = FecReading {
+        corrected_codewords: known(&[CORRECTED]),
+        uncorrectable_codewords: known(&[UNCORRECTABLE]),
+        corrected_bits: known(&[CORRECTED_BITS]),
+        codewords: codewords(|place| known(&[place])),
+        ..FecReading::default()
+    };
+    (fec != FecReading::default()).then_some(fec)
+}
+
+/// The sum of those of these fields that are there; `None` if none is, or if one is no number.
+fn known(fields: &[Value], places: &[usize], troubles: &mut Vec<Trouble>) -> Option<u64> {
+    let is_there = |&place: &usize| !matches!(fields.get(place), None | Some(Value::Nil));
+    if !places.iter().any(is_there) {
+        return None;
+    }
+    sum(fields, places).map(Some).unwrap_or_else(|trouble| {
+        troubles.push(trouble);
+        None
+    })
 }
 
 /// The counters that a port has, without those that only a comparison with the poll before can tell.
@@ -124,7 +180,8 @@ pub(super) fn take(fields: &[Value], troubles: &mut Vec<Trouble>) -> Result<(Cho
         (false, true) => Corrupted::Errors,
         (false, false) => Corrupted::Nowhere,
     };
-    let choice = Choice { corrupted, apart: there(MULTICAST) && there(BROADCAST) };
+    let apart = there(MULTICAST) && there(BROADCAST);
+    let choice = Choice { corrupted, apart, gearbox: false };
     let good: &[usize] =
         if choice.apart { &[UNICAST, MULTICAST, BROADCAST] } else { &[UNICAST, NOT_UNICAST] };
     let good_frames = sum(fields, good)?;
@@ -134,24 +191,10 @@ pub(super) fn take(fields: &[Value], troubles: &mut Vec<Trouble>) -> Result<(Cho
         Corrupted::Errors => (&[ERRORS], &[OVERSIZE_TOO, UNDERSIZE, POISONED]),
         Corrupted::Nowhere => (&[], &[]),
     };
-    let mut known = |places: &[usize]| {
-        let sum =
-            if places.iter().any(|&place| there(place)) { sum(fields, places).map(Some) } else { Ok(None) };
-        sum.unwrap_or_else(|trouble| {
-            troubles.push(trouble);
-            None
-        })
-    };
+    let mut known = |places: &[usize]| known(fields, places, troubles);
     let corrupted_frames = known(corrupted);
     let not_corrupted = known(not_corrupted);
-    let fec = FecReading {
-        corrected_codewords: known(&[CORRECTED]),
-        uncorrectable_codewords: known(&[UNCORRECTABLE]),
-        corrected_bits: known(&[CORRECTED_BITS]),
-        codewords: codewords(|place| known(&[place])),
-        ..FecReading::default()
-    };
-    let fec = (fec != FecReading::default()).then_some(fec);
+    let fec = fec(&mut known);
     let retry = RetryReading {
         bad_frames: known(&[LLR_BAD]),
         nacks: known(&[LLR_NACKS]),
@@ -209,6 +252,11 @@ pub(super) fn code(fields: &[Value], speed: Option<u64>) -> Option<FecCode> {
         "fc" | "none" => Some(FecCode::Other),
         _ => None,
     }
+}
+
+/// Whether a port says that it is no end of a cable.
+pub(super) fn is_inside(fields: &[Value]) -> bool {
+    text(fields, ROLE).is_some_and(|role| INTERNAL_ROLES.contains(&role))
 }
 
 /// What neighbours hear a port called.

@@ -129,9 +129,10 @@ impl SonicSource {
         let there = map.len();
         let watched = self.watched(map);
         let llr = self.llr(&mut session).map_err(|error| self.failure(&error))?;
+        let lines = session.gearbox_lines().map_err(|error| self.failure(&error))?;
         let mut readings = Vec::with_capacity(watched.len());
         for ports in watched.chunks(PORTS_READ_MOST) {
-            let read = self.read(&mut session, llr, ports, &mut readings);
+            let read = self.read(&mut session, (llr, &lines), ports, &mut readings);
             read.map_err(|error| self.failure(&error))?;
         }
         self.read_optics(&mut session, &watched).map_err(|error| self.failure(&error))?;
@@ -180,7 +181,7 @@ impl SonicSource {
     fn read(
         &mut self,
         session: &mut Session,
-        llr: Llr,
+        (llr, lines): (Llr, &BTreeMap<String, String>),
         ports: &[(String, String)],
         readings: &mut Vec<(String, Reading)>,
     ) -> Result<(), RedisError> {
@@ -192,6 +193,7 @@ impl SonicSource {
             true => session.llr_ports(ports.iter().map(|(name, _)| name.as_str()))?,
             false => vec![false; ports.len()],
         };
+        let mut gearboxes = gearboxes(session, lines, ports)?;
         let read = ports.iter().zip(counted).zip(states).zip(retried);
         for ((((name, object), counted), state), is_retried) in read {
             let mut troubles = Vec::new();
@@ -201,12 +203,18 @@ impl SonicSource {
                 troubles.push(Trouble::new(format!("has no speed: {why}")));
                 Vec::new()
             });
+            if counters::is_inside(&state) {
+                continue;
+            }
             let (speed, flaps) = counters::speed_and_flaps(&state, &mut troubles);
             match taken {
                 Ok((choice, reading)) => {
                     let (up, code) = (counters::is_up(&state), counters::code(&state, speed));
                     let retry = counters::retry(&reading, is_retried, llr.is_counted);
                     let reading = Reading { up, speed, code, retry, ..reading };
+                    let line = gearboxes.remove(name.as_str());
+                    let line = line.and_then(|fields| counters::line_fec(fields, &mut troubles));
+                    let (choice, reading) = choice.with_gearbox(reading, line);
                     readings.push((name.clone(), self.complete(name, object, choice, flaps, reading)));
                     self.know_alias(name, counters::alias(&state));
                 }
@@ -298,6 +306,20 @@ impl Source for SonicSource {
     fn take_optics(&mut self) -> Vec<(String, Option<OpticsReading>)> {
         std::mem::take(&mut self.optics)
     }
+}
+
+/// What gearboxes of these ports have counted, by their names.
+fn gearboxes<'a>(
+    session: &mut Session,
+    lines: &BTreeMap<String, String>,
+    ports: &'a [(String, String)],
+) -> Result<BTreeMap<&'a str, session::Fields>, RedisError> {
+    let sides = ports.iter().filter_map(|(name, _)| Some((name.as_str(), lines.get(name)?.as_str())));
+    let (names, objects): (Vec<&str>, Vec<&str>) = sides.unzip();
+    if objects.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    Ok(names.into_iter().zip(session.gearbox_counters(objects.into_iter())?).collect())
 }
 
 fn none_read(there: usize, watched: usize, which: &str) -> SourceError {

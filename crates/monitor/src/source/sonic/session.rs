@@ -2,12 +2,16 @@
 
 use super::PORTS_MOST;
 use super::counters::{FIELDS, STATE_FIELDS};
-use crate::sonic::{APPL_DB, CAPABILITY, CONFIG_DB, COUNTERS_DB, LLR_CAPABLE, STATE_DB, llr_port_in_force};
+use crate::sonic::{
+    APPL_DB, CAPABILITY, CONFIG_DB, COUNTERS_DB, GB_COUNTERS_DB, LLR_CAPABLE, STATE_DB, llr_port_in_force,
+};
 use ::redis::{Connection, RedisError, Value, cmd, pipe};
 use std::collections::BTreeMap;
 
 /// Objects that have the counters of ports, by the names of the ports.
 const NAME_MAP: &str = "COUNTERS_PORT_NAME_MAP";
+/// How the side of a gearbox that faces the cable is called, behind the name of its port. The other one is `_system`.
+const LINE_SIDE: &str = "_line";
 /// Ports that are read of the map with one call.
 const MAP_STEP: usize = 1_000;
 /// Calls for the map; twice what the most ports need.
@@ -53,7 +57,25 @@ impl Session {
     /// The objects of ports, by the names of the ports: a few more than [`PORTS_MOST`] at most, so that those that are left
     /// out can be told.
     pub fn ports(&mut self) -> Result<BTreeMap<String, String>, RedisError> {
-        cmd("SELECT").arg(COUNTERS_DB).exec(&mut self.connection)?;
+        self.names(COUNTERS_DB)
+    }
+
+    /// The objects of the sides of gearboxes that face cables, by the names of their ports.
+    pub fn gearbox_lines(&mut self) -> Result<BTreeMap<String, String>, RedisError> {
+        let sides = match self.names(GB_COUNTERS_DB) {
+            // A server may have fewer databases.
+            Err(error) if error.code() == Some("ERR") => return Ok(BTreeMap::new()),
+            sides => sides?.into_iter(),
+        };
+        let line = |(name, object): (String, String)| {
+            let port = name.strip_suffix(LINE_SIDE).filter(|_| is_object(&object))?;
+            Some((port.to_owned(), object))
+        };
+        Ok(sides.filter_map(line).collect())
+    }
+
+    fn names(&mut self, database: u8) -> Result<BTreeMap<String, String>, RedisError> {
+        cmd("SELECT").arg(database).exec(&mut self.connection)?;
         let mut ports = BTreeMap::new();
         let mut cursor = "0".to_owned();
         for _ in 0..MAP_STEPS_MOST {
@@ -75,6 +97,14 @@ impl Session {
         objects: impl Iterator<Item = &'a str>,
     ) -> Result<Vec<Fields>, RedisError> {
         self.hashes(COUNTERS_DB, objects.map(|object| format!("COUNTERS:{object}")), &FIELDS)
+    }
+
+    /// What forward error correction has counted at these sides of gearboxes.
+    pub fn gearbox_counters<'a>(
+        &mut self,
+        objects: impl Iterator<Item = &'a str>,
+    ) -> Result<Vec<Fields>, RedisError> {
+        self.hashes(GB_COUNTERS_DB, objects.map(|object| format!("COUNTERS:{object}")), &FIELDS)
     }
 
     pub fn states<'a>(&mut self, names: impl Iterator<Item = &'a str>) -> Result<Vec<Fields>, RedisError> {
