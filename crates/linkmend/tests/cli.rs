@@ -41,6 +41,7 @@ fn help_is_the_golden_one() {
         "corrupt",
         "corruptd",
         "corruptd status",
+        "corruptd report",
         "detach",
     ] {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();

@@ -8,6 +8,7 @@
 //! - [`device_counters`]: the kernel's counters of an interface, and the length of its queue (rtnetlink);
 //! - [`interface_counters`]: errors and frames of all interfaces in one request (rtnetlink);
 //! - [`link_statistics`]: symbol errors, check sequence errors and error correction of links (generic netlink);
+//! - [`module_eeprom`]: the memory of a transceiver (generic netlink);
 //! - [`udp_socket`]: UDP sockets that take and give many datagrams in one call;
 //! - [`veth`]: creating, marking and removing a pair (rtnetlink);
 //! - [`xdp_features`]: the XDP features that a driver reports (generic netlink);
@@ -48,6 +49,7 @@ pub mod interface_use;
 pub mod kernel_types;
 pub mod link_statistics;
 pub mod login;
+pub mod module_eeprom;
 mod netlink;
 #[allow(unsafe_code, reason = "memory that the kernel shares with us")]
 pub mod packet_ring;

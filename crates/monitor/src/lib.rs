@@ -11,6 +11,7 @@
 //! - [`agent`]: what one machine decides, and requests from others;
 //! - [`evaluation`]: how well detection works, on links whose true state is known;
 //! - [`planning`]: which links of a topology corrupt, for the fleet's planner;
+//! - [`audit_report`]: what audit files say of weeks;
 //! - [`recording`]: counters from a file, and what would have been decided.
 //!
 //! None of this does I/O or reads a clock, so recorded counters lead to the same decisions as live ones. Around it are
@@ -46,6 +47,7 @@
 
 pub mod actuator;
 pub mod agent;
+pub mod audit_report;
 pub mod bus;
 mod cabling;
 pub mod config;

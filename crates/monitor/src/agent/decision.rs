@@ -78,6 +78,8 @@ pub enum DecisionKind {
         #[serde(skip_serializing_if = "Option::is_none")]
         peer: Option<String>,
     },
+    /// Most ports with transceivers of one type have flapped by themselves within 24 hours, and few others.
+    FlapsOfModules { vendor: String, part: String, ports: u64, of: u64 },
     /// The receiving end has asked for something.
     Request {
         generation: u64,
@@ -235,6 +237,11 @@ impl Decision {
                     "{port}: {ports} of {of} ports{which} flapped within 10 s, so it is not their links"
                 )
             }
+            DecisionKind::FlapsOfModules { vendor, part, ports, of } => write!(
+                f,
+                "{port}: {ports} of {of} ports with {vendor} {part} have flapped within 24 h, others rarely: suspect that type of \
+                 transceiver"
+            ),
             DecisionKind::Request { protection: Some(_), downstream_of: Some(upstream), reason, .. } => {
                 write!(f, "{port}: needs no protection, because it is downstream of {upstream}: {reason}")
             }

@@ -39,6 +39,8 @@ pub(super) struct Flapping {
     recent: VecDeque<(Duration, String)>,
     /// When ports last flapped at once.
     at_once: Option<Duration>,
+    /// Ports of which the latest call of [`judge`](Self::judge) has counted flaps.
+    counted: Vec<String>,
 }
 
 impl Flapping {
@@ -61,6 +63,7 @@ impl Flapping {
         peers: &BTreeMap<&str, Option<&str>>,
     ) -> Vec<(String, DecisionKind)> {
         let mut told = Vec::new();
+        self.counted.clear();
         if let Some((port, common)) = self.common(peers) {
             self.recent.clear();
             // More of the same follow.
@@ -80,6 +83,7 @@ impl Flapping {
             while known.times.len() > REMEMBERED_MOST {
                 known.times.pop_front();
             }
+            self.counted.push(port.clone());
             told.extend(self.often(now, &port).map(|kind| (port, kind)));
         }
         let since = now.saturating_sub(COUNTED_FOR);
@@ -128,6 +132,9 @@ impl Agent {
             if let Some(watched) = self.ports.get(&port) {
                 self.decisions.push_back(Decision::of_flaps(now, watched.name().clone(), kind));
             }
+        }
+        for port in std::mem::take(&mut self.flapping.counted) {
+            self.tell_module_flaps(now, &port);
         }
     }
 }

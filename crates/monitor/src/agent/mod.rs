@@ -17,6 +17,7 @@ mod aliases;
 mod decision;
 mod direction;
 mod flapping;
+mod module_flaps;
 mod optics;
 mod reconfigure;
 mod recorded;
@@ -101,6 +102,7 @@ pub struct Agent {
     ports: BTreeMap<String, Watched>,
     flapping: Flapping,
     optics: optics::Optics,
+    module_flaps: module_flaps::ModuleFlaps,
     /// What is known of directions to and from ports of this agent.
     directions: BTreeMap<PortName, DirectionState>,
     carrying: BTreeMap<PortName, Carrying>,
@@ -141,6 +143,7 @@ impl Agent {
             ports: BTreeMap::new(),
             flapping: Flapping::default(),
             optics: optics::Optics::default(),
+            module_flaps: module_flaps::ModuleFlaps::default(),
             directions: BTreeMap::new(),
             carrying: BTreeMap::new(),
             own_aliases: BTreeMap::new(),

@@ -27,6 +27,17 @@ impl Optics {
     pub fn status(&self, port: &str) -> Option<OpticsStatus> {
         self.ports.get(port)?.status()
     }
+
+    /// Maker and part number of a port's transceiver, if they are known.
+    pub fn kind(&self, port: &str) -> Option<(&str, &str)> {
+        let module = self.ports.get(port)?.module();
+        (!module.part.is_empty()).then_some((&module.vendor, &module.part))
+    }
+
+    /// The same of all ports.
+    pub fn kinds(&self) -> impl Iterator<Item = (&str, (&str, &str))> {
+        self.ports.keys().filter_map(|port| Some((port.as_str(), self.kind(port)?)))
+    }
 }
 
 impl Agent {

@@ -63,7 +63,9 @@ impl Audit {
             {
                 tracing::warn!("{decision}")
             }
-            DecisionKind::Flaps { .. } | DecisionKind::FlapsAtOnce { .. } => tracing::warn!("{decision}"),
+            DecisionKind::Flaps { .. }
+            | DecisionKind::FlapsAtOnce { .. }
+            | DecisionKind::FlapsOfModules { .. } => tracing::warn!("{decision}"),
             // Every port that is polled begins so.
             DecisionKind::State { from: State::Unknown, to: State::Healthy, .. } => {
                 tracing::debug!("{decision}")

@@ -1,6 +1,7 @@
 //! `linkmend corruptd`: the control plane.
 
 mod replay;
+mod report;
 mod run;
 mod status;
 
@@ -19,6 +20,7 @@ Examples:
                                             a cable to another machine that shares the Redis
   linkmend corruptd --dry-run -v           # only log what it would do
   linkmend corruptd status                 # which links corrupt frames, and what was done
+  linkmend corruptd report audit.jsonl     # what was done in weeks, or would have been
   linkmend corruptd --replay counters.csv  # what it would have done with recorded counters
   linkmend corruptd evaluate               # detection times by loss rate, and false alarms
 
@@ -63,6 +65,24 @@ Examples:
   linkmend corruptd status --json | \\
     jq '.ports[] | select(.state == \"corrupting\")'")]
     Status(StatusArgs),
+    /// Sum up audit files: what was done in days or weeks, or would have been in a dry run
+    #[command(after_help = "\
+Examples:
+  linkmend corruptd --dry-run --audit audit.jsonl  # for some weeks
+  linkmend corruptd report audit.jsonl             # how often, which links, for how long
+  linkmend corruptd report audit.jsonl.1 audit.jsonl --json")]
+    Report(ReportArgs),
+}
+
+/// Arguments of `linkmend corruptd report`.
+#[derive(Debug, Args)]
+struct ReportArgs {
+    /// Files that --audit has written, the oldest first
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Print one JSON object with all ports
+    #[arg(long)]
+    json: bool,
 }
 
 /// Arguments of `linkmend corruptd status`.
@@ -90,6 +110,7 @@ pub fn execute(arguments: &CorruptdArgs, matches: &ArgMatches, command: &Command
     }
     match &arguments.command {
         Some(CorruptdCommand::Status(arguments)) => status::execute(arguments),
+        Some(CorruptdCommand::Report(arguments)) => report::execute(arguments),
         None => match &arguments.replay {
             Some(file) => replay::execute(arguments, file),
             None => run::execute(arguments),

@@ -1,5 +1,6 @@
 //! The interfaces of this machine, as the kernel counts them.
 
+mod modules;
 mod names;
 mod port;
 
@@ -7,8 +8,10 @@ pub use names::{CounterNames, DriverNames};
 
 use super::{Source, SourceError};
 use crate::counters::Reading;
+use crate::optics::OpticsReading;
 use linkmend_linux::interface_counters::{InterfaceCounterSocket, InterfaceCounters};
 use linkmend_linux::link_statistics::LinkStatisticsSocket;
+use modules::Modules;
 use port::Port;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -28,6 +31,8 @@ pub struct LinuxSource {
     ports: BTreeMap<u32, Port>,
     /// Interfaces whose counters could not be read the last time.
     unreadable: BTreeMap<u32, String>,
+    /// `None` if transceivers cannot be read here.
+    modules: Option<Modules>,
 }
 
 impl LinuxSource {
@@ -51,6 +56,9 @@ impl LinuxSource {
             patterns: patterns.iter().map(|pattern| WildMatch::new(pattern)).collect(),
             ports: BTreeMap::new(),
             unreadable: BTreeMap::new(),
+            modules: Modules::start()
+                .inspect_err(|error| tracing::info!("transceivers are not read: {error}"))
+                .ok(),
         })
     }
 
@@ -138,6 +146,13 @@ impl Source for LinuxSource {
                 }
             }
         }
+        if let Some(modules) = &mut self.modules {
+            modules.follow(readings.iter().map(|(name, _)| name.clone()).collect());
+        }
         Ok(readings)
+    }
+
+    fn take_optics(&mut self) -> Vec<(String, Option<OpticsReading>)> {
+        self.modules.as_ref().map(Modules::take).unwrap_or_default()
     }
 }
