@@ -116,7 +116,7 @@ impl From<Mode> for FrameClass {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProtectionSettings {
     /// How frames travel.
-    pub classifier: Classifier<FrameClass>,
+    pub classifier: Box<Classifier<FrameClass>>,
     /// The deadlines of classes that have one.
     pub deadlines: Vec<Duration>,
     /// How the number of copies of a lost frame is chosen.
@@ -189,7 +189,7 @@ impl ProtectionSettings {
     /// All frames in `mode`, copies for an effective loss of 1e-8 (the paper's target), starting from a loss of 1e-3.
     pub fn new(mode: Mode) -> ProtectionSettings {
         ProtectionSettings {
-            classifier: Classifier::new(mode.into()),
+            classifier: Box::new(Classifier::new(mode.into())),
             deadlines: Vec::new(),
             copies: Copies::Target { target_loss: 1e-8, initial_loss: 1e-3 },
         }

@@ -25,7 +25,7 @@ fn check(lab: &Lab, what: &str) {
 }
 
 fn both_classes() -> ProtectionSettings {
-    let mut classifier = Classifier::new(Mode::Ordered.into());
+    let mut classifier = Box::new(Classifier::new(Mode::Ordered.into()));
     assert!(
         classifier.set_pcp(5, Mode::NonBlocking.into()) && classifier.set_dscp(46, Mode::NonBlocking.into())
     );

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Translates the protection into the link end's settings; `None` when off.
 pub(crate) fn protection(protect: &ProtectConfig) -> Option<ProtectionSettings> {
     let default = protect.mode.mode()?;
-    let mut classifier = Classifier::new(FrameClass::from(default));
+    let mut classifier = Box::new(Classifier::new(FrameClass::from(default)));
     let deadlines = deadlines(protect);
     for rule in &protect.classes {
         let class = match rule.service {
