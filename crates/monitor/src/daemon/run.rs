@@ -17,7 +17,7 @@ use crate::bus::{Bus, BusError, BusEvent};
 use crate::config::{ActuatorChoice, PlanChoice, Resolved, SourceChoice, network};
 use crate::exchange::{DirectionState, Request};
 use crate::planning::{Network, Planner, PlannerSettings, downstream_ports};
-use crate::source::{LinkmendSource, LinuxSource, PrometheusSource, SonicSource, Source};
+use crate::source::{LinkmendSource, LinuxSource, PrometheusSource, SonicSources, Source};
 use linkmend_control::metrics::MetricsServer;
 use linkmend_diagnose::Diagnose;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -127,7 +127,7 @@ impl Corruptd {
             SourceChoice::Linux { patterns, drivers } => {
                 Box::new(LinuxSource::open(&patterns, &drivers).map_err(StartError::Counters)?)
             }
-            SourceChoice::Sonic(settings) => Box::new(SonicSource::new(&settings)?),
+            SourceChoice::Sonic(settings) => Box::new(SonicSources::new(&settings)?),
             SourceChoice::Prometheus(settings) => Box::new(PrometheusSource::new(&settings)?),
         };
         let stop = Stop::default();

@@ -10,7 +10,7 @@ pub use linkmend::LinkmendSource;
 pub(crate) use linkmend::backup_port;
 pub use linux::{CounterNames, DriverNames, LinuxSource};
 pub use prometheus::{PrometheusSettings, PrometheusSource, QuerySet};
-pub use sonic::{SonicSettings, SonicSource};
+pub use sonic::{SonicSettings, SonicSource, SonicSources};
 
 use crate::counters::Reading;
 use crate::optics::OpticsReading;

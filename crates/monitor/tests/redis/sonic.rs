@@ -3,7 +3,7 @@
 use super::server::{Server, is_installed};
 use linkmend_monitor::counters::{Difference, FecCode, FecReading, Increment, Irregularity, Reading};
 use linkmend_monitor::server::ServerUrl;
-use linkmend_monitor::source::{SonicSettings, SonicSource, Source};
+use linkmend_monitor::source::{SonicSettings, SonicSource, SonicSources, Source};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -175,6 +175,44 @@ fn codewords_of_a_port_behind_a_gearbox_are_those_of_its_line_side() {
     assert_ne!(after.epoch, before.epoch, "its counters have nothing to do with those before");
     assert!(readings["Ethernet4"].fec.is_some_and(|fec| fec.corrected_codewords == Some(8)));
     assert_eq!(readings.len(), 5, "a side is no port of its own");
+}
+
+#[test]
+fn a_switch_with_two_chips_is_one_source_and_a_chip_that_is_away_hides_no_other() {
+    if !is_installed("a_switch_with_two_chips_is_one_source_and_a_chip_that_is_away_hides_no_other") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let sockets = [path("0.sock"), path("1.sock")];
+    let mut servers = sockets.each_ref().map(|socket| Server::start(&["--unixsocket", socket]));
+    let mut includes = r#"{"include":"../redis/database_config.json"}"#.to_owned();
+    for (chip, server) in servers.iter().enumerate() {
+        let (port, object) = (format!("Ethernet{}", 8 * chip), "oid:0x1000000000002");
+        let counters = format!("{UNICAST} {} SAI_PORT_STAT_IF_IN_NON_UCAST_PKTS 0 {ERRORS} 0", 1_000 + chip);
+        let names = format!("{port} {object} Ethernet-BP{chip} {object}");
+        send(server, &format!("SELECT 2\nHSET COUNTERS_PORT_NAME_MAP {names}\nHSET {OBJECT} {counters}"));
+        let config =
+            format!(r#"{{"INSTANCES":{{"redis":{{"port":6379,"unix_socket_path":"{}"}}}}}}"#, sockets[chip]);
+        std::fs::write(path(&format!("{chip}.json")), config).expect("written");
+        includes += &format!(r#",{{"namespace":"asic{chip}","include":"{chip}.json"}}"#);
+    }
+    let global = folder.path().join("database_global.json");
+    std::fs::write(&global, format!(r#"{{"INCLUDES":[{includes}],"VERSION":"1.0"}}"#)).expect("written");
+    let mut source = SonicSources::listed(&SonicSettings::default(), &global).expect("usable");
+    let frames = |source: &mut SonicSources| -> Vec<(String, u64)> {
+        let mut read = source.poll().expect("it answers");
+        read.sort_by(|one, other| one.0.cmp(&other.0));
+        read.into_iter().map(|(port, reading)| (port, reading.good_frames)).collect()
+    };
+    assert_eq!(frames(&mut source), [("Ethernet0".to_owned(), 1_000), ("Ethernet8".to_owned(), 1_001)]);
+    servers[0].kill();
+    assert_eq!(frames(&mut source), [("Ethernet8".to_owned(), 1_001)]);
+    servers[1].kill();
+    assert!(source.poll().is_err());
+    // A database that is named is the only one.
+    let named = SonicSources::listed(&settings(&servers[0].url()), &global).expect("usable");
+    assert!(!named.describe().contains("1.sock"), "{}", named.describe());
 }
 
 #[test]

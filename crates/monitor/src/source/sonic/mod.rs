@@ -8,10 +8,12 @@
 //! `sonic-clear counters` does not change the database. After a restart of the switch counters begin again.
 
 mod counters;
+mod namespaces;
 mod optics;
 mod session;
 mod settings;
 
+pub use namespaces::SonicSources;
 pub use settings::SonicSettings;
 
 use super::complaints::{Complaints, Trouble};
