@@ -225,6 +225,7 @@ impl<R: Read> Recording<R> {
             speed: row.speed,
             code: row.code,
             epoch: row.epoch,
+            taken_ns: None,
             fec: row.fec(line)?,
             retry: row.retry(),
         };

@@ -3,6 +3,7 @@
 mod actuator;
 mod bus;
 mod error;
+mod gnmi;
 mod plan;
 mod resolved;
 mod source;
@@ -10,6 +11,7 @@ mod source;
 pub use actuator::ActuatorChoice;
 pub use bus::{BusChoice, BusConfig};
 pub use error::ConfigError;
+pub use gnmi::GnmiConfig;
 pub use plan::{PlanChoice, PlanConfig, network};
 pub use resolved::Resolved;
 pub use source::{CountersConfig, SourceChoice, SourceKind};
@@ -67,6 +69,9 @@ pub struct MonitorConfig {
     /// What the source of counters needs.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub counters: CountersConfig,
+    /// What the source `gnmi` needs.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    pub gnmi: GnmiConfig,
     /// When a link corrupts.
     #[cfg_attr(feature = "clap", command(flatten))]
     #[serde(rename = "detection")]

@@ -2,7 +2,7 @@
 
 use super::MonitorConfig;
 use crate::server::ServerUrl;
-use crate::source::{DriverNames, PrometheusSettings, QuerySet, SonicSettings};
+use crate::source::{DriverNames, GnmiSettings, PrometheusSettings, QuerySet, SonicSettings};
 use linkmend_diagnose::ParameterError;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -24,6 +24,8 @@ pub enum SourceKind {
     Sonic,
     /// What a Prometheus server has collected from this machine or others
     Prometheus,
+    /// Ports of switches that stream OpenConfig's counters
+    Gnmi,
 }
 
 /// What the chosen source needs: `[counters]`.
@@ -88,6 +90,8 @@ pub enum SourceChoice {
     Sonic(SonicSettings),
     /// What was collected.
     Prometheus(Box<PrometheusSettings>),
+    /// What devices send.
+    Gnmi(Box<GnmiSettings>),
 }
 
 impl MonitorConfig {
@@ -116,6 +120,7 @@ impl MonitorConfig {
                 Ok(SourceChoice::Sonic(settings))
             }
             SourceKind::Prometheus => Ok(SourceChoice::Prometheus(Box::new(self.counters.prometheus()?))),
+            SourceKind::Gnmi => Ok(SourceChoice::Gnmi(Box::new(self.gnmi.settings(interfaces)?))),
         }
     }
 
@@ -127,8 +132,10 @@ impl MonitorConfig {
         } = &self.counters;
         let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
         let url = |url: &Option<ServerUrl>| url.as_ref().map(ToString::to_string);
-        let has_interfaces = [SourceKind::Linux, SourceKind::Sonic];
-        let written: [(&'static str, Option<String>, &[SourceKind]); 9] = [
+        let has_interfaces = [SourceKind::Linux, SourceKind::Sonic, SourceKind::Gnmi];
+        let (of_gnmi, value) = self.gnmi.written().unzip();
+        let written: [(&'static str, Option<String>, &[SourceKind]); 10] = [
+            (of_gnmi.unwrap_or("gnmi"), value, &[SourceKind::Gnmi]),
             ("interface", interfaces.first().cloned(), &has_interfaces),
             ("counters.drivers", drivers.keys().next().cloned(), &[SourceKind::Linux]),
             ("sonic", url(sonic), &[SourceKind::Sonic]),
@@ -163,6 +170,7 @@ impl SourceKind {
             SourceKind::Linux => "linux",
             SourceKind::Sonic => "sonic",
             SourceKind::Prometheus => "prometheus",
+            SourceKind::Gnmi => "gnmi",
         }
     }
 }

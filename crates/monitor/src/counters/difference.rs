@@ -116,7 +116,11 @@ impl Difference {
             return Err(Irregularity::SpeedChange);
         }
         let before = last.corrupted_frames.ok_or(Irregularity::First)?;
-        let most = frames_that_fit(reading.speed.unwrap_or(SPEED_DEFAULT), now.saturating_sub(then));
+        let passed = match last.taken_ns.zip(reading.taken_ns) {
+            Some((before, after)) => Duration::from_nanos(after.saturating_sub(before)),
+            None => now.saturating_sub(then),
+        };
+        let most = frames_that_fit(reading.speed.unwrap_or(SPEED_DEFAULT), passed);
         let good = grown(last.good_frames, reading.good_frames, most)?;
         let corrupted = grown(before, corrupted, most)?;
         let also = |of: fn(&Reading) -> Option<u64>| {
@@ -136,7 +140,6 @@ impl Difference {
         if corrupted == 0 && reading.hides_losses() {
             return Err(Irregularity::Hidden);
         }
-        let passed = now.saturating_sub(then);
         let checked = corrupted;
         let corrupted = corrupted.max(self.lost_with_codewords(passed, &last, &reading, good)?);
         let frames = good.checked_add(corrupted).ok_or(Irregularity::Implausible)?;
@@ -308,6 +311,36 @@ mod tests {
                 assert_eq!(increment, Ok(Increment { frames: 10, corrupted: 0 }), "{why}");
             }
         }
+    }
+
+    /// Ten seconds' frames and codewords arrive between two polls that are a tenth of a second apart.
+    #[test]
+    fn samples_are_as_far_apart_as_they_were_taken() {
+        let of = |taken_ns: Option<u64>, good_frames| {
+            let fec =
+                FecReading { uncorrectable_codewords: Some(good_frames / 1_000), ..FecReading::default() };
+            Reading { taken_ns, fec: Some(fec), up: Some(true), ..reading(good_frames, 0) }
+        };
+        let second = |taken: [Option<u64>; 2]| {
+            let mut difference = Difference::default();
+            let _ = difference.handle_reading(Duration::ZERO, of(taken[0], 0));
+            let increment = difference.handle_reading(Duration::from_millis(100), of(taken[1], 10_000_000));
+            (increment, difference.codewords().map(|codewords| codewords.as_frames.frames))
+        };
+        let (increment, codewords) = second([Some(5), Some(10_000_000_005)]);
+        assert!(increment.is_ok_and(|increment| increment.frames >= 10_000_000), "{increment:?}");
+        let all = codewords_in(GIGABIT, 10.0) / codewords_of_a_frame(1_000.0, 1);
+        assert!(
+            codewords.is_some_and(|codewords| (codewords as f64 / all - 1.0).abs() < 0.01),
+            "{codewords:?}"
+        );
+        assert_eq!(second([None, None]).0, Err(Irregularity::Implausible));
+        // The same sample again.
+        let mut difference = Difference::default();
+        let _ = difference.handle_reading(Duration::ZERO, of(Some(5), 7_000));
+        let again = difference.handle_reading(Duration::from_secs(1), of(Some(5), 7_000));
+        assert_eq!(again, Ok(Increment::default()));
+        assert_eq!(difference.codewords().map(|codewords| codewords.as_frames), Some(Increment::default()));
     }
 
     #[test]

@@ -37,6 +37,10 @@ pub struct Reading {
     /// number differs from that of the last poll counts from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<u64>,
+    /// When this was counted, in nanoseconds on a clock that never goes back, where that differs from when it was polled: a
+    /// device that sends samples says it. Two polls between which this stays the same have seen the same sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_ns: Option<u64>,
     /// What its forward error correction has counted, if it has one that counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fec: Option<FecReading>,

@@ -17,7 +17,7 @@ use crate::bus::{Bus, BusError, BusEvent};
 use crate::config::{ActuatorChoice, PlanChoice, Resolved, SourceChoice, network};
 use crate::exchange::{DirectionState, Request};
 use crate::planning::{Network, Planner, PlannerSettings, downstream_ports};
-use crate::source::{LinkmendSource, LinuxSource, PrometheusSource, SonicSources, Source};
+use crate::source::{GnmiSource, LinkmendSource, LinuxSource, PrometheusSource, SonicSources, Source};
 use linkmend_control::metrics::MetricsServer;
 use linkmend_diagnose::Diagnose;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -129,6 +129,7 @@ impl Corruptd {
             }
             SourceChoice::Sonic(settings) => Box::new(SonicSources::new(&settings)?),
             SourceChoice::Prometheus(settings) => Box::new(PrometheusSource::new(&settings)?),
+            SourceChoice::Gnmi(settings) => Box::new(GnmiSource::new(&settings)?),
         };
         let stop = Stop::default();
         let actuators = actuators(&config.actuator, &stop)?;
@@ -243,6 +244,9 @@ impl Corruptd {
             .flatten()
             .chain(broken)
             .chain(own_ends)
+            .chain(
+                self.source.troubles().into_iter().map(|text| format!("cannot read some counters: {text}")),
+            )
             .chain(self.contradictions.iter().cloned())
             .collect()
     }

@@ -9,7 +9,7 @@ const KINDS_MOST: usize = 100;
 const SHOWN_MOST: usize = 40;
 
 /// What is wrong with a port.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Trouble {
     /// Its kind, in words that follow the name of a port. It is one of a few, and has nothing of the port in it.
     pub what: String,

@@ -1,11 +1,14 @@
 //! Where counters come from.
 
 mod complaints;
+mod gnmi;
 mod linkmend;
 mod linux;
+mod names;
 mod prometheus;
 mod sonic;
 
+pub use gnmi::{GnmiDevice, GnmiSettings, GnmiSource};
 pub use linkmend::LinkmendSource;
 pub(crate) use linkmend::backup_port;
 pub use linux::{CounterNames, DriverNames, LinuxSource};
@@ -29,6 +32,11 @@ pub trait Source: Send {
     /// # Errors
     /// If nothing could be polled. Ports that could not be read are left out otherwise.
     fn poll(&mut self) -> Result<Vec<(String, Reading)>, SourceError>;
+
+    /// What the latest poll could not read, although there were other readings.
+    fn troubles(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Ports of which the latest polls have learned the alias by which neighbours know them, or that it is another one now.
     fn take_aliases(&mut self) -> Vec<(String, String)> {

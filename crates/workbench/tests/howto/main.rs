@@ -22,8 +22,9 @@ const IGNORED: [&str; 16] = [
 ];
 /// Lines of a page, except for empty ones and those that only this test reads.
 const LINES_MAX: usize = 90;
-const PAGES: [&str; 7] = [
+const PAGES: [&str; 8] = [
     "failing-cable",
+    "gnmi",
     "notebook",
     "path-without-a-cable",
     "radio-bridge",
@@ -182,6 +183,11 @@ fn the_radio_bridge() {
 #[test]
 fn sonic() {
     follow("sonic");
+}
+
+#[test]
+fn gnmi() {
+    follow("gnmi");
 }
 
 #[test]

@@ -5,47 +5,43 @@
 use super::Trouble;
 use crate::counters::{ERRORS_COUNTED, FecCode, FecReading, Reading, RetryReading};
 use crate::sonic::INTERNAL_ROLES;
+use crate::source::names::{Counter, SAI_CODEWORDS};
 use ::redis::Value;
 use std::fmt;
 
 const MEGABIT: u64 = 1_000_000;
 
 /// What is read of a port's counters.
-pub(super) const FIELDS: [&str; CODEWORDS + ERRORS_COUNTED] = [
-    "SAI_PORT_STAT_IF_IN_UCAST_PKTS",
-    "SAI_PORT_STAT_IF_IN_MULTICAST_PKTS",
-    "SAI_PORT_STAT_IF_IN_BROADCAST_PKTS",
-    "SAI_PORT_STAT_IF_IN_NON_UCAST_PKTS",
-    "SAI_PORT_STAT_IF_IN_ERRORS",
-    "SAI_PORT_STAT_ETHER_STATS_CRC_ALIGN_ERRORS",
-    "SAI_PORT_STAT_ETHER_STATS_FRAGMENTS",
-    "SAI_PORT_STAT_ETHER_STATS_JABBERS",
-    "SAI_PORT_STAT_ETHER_RX_OVERSIZE_PKTS",
-    "SAI_PORT_STAT_ETHER_STATS_UNDERSIZE_PKTS",
-    "SAI_PORT_STAT_ETHER_STATS_OVERSIZE_PKTS",
-    "SAI_PORT_STAT_LLR_RX_POISONED",
-    "SAI_PORT_STAT_LLR_RX_BAD",
-    "SAI_PORT_STAT_LLR_TX_NACK_CTL_OS",
-    "SAI_PORT_STAT_LLR_RX_REPLAY",
-    "SAI_PORT_STAT_IF_IN_FEC_CORRECTABLE_FRAMES",
-    "SAI_PORT_STAT_IF_IN_FEC_NOT_CORRECTABLE_FRAMES",
-    "SAI_PORT_STAT_IF_IN_FEC_CORRECTED_BITS",
-    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S0",
-    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S1",
-    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S2",
-    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S3",
-    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S4",
-    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S5",
-    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S6",
-    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S7",
-    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S8",
-    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S9",
-    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S10",
-    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S11",
-    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S12",
-    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S13",
-    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S14",
-    "SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S15",
+pub(super) const FIELDS: [&str; CODEWORDS + ERRORS_COUNTED] = {
+    let mut fields = [""; CODEWORDS + ERRORS_COUNTED];
+    let mut place = 0;
+    while place < fields.len() {
+        fields[place] =
+            if place < CODEWORDS { COUNTERS[place].sai() } else { SAI_CODEWORDS[place - CODEWORDS] };
+        place += 1;
+    }
+    fields
+};
+/// The first of them.
+const COUNTERS: [Counter; CODEWORDS] = [
+    Counter::Unicast,
+    Counter::Multicast,
+    Counter::Broadcast,
+    Counter::NotUnicast,
+    Counter::Errors,
+    Counter::CheckSequenceUsualLength,
+    Counter::Fragments,
+    Counter::Jabbers,
+    Counter::Oversize,
+    Counter::Undersize,
+    Counter::OversizeToo,
+    Counter::Poisoned,
+    Counter::LlrBad,
+    Counter::LlrNacks,
+    Counter::LlrReplays,
+    Counter::CorrectedCodewords,
+    Counter::Uncorrectable,
+    Counter::CorrectedBits,
 ];
 /// Places in [`FIELDS`].
 const UNICAST: usize = 0;
