@@ -38,7 +38,7 @@ pub(super) enum Counter {
 #[derive(Debug)]
 pub(super) struct Names {
     pub counter: Counter,
-    /// In words.
+    /// What it counts, as the documentation says it.
     #[cfg_attr(not(test), expect(dead_code, reason = "the documentation is made of it"))]
     pub what: &'static str,
     /// Paths beneath `interfaces/interface[name=…]`, or beneath `components/component[name=…]` where they begin with

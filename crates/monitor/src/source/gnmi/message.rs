@@ -48,7 +48,7 @@ pub(super) struct Subscription {
     pub path: Option<Path>,
     #[prost(enumeration = "SubscriptionMode", tag = "2")]
     pub mode: i32,
-    /// In nanoseconds.
+    /// How far samples are apart, in nanoseconds.
     #[prost(uint64, tag = "3")]
     pub sample_interval: u64,
 }

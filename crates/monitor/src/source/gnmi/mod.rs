@@ -21,7 +21,7 @@ mod value;
 
 pub use settings::{GnmiDevice, GnmiSettings};
 
-use super::complaints::{Complaints, Trouble};
+use super::complaints::Complaints;
 use super::{Source, SourceError};
 use crate::counters::Reading;
 use linkmend_diagnose::ParameterError;

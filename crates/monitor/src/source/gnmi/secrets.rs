@@ -1,6 +1,5 @@
 //! What a device and this machine prove to each other: certificates, users and passwords. None of it is ever shown.
 
-use super::settings::{GnmiDevice, GnmiSettings};
 use linkmend_diagnose::ParameterError;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
@@ -56,43 +55,50 @@ impl Credentials {
     }
 }
 
+/// What is known of the certificates of both sides, as the settings say it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tls<'a> {
+    pub host: &'a str,
+    pub server_name: Option<&'a str>,
+    pub ca: Option<&'a Path>,
+    /// The certificate of this machine, and its key.
+    pub identity: Option<(&'a Path, &'a Path)>,
+    pub skip_verification: bool,
+}
+
 /// How TLS is spoken with a device, and the name that its certificate must have.
-pub(super) fn tls(
-    settings: &GnmiSettings,
-    device: &GnmiDevice,
-) -> Result<(Arc<ClientConfig>, ServerName<'static>), ParameterError> {
-    let name = settings.server_name.as_ref().unwrap_or(&device.host);
-    let parameter = if settings.server_name.is_some() { "gnmi-server-name" } else { "gnmi" };
-    let server = ServerName::try_from(name.clone())
+pub(super) type Security = (Arc<ClientConfig>, ServerName<'static>);
+
+/// Reads the files.
+pub(super) fn tls(known: Tls<'_>) -> Result<Security, ParameterError> {
+    let (parameter, name) = match known.server_name {
+        Some(name) => ("gnmi-server-name", name),
+        None => ("gnmi", known.host),
+    };
+    let server = ServerName::try_from(name.to_owned())
         .map_err(|_| ParameterError::new(parameter, name, "must be the name or the address of a host"))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
     let builder = builder
         .with_safe_default_protocol_versions()
         .unwrap_or_else(|error| unreachable!("ring has the usual ciphers: {error}"));
-    let builder = if settings.skip_verification {
+    let builder = if known.skip_verification {
         builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
     } else {
-        builder.with_root_certificates(authorities(settings.ca.as_deref())?)
+        builder.with_root_certificates(authorities(known.ca)?)
     };
-    let config = match &settings.identity {
-        None => Ok(builder.with_no_client_auth()),
+    let mut config = match known.identity {
+        None => builder.with_no_client_auth(),
         Some((certificate, key)) => {
+            let wrong = |rule: String| ParameterError::new("gnmi-key", key.display(), rule);
             let chain = certificates("gnmi-certificate", certificate)?;
-            let secret = PrivateKeyDer::from_pem_slice(&read("gnmi-key", key)?).map_err(|error| {
-                ParameterError::new(
-                    "gnmi-key",
-                    key.display(),
-                    format!("must be a key in PEM format ({error})"),
-                )
-            })?;
-            builder.with_client_auth_cert(chain, secret).map_err(|error| {
-                let rule = format!("must belong to gnmi-certificate ({error})");
-                ParameterError::new("gnmi-key", key.display(), rule)
-            })
+            let secret = PrivateKeyDer::from_pem_slice(&read("gnmi-key", key)?)
+                .map_err(|error| wrong(format!("must be a key in PEM format ({error})")))?;
+            builder
+                .with_client_auth_cert(chain, secret)
+                .map_err(|error| wrong(format!("must belong to gnmi-certificate ({error})")))?
         }
     };
-    let mut config = config?;
     config.alpn_protocols = vec![PROTOCOL.to_vec()];
     Ok((Arc::new(config), server))
 }
@@ -220,18 +226,18 @@ mod tests {
     fn files_of_certificates_are_refused_by_name() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = file(&folder, "nothing", 0o600);
-        let device: GnmiDevice = "leaf1".parse().expect("a device");
-        let both = Some((path.clone(), path.clone()));
-        for (settings, part) in [
-            (GnmiSettings { ca: Some(path.clone()), ..GnmiSettings::default() }, "gnmi-ca = "),
-            (GnmiSettings { ca: Some("/nowhere".into()), ..GnmiSettings::default() }, "gnmi-ca = /nowhere"),
-            (GnmiSettings { identity: both, ..GnmiSettings::default() }, "gnmi-certificate = "),
-            (
-                GnmiSettings { server_name: Some("a b".to_owned()), ..GnmiSettings::default() },
-                "gnmi-server-name = a b: must be the name",
-            ),
+        let path = path.as_path();
+        let usual =
+            Tls { host: "leaf1", server_name: None, ca: None, identity: None, skip_verification: false };
+        assert!(tls(usual).is_ok());
+        for (wrong, part) in [
+            (Tls { ca: Some(path), ..usual }, "gnmi-ca = "),
+            (Tls { ca: Some(Path::new("/nowhere")), ..usual }, "gnmi-ca = /nowhere"),
+            (Tls { identity: Some((path, path)), ..usual }, "gnmi-certificate = "),
+            (Tls { server_name: Some("a b"), ..usual }, "gnmi-server-name = a b: must be the name"),
+            (Tls { host: "a b", ..usual }, "gnmi = a b: must be the name"),
         ] {
-            let error = tls(&settings, &device).expect_err("refused").to_string();
+            let error = tls(wrong).expect_err("refused").to_string();
             assert!(error.contains(part), "{error}");
         }
     }

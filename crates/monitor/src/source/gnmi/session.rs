@@ -5,7 +5,7 @@ use super::message::{
     CapabilityRequest, CapabilityResponse, Encoding, Response, SubscribeRequest, SubscribeResponse,
     SubscriptionMode,
 };
-use super::secrets::{Credentials, tls};
+use super::secrets::{Credentials, Security};
 use super::settings::{GnmiDevice, GnmiSettings};
 use super::subscription::Group;
 use super::target::Target;
@@ -120,8 +120,7 @@ impl Session {
         let credentials = self.settings.credentials.as_ref().map(|path| Credentials::read(path));
         let credentials = credentials.transpose().map_err(unusable)?;
         let plaintext = self.settings.plaintext;
-        let security =
-            (!plaintext).then(|| tls(&self.settings, &self.device)).transpose().map_err(unusable)?;
+        let security = (!plaintext).then(|| self.settings.tls(&self.device)).transpose().map_err(unusable)?;
         let (scheme, address) = (if plaintext { "http" } else { "https" }, self.device.address());
         let endpoint = Endpoint::from_shared(format!("{scheme}://{address}"))
             .map_err(|error| self.failure(error.to_string(), None))?
@@ -314,8 +313,6 @@ fn with_credentials<T>(message: T, credentials: Option<&Credentials>) -> Request
     }
     request
 }
-
-type Security = (Arc<rustls::ClientConfig>, rustls::pki_types::ServerName<'static>);
 
 /// What bytes are carried by: TCP, or TLS over it.
 trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}

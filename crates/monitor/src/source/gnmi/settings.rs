@@ -1,6 +1,6 @@
 //! Which devices are subscribed to, and how they are reached.
 
-use super::secrets::{Credentials, tls};
+use super::secrets::{Credentials, Security, Tls, tls};
 use linkmend_diagnose::{ParameterError, is_printable};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -26,7 +26,7 @@ pub struct GnmiDevice {
     pub is_named: bool,
     /// A name or an address; that of IPv6 without brackets.
     pub host: String,
-    /// Of TCP.
+    /// Of its gNMI server, 9339 unless written.
     pub port: u16,
 }
 
@@ -143,7 +143,7 @@ impl GnmiSettings {
             self.refuse_tls()?;
         } else {
             for device in &devices {
-                tls(self, device)?;
+                self.tls(device)?;
             }
         }
         self.credentials.as_ref().map(|path| Credentials::read(path)).transpose().map(drop)
@@ -168,6 +168,17 @@ impl GnmiSettings {
             devices.push(device);
         }
         Ok(devices)
+    }
+
+    /// How TLS is spoken with a device.
+    pub(super) fn tls(&self, device: &GnmiDevice) -> Result<Security, ParameterError> {
+        tls(Tls {
+            host: &device.host,
+            server_name: self.server_name.as_deref(),
+            ca: self.ca.as_deref(),
+            identity: self.identity.as_ref().map(|(certificate, key)| (certificate.as_path(), key.as_path())),
+            skip_verification: self.skip_verification,
+        })
     }
 
     fn refuse_tls(&self) -> Result<(), ParameterError> {

@@ -40,6 +40,8 @@ pub(super) struct Target {
     heard: BTreeSet<Group>,
     /// Why there are no readings.
     failure: Option<SourceError>,
+    /// Whether any session has ended.
+    has_failed: bool,
     troubles: BTreeSet<(String, Trouble)>,
 }
 
@@ -60,6 +62,7 @@ impl Target {
             synchronised: BTreeSet::new(),
             heard: BTreeSet::new(),
             failure: Some(not_yet),
+            has_failed: false,
             troubles: BTreeSet::new(),
         }
     }
@@ -73,6 +76,7 @@ impl Target {
 
     /// Ends the session.
     pub fn handle_failure(&mut self, failure: SourceError) {
+        self.has_failed = true;
         self.failure = Some(failure);
     }
 
@@ -211,8 +215,7 @@ impl Target {
 
     /// Whether there is something to be read, or a reason why not: the first poll waits for it.
     pub fn has_begun(&self) -> bool {
-        self.synchronised.contains(&Group::Counters)
-            || self.failure.as_ref().is_some_and(|_| self.session > 0)
+        self.has_failed || self.synchronised.contains(&Group::Counters)
     }
 
     /// The readings of all ports at `now`.

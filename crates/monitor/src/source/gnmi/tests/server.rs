@@ -15,9 +15,11 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
 
-/// gRPC's numbers of outcomes.
+/// gRPC's number for what a device does not want to be asked for.
 pub const INVALID_ARGUMENT: u32 = 3;
+/// That for what it does not know.
 pub const UNIMPLEMENTED: u32 = 12;
+/// That for a wrong password.
 pub const UNAUTHENTICATED: u32 = 16;
 
 /// What a device does on a subscription.
@@ -95,6 +97,7 @@ impl Server {
         Server { port, asked, runtime: Some(runtime) }
     }
 
+    /// All subscriptions up to now, refused ones among them.
     pub fn all_asked(&self) -> Vec<Asked> {
         self.asked.lock().expect("nobody panics with it").clone()
     }

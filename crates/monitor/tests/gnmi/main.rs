@@ -1,6 +1,6 @@
-//! Counters out of the servers of the OpenConfig project, in Go: its fake device, and its collector, which subscribes to the
-//! device and serves what it has heard to others. The tests build them; without Go, or if its modules cannot be fetched, they
-//! say loudly that they are skipped.
+//! Counters out of servers of the OpenConfig project, in Go: its fake device, which sends a script, and its cache and
+//! subscription server (`server.go`), which answer by path. The tests build them; without Go, or if its modules cannot be
+//! fetched, they say loudly that they are skipped.
 
 use linkmend_monitor::counters::Reading;
 use linkmend_monitor::source::{GnmiSettings, GnmiSource, Source};
@@ -14,41 +14,47 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-const PROGRAMS: [&str; 2] = ["testing/fake/gnmi/cmd/fake_server", "cmd/gnmi_collector"];
+/// The project's module, as Go calls it.
+const MODULE: &str = "github.com/openconfig/gnmi";
 const VERSION: &str = "v0.14.1";
 /// How long the servers may need to have said all.
 const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// What the device counts in the first of its samples, and by how much in each of the others.
 const GOOD: u64 = 1_000_000;
 const CORRUPTED: u64 = 10;
 const SAMPLES: u64 = 120;
 
-/// The folder of the two programs, which are built once.
-fn programs(test: &str) -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("gnmi-{VERSION}"));
-    if PROGRAMS.iter().all(|program| folder.join(name(program)).exists()) {
-        return Some(folder);
-    }
-    let modules = PROGRAMS.map(|program| format!("github.com/openconfig/gnmi/{program}@{VERSION}"));
-    let built = Command::new("go")
-        .arg("install")
-        .args(&modules)
-        .env("GOBIN", &folder)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    if built.is_ok_and(|status| status.success()) {
-        return Some(folder);
-    }
-    // Written past the harness, which keeps what passing tests print to itself.
-    let text =
-        format!("\n######## SKIPPED: {test} needs Go and `go install {}` ########\n", modules.join(" "));
-    std::io::stderr().write_all(text.as_bytes()).expect("stderr");
-    None
+/// The fake device, built once; `None` if it cannot be.
+fn fake_device(test: &str) -> Option<PathBuf> {
+    let command = format!("install {MODULE}/testing/fake/gnmi/cmd/fake_server@{VERSION}");
+    built(test, "fake_server", &command, Path::new("."))
 }
 
-fn name(program: &str) -> &str {
-    program.rsplit('/').next().expect("a name")
+/// The server that answers by path, built once; `None` if it cannot be.
+fn server(test: &str) -> Option<PathBuf> {
+    let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gnmi-server");
+    std::fs::create_dir_all(&source).expect("a folder");
+    let module = format!("module server\n\ngo 1.22\n\nrequire {MODULE} {VERSION}\n");
+    for (file, text) in [("main.go", include_str!("server.go")), ("go.mod", &module)] {
+        std::fs::write(source.join(file), text).expect("written");
+    }
+    built(test, "server", "install -mod=mod .", &source)
+}
+
+/// A program that `go` makes.
+fn built(test: &str, program: &str, command: &str, source: &Path) -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("gnmi-{VERSION}"));
+    let mut go = Command::new("go");
+    go.args(command.split(' ')).current_dir(source).env("GOBIN", &folder);
+    let built = go.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if built.is_ok_and(|status| status.success()) {
+        return Some(folder.join(program));
+    }
+    // Written past the harness, which keeps what passing tests print to itself.
+    let text = format!("\n######## SKIPPED: {test} needs Go, and {MODULE} for `go {command}` ########\n");
+    std::io::stderr().write_all(text.as_bytes()).expect("stderr");
+    None
 }
 
 /// A running program, which ends with it.
@@ -58,13 +64,17 @@ struct Server {
 }
 
 impl Server {
-    fn start(program: &Path, folder: &Path, port_option: &str, arguments: &[&str]) -> Server {
+    /// Starts a program in a folder, with `PORT` in its arguments for a free port.
+    fn start(program: &Path, folder: &Path, arguments: &[&str]) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("its address").port();
         drop(listener);
+        Server::start_at(program, folder, port, arguments)
+    }
+
+    fn start_at(program: &Path, folder: &Path, port: u16, arguments: &[&str]) -> Server {
         let child = Command::new(program)
-            .arg(format!("{port_option}={port}"))
-            .args(arguments)
+            .args(arguments.iter().map(|argument| argument.replace("PORT", &port.to_string())))
             .current_dir(folder)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -155,37 +165,26 @@ fn script() -> String {
     script + "}\n"
 }
 
-fn device(programs: &Path, folder: &Path) -> Server {
-    std::fs::write(folder.join("device.txt"), script()).expect("written");
-    let files = [
-        "-server_crt=cert.pem",
-        "-server_key=key.pem",
-        "-allow_no_client_auth",
-        "-text",
-        "-config=device.txt",
-    ];
-    Server::start(&programs.join("fake_server"), folder, "-port", &files)
-}
+type Readings = BTreeMap<String, Reading>;
 
-/// Polls until the port has more than two samples, and checks that all of its counters belong to one of them.
-fn watch(settings: &GnmiSettings) -> Reading {
-    let mut source = GnmiSource::new(settings).expect("usable");
+/// Polls until this is true.
+fn poll_until(source: &mut GnmiSource, right: impl Fn(&Readings) -> bool) -> Readings {
     let begun = Instant::now();
     loop {
-        let polled = source.poll();
-        if let Ok(readings) = &polled {
-            let readings: BTreeMap<&str, &Reading> =
-                readings.iter().map(|(name, reading)| (name.as_str(), reading)).collect();
-            if let Some(reading) = readings.get("Ethernet1").filter(|reading| reading.good_frames > 2 * GOOD)
-            {
-                return **reading;
-            }
+        let polled = source.poll().map(|readings| readings.into_iter().collect());
+        match polled {
+            Ok(readings) if right(&readings) => return readings,
+            other => assert!(begun.elapsed() < PATIENCE, "{other:?}"),
         }
-        assert!(begun.elapsed() < PATIENCE, "{polled:?}");
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(LOOK_INTERVAL);
     }
 }
 
+fn has_samples(readings: &Readings) -> bool {
+    readings.get("Ethernet1").is_some_and(|reading| reading.good_frames > 2 * GOOD)
+}
+
+/// All counters belong to the same sample.
 fn check(reading: &Reading) {
     let sample = reading.good_frames / GOOD;
     assert_eq!(reading.good_frames % GOOD, 0);
@@ -207,25 +206,57 @@ fn settings(server: &Server, folder: &Path) -> GnmiSettings {
 
 #[test]
 fn the_fake_device_of_openconfig_is_read() {
-    let Some(programs) = programs("the_fake_device_of_openconfig_is_read") else { return };
+    let Some(program) = fake_device("the_fake_device_of_openconfig_is_read") else { return };
     let folder = certificates();
-    let device = device(&programs, folder.path());
-    check(&watch(&settings(&device, folder.path())));
+    std::fs::write(folder.path().join("device.txt"), script()).expect("written");
+    let arguments = [
+        "-port=PORT",
+        "-server_crt=cert.pem",
+        "-server_key=key.pem",
+        "-allow_no_client_auth",
+        "-text",
+        "-config=device.txt",
+    ];
+    let device = Server::start(&program, folder.path(), &arguments);
+    let mut source = GnmiSource::new(&settings(&device, folder.path())).expect("usable");
+    check(&poll_until(&mut source, has_samples)["Ethernet1"]);
 }
 
-/// The collector answers subscriptions by path and target, as a device does.
 #[test]
-fn the_collector_of_openconfig_is_read() {
-    let Some(programs) = programs("the_collector_of_openconfig_is_read") else { return };
+fn the_subscription_server_of_openconfig_is_read() {
+    let Some(program) = server("the_subscription_server_of_openconfig_is_read") else { return };
     let folder = certificates();
-    let device = device(&programs, folder.path());
-    let config = format!(
-        "request: {{key: \"all\" value: {{subscribe: {{prefix: {{origin: \"openconfig\"}} subscription: {{path: {{elem: {{name: \
-         \"interfaces\"}}}}}}}}}}}}\ntarget: {{key: \"leaf1\" value: {{addresses: \"localhost:{}\" request: \"all\"}}}}\n",
-        device.port
-    );
-    std::fs::write(folder.path().join("collector.txt"), config).expect("written");
-    let files = ["-config_file=collector.txt", "-cert_file=cert.pem", "-key_file=key.pem"];
-    let collector = Server::start(&programs.join("gnmi_collector"), folder.path(), "-port", &files);
-    check(&watch(&settings(&collector, folder.path())));
+    let arguments = ["127.0.0.1:PORT"];
+    let mut device = Server::start(&program, folder.path(), &arguments);
+    let settings = settings(&device, folder.path());
+    let mut source = GnmiSource::new(&settings).expect("usable");
+    let both = poll_until(&mut source, |readings| readings.len() == 2);
+    assert_eq!(both.into_keys().collect::<Vec<_>>(), ["Ethernet1", "Ethernet2"]);
+    let one = poll_until(&mut source, |readings| readings.len() == 1);
+    check(&one["Ethernet1"]);
+    // A restart, after which it counts from the beginning.
+    device.child.kill().expect("it runs");
+    device.child.wait().expect("it ends");
+    let begun = Instant::now();
+    while source.poll().is_ok() {
+        assert!(begun.elapsed() < PATIENCE, "its end is not noticed");
+        std::thread::sleep(LOOK_INTERVAL);
+    }
+    let at = format!("127.0.0.1:{}", device.port);
+    let _again = Server::start_at(&program, folder.path(), device.port, &[&at]);
+    let again = poll_until(&mut source, |readings| readings.len() == 2);
+    assert!(again["Ethernet1"].good_frames < one["Ethernet1"].good_frames);
+    check(&poll_until(&mut source, has_samples)["Ethernet1"]);
+    // Nobody is called so there.
+    let devices = vec![format!("leaf2=localhost:{}", device.port)];
+    let mut other = GnmiSource::new(&GnmiSettings { devices, ..settings }).expect("usable");
+    let begun = Instant::now();
+    loop {
+        let error = other.poll().expect_err("nobody");
+        if error.what.contains("no such target") {
+            break assert!(error.hint.is_some_and(|hint| hint.contains("gnmi-target")));
+        }
+        assert!(begun.elapsed() < PATIENCE, "{error:?}");
+        std::thread::sleep(LOOK_INTERVAL);
+    }
 }
