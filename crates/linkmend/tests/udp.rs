@@ -153,9 +153,12 @@ fn assert_all_in_order(arrived: &[u32], count: u32, world: &World) {
 
 #[test]
 fn nothing_is_lost_and_everything_in_order_over_a_long_lossy_path() {
-    for loss in [0.01, 0.1, 0.25] {
+    for (loss, more) in [(0.01, ""), (0.1, ""), (0.25, ""), (0.1, "--congestion none")] {
         let path = Path { loss, reordered: 0.02, duplicated: 0.02, ..Path::LONG };
-        let Some(world) = World::new(&format!("loss{}", loss * 100.0), path, [""; 2]) else { return };
+        let name = format!("loss{}{}", loss * 100.0, if more.is_empty() { "" } else { "n" });
+        let Some(world) = World::new(&name, path, [more; 2]) else { return };
+        let is_controlled = world.report("left").pointer("/link/udp/congestion").is_some();
+        assert_eq!(is_controlled, more.is_empty(), "it is controlled by default");
         let arrived = world.send(5_000, 1000, Duration::from_secs(5), || ());
         assert_all_in_order(&arrived, 5_000, &world);
         let recovery = world.report("right")["recovery_latency_ns"].clone();

@@ -68,6 +68,8 @@ pub mod sysfs;
 pub mod tap;
 #[allow(unsafe_code, reason = "sched_setscheduler(2) and a thread's setpriority(2), which nix does not wrap")]
 pub mod thread;
+#[allow(unsafe_code, reason = "control messages lie in memory that is described by pointers and lengths")]
+mod udp_control;
 #[allow(unsafe_code, reason = "system calls need it")]
 pub mod udp_socket;
 pub mod veth;

@@ -3,6 +3,7 @@
 //! Datagrams of one length that are sent one after the other are a *train*, which the kernel takes as one and cuts late
 //! (`UDP_SEGMENT`, Linux 4.18). What the kernel has joined on arrival is taken apart here (`UDP_GRO`, Linux 5.0).
 
+use crate::udp_control::{Arrival, ControlMessages, Sending};
 use std::io;
 use std::mem::zeroed;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
@@ -19,9 +20,6 @@ pub const DATAGRAM_BATCH: usize = 64;
 const TRAIN_BYTES_MAX: usize = 65_507;
 /// How many trains are taken in one call.
 const TRAIN_BATCH: usize = 16;
-
-/// Memory for control messages, aligned as they are.
-type ControlMessages = [u64; 8];
 
 /// A socket and the memory in which its calls describe datagrams.
 #[derive(Debug)]
@@ -58,10 +56,12 @@ impl UdpSocket {
             SocketAddr::V6(v6) => {
                 set(&socket, libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, 0)?;
                 set(&socket, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_PROBE)?;
+                set(&socket, libc::IPPROTO_IPV6, libc::IPV6_RECVTCLASS, 1)?;
                 bind(socket.as_raw_fd(), &SockaddrIn6::from(v6))?;
             }
         }
         set(&socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE)?;
+        set(&socket, libc::IPPROTO_IP, libc::IP_RECVTOS, 1)?;
         // The forced variants need CAP_NET_ADMIN outside a namespace.
         if setsockopt(&socket, sockopt::RcvBufForce, &buffer_bytes).is_err() {
             let _ = setsockopt(&socket, sockopt::RcvBuf, &buffer_bytes);
@@ -86,12 +86,12 @@ impl UdpSocket {
         })
     }
 
-    /// Takes what has arrived, a batch at most, and calls `handle` with the sender of each datagram and its bytes. Longer
-    /// ones than the socket was opened for are left out. Returns whether there may be more.
+    /// Takes what has arrived, a batch at most, and calls `handle` with the sender of each datagram, its bytes, and whether a
+    /// queue has marked it. Longer ones than the socket was opened for are left out. Returns whether there may be more.
     ///
     /// # Errors
     /// The kernel's reason; [`io::ErrorKind::WouldBlock`] if nothing has arrived.
-    pub fn receive(&mut self, mut handle: impl FnMut(SocketAddr, &[u8])) -> io::Result<bool> {
+    pub fn receive(&mut self, mut handle: impl FnMut(SocketAddr, &[u8], bool)) -> io::Result<bool> {
         self.clear();
         for buffer in self.received.chunks_exact_mut(self.message_bytes) {
             self.pieces.push(libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() });
@@ -124,25 +124,29 @@ impl UdpSocket {
             }
             let begin = place * self.message_bytes;
             let bytes = &self.received[begin..begin + message.msg_len as usize];
-            for datagram in bytes.chunks(read_segment_bytes(&message.msg_hdr).unwrap_or(self.message_bytes)) {
+            let Arrival { segment_bytes, is_marked } = Arrival::read(&message.msg_hdr);
+            for datagram in bytes.chunks(segment_bytes.unwrap_or(self.message_bytes)) {
                 if datagram.len() <= self.datagram_bytes {
-                    handle(from, datagram);
+                    handle(from, datagram, is_marked);
                 }
             }
         }
         Ok(count == batch)
     }
 
-    /// Sends the first [`DATAGRAM_BATCH`] of `datagrams` to an address. Returns how many the kernel took.
+    /// Sends the first [`DATAGRAM_BATCH`] of `datagrams` to an address, which queues may mark if they are `markable`. Returns
+    /// how many the kernel took.
     ///
     /// # Errors
     /// The kernel's reason for not taking the first.
     pub fn send<'a>(
         &mut self,
         to: SocketAddr,
+        markable: bool,
         datagrams: impl IntoIterator<Item = &'a [u8]>,
     ) -> io::Result<usize> {
         self.clear();
+        let is_markable = markable.then(|| to.ip().to_canonical().is_ipv6());
         for datagram in datagrams.into_iter().take(DATAGRAM_BATCH) {
             let iov_base = datagram.as_ptr().cast_mut().cast();
             self.pieces.push(libc::iovec { iov_base, iov_len: datagram.len() });
@@ -152,14 +156,8 @@ impl UdpSocket {
         let mut begin = 0;
         while begin < self.pieces.len() {
             let count = if self.sends_trains { train_length(&self.pieces[begin..]) } else { 1 };
-            let mut message = self.message(0, begin, count);
-            if count > 1 {
-                let place = self.messages.len();
-                let bytes = self.pieces[begin].iov_len as u16;
-                message.msg_control = self.controls[place].as_mut_ptr().cast();
-                write_segment_bytes(&mut message, bytes);
-            }
-            self.messages.push(libc::mmsghdr { msg_hdr: message, msg_len: 0 });
+            let segment_bytes = (count > 1).then_some(self.pieces[begin].iov_len as u16);
+            self.describe(begin, count, Sending { segment_bytes, is_markable });
             begin += count;
         }
         let taken = match self.send_described() {
@@ -167,9 +165,8 @@ impl UdpSocket {
             Err(Errno::EINVAL | Errno::EIO | Errno::EMSGSIZE | Errno::EOPNOTSUPP)
                 if self.messages[0].msg_hdr.msg_iovlen > 1 =>
             {
-                let msg_hdr = self.message(0, 0, 1);
                 self.messages.clear();
-                self.messages.push(libc::mmsghdr { msg_hdr, msg_len: 0 });
+                self.describe(0, 1, Sending { segment_bytes: None, is_markable });
                 let taken = self.send_described()?;
                 self.sends_trains = false;
                 taken
@@ -179,6 +176,13 @@ impl UdpSocket {
         let trains = self.messages[..taken].iter();
         #[allow(clippy::unnecessary_cast, reason = "it is of another type with musl")]
         Ok(trains.map(|train| train.msg_hdr.msg_iovlen as usize).sum())
+    }
+
+    /// Adds a message of some pieces for the first address.
+    fn describe(&mut self, piece: usize, pieces: usize, sending: Sending) {
+        let mut message = self.message(0, piece, pieces);
+        sending.write(&mut message, &mut self.controls[self.messages.len()]);
+        self.messages.push(libc::mmsghdr { msg_hdr: message, msg_len: 0 });
     }
 
     fn send_described(&mut self) -> Result<usize, Errno> {
@@ -248,37 +252,6 @@ fn train_length(pieces: &[libc::iovec]) -> usize {
     let has_last =
         equal < room && pieces.get(equal).is_some_and(|last| (1..segment_bytes).contains(&last.iov_len));
     equal + usize::from(has_last)
-}
-
-/// Says to the kernel where it is to cut a train. The message has room for the control message.
-fn write_segment_bytes(message: &mut libc::msghdr, bytes: u16) {
-    // SAFETY: the macros compute lengths; the control memory of the message is longer than one number needs, and aligned.
-    unsafe {
-        message.msg_controllen = libc::CMSG_SPACE(size_of::<u16>() as _) as _;
-        let control = libc::CMSG_FIRSTHDR(message);
-        (*control).cmsg_level = libc::SOL_UDP;
-        (*control).cmsg_type = libc::UDP_SEGMENT;
-        (*control).cmsg_len = libc::CMSG_LEN(size_of::<u16>() as _) as _;
-        libc::CMSG_DATA(control).cast::<u16>().write_unaligned(bytes);
-    }
-}
-
-/// The length of the datagrams in a train; `None` if the message is one datagram.
-fn read_segment_bytes(message: &libc::msghdr) -> Option<usize> {
-    // SAFETY: the kernel has written control messages, and their length, to the memory that the message names. Those that it
-    // did not write in full are shorter than they say, which the macros see.
-    let mut control = unsafe { libc::CMSG_FIRSTHDR(message) };
-    while !control.is_null() {
-        // SAFETY: as above.
-        unsafe {
-            if (*control).cmsg_level == libc::SOL_UDP && (*control).cmsg_type == libc::UDP_GRO {
-                let bytes = libc::CMSG_DATA(control).cast::<libc::c_int>().read_unaligned();
-                return usize::try_from(bytes).ok().filter(|&bytes| bytes > 0);
-            }
-            control = libc::CMSG_NXTHDR(message, control);
-        }
-    }
-    None
 }
 
 impl AsFd for UdpSocket {
@@ -366,7 +339,7 @@ mod tests {
         let mut ready = [PollFd::new(socket.as_fd(), PollFlags::POLLIN)];
         poll(&mut ready, PollTimeout::from(5_000_u16)).expect("it can be asked");
         let mut all = Vec::new();
-        socket.receive(|from, bytes| all.push((from, bytes.to_vec()))).expect("something arrived");
+        socket.receive(|from, bytes, _| all.push((from, bytes.to_vec()))).expect("something arrived");
         all
     }
 
@@ -382,12 +355,13 @@ mod tests {
             let datagrams = [vec![1; 1], vec![2; 1400], vec![3; 1600]];
             let sent = here.send(
                 SocketAddr::new(at.parse().expect("an address"), to),
+                false,
                 datagrams.iter().map(Vec::as_slice),
             );
             assert_eq!(sent.expect("there is room"), 3);
             let from = SocketAddr::new(at.parse().expect("an address"), from);
             assert_eq!(received(&mut there), [(from, vec![1; 1]), (from, vec![2; 1400])], "and one too long");
-            let nothing = there.receive(|_, _| {}).expect_err("nothing more");
+            let nothing = there.receive(|_, _, _| {}).expect_err("nothing more");
             assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
         }
     }
@@ -399,7 +373,7 @@ mod tests {
         let lengths = [1400, 1400, 1400, 90, 1400, 90, 90, 1400, 1450, 1450];
         let all: Vec<Vec<u8>> = lengths.iter().zip(0..).map(|(&length, fill)| vec![fill; length]).collect();
         let to = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), to);
-        assert_eq!(here.send(to, all.iter().map(Vec::as_slice)).expect("there is room"), all.len());
+        assert_eq!(here.send(to, false, all.iter().map(Vec::as_slice)).expect("there is room"), all.len());
         assert!(here.sends_trains && here.messages.len() == 5, "{} messages", here.messages.len());
         let mut arrived = Vec::new();
         while arrived.len() < all.len() {
@@ -409,19 +383,45 @@ mod tests {
     }
 
     #[test]
+    fn marks_are_seen_and_datagrams_can_be_marked_only_if_they_say_so() {
+        for (at, local) in [("127.0.0.1", "127.0.0.1:0"), ("127.0.0.1", "[::]:0"), ("::1", "[::]:0")] {
+            let (mut here, _) = open(local);
+            let (mut there, to) = open("[::]:0");
+            // As if a queue had marked all that is sent, except what has a traffic class of its own.
+            set(&here.socket, libc::IPPROTO_IP, libc::IP_TOS, 0b11).expect("a socket");
+            let _ = set(&here.socket, libc::IPPROTO_IPV6, libc::IPV6_TCLASS, 0b11);
+            let to = SocketAddr::new(at.parse().expect("an address"), to);
+            let train = [vec![1; 900], vec![2; 900], vec![3; 70]];
+            for markable in [false, true, false] {
+                here.send(to, markable, train.iter().map(Vec::as_slice)).expect("there is room");
+            }
+            let mut arrived = Vec::new();
+            while arrived.len() < 3 * train.len() {
+                let mut ready = [PollFd::new(there.as_fd(), PollFlags::POLLIN)];
+                poll(&mut ready, PollTimeout::from(5_000_u16)).expect("it can be asked");
+                there
+                    .receive(|_, bytes, is_marked| arrived.push((bytes.len(), is_marked)))
+                    .expect("something arrived");
+            }
+            let expected = |is_marked| [900, 900, 70].map(|bytes| (bytes, is_marked));
+            assert_eq!(arrived, [true, false, true].map(expected).concat(), "{at} from {local}");
+        }
+    }
+
+    #[test]
     fn a_datagram_above_the_mtu_is_refused_and_trains_go_on() {
         let (mut here, _) = open("127.0.0.1:0");
         let (mut there, to) = open("127.0.0.1:0");
         let to = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), to);
         let long = vec![0; 65_530];
-        let refused = here.send(to, [&*long, &*long]).expect_err("longer than any datagram");
+        let refused = here.send(to, false, [&*long, &*long]).expect_err("longer than any datagram");
         assert_eq!(refused.raw_os_error(), Some(libc::EMSGSIZE));
         assert!(here.sends_trains);
         // A train of more than the kernel's limit of datagrams is more than one message.
         let short = vec![vec![7; 20]; DATAGRAM_BATCH + 9];
         let mut sent = 0;
         while sent < short.len() {
-            sent += here.send(to, short[sent..].iter().map(Vec::as_slice)).expect("there is room");
+            sent += here.send(to, false, short[sent..].iter().map(Vec::as_slice)).expect("there is room");
         }
         let mut arrived = 0;
         while arrived < short.len() {

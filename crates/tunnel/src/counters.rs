@@ -15,6 +15,8 @@ pub struct Counters {
     pub late: u64,
     /// Datagrams that had arrived before.
     pub duplicates: u64,
+    /// Datagrams that a queue has marked, each once.
+    pub marked: u64,
     /// Frames for the peer that took several datagrams.
     pub split_frames: u64,
     /// Frames that were lost because a part was.

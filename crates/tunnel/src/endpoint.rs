@@ -163,15 +163,17 @@ impl Endpoint {
         counters
     }
 
-    /// Handles a datagram. Calls `deliver` for each frame that is next.
+    /// Handles a datagram, which a queue of the path may have marked (ECN). Calls `deliver` for each frame that is next.
     pub fn handle_datagram(
         &mut self,
         now_ns: u64,
         from: SocketAddr,
         datagram: &[u8],
+        is_marked: bool,
         deliver: &mut impl FnMut(&[u8]),
     ) -> Handled {
         self.now_ns = now_ns;
+        let before = self.peer();
         let Some(Datagram { token, number, body }) = wire::parse(datagram) else {
             self.counters.malformed += 1;
             return Handled::Usual;
@@ -180,7 +182,7 @@ impl Endpoint {
             let expected = &self.expected;
             let (change, reply) =
                 self.acquaintance.handle_hello(now_ns, from, token, number, &hello, expected);
-            let handled = self.handle_change(now_ns, change);
+            let handled = self.handle_change(now_ns, change, before);
             if let Some(reply) = reply {
                 self.answer(now_ns, from, reply);
             }
@@ -188,7 +190,7 @@ impl Endpoint {
         }
         let outer = matches!(body, Body::Frames(_)).then_some(number);
         let change = self.acquaintance.handle(now_ns, from, token, outer);
-        let handled = self.handle_change(now_ns, change);
+        let handled = self.handle_change(now_ns, change, before);
         match (change, body) {
             (Change::Refused, _) => {}
             (Change::Stranger, _) => {
@@ -197,7 +199,7 @@ impl Endpoint {
                 }
             }
             (_, Body::Frames(records)) => {
-                self.receiver.handle(now_ns, number, records, deliver);
+                self.receiver.handle(now_ns, number, records, is_marked, deliver);
                 self.receiver.owe_report(self.round_trip_ns);
                 self.report(now_ns);
             }
@@ -218,7 +220,7 @@ impl Endpoint {
         handled
     }
 
-    fn handle_change(&mut self, now_ns: u64, change: Change) -> Handled {
+    fn handle_change(&mut self, now_ns: u64, change: Change, before: Option<SocketAddr>) -> Handled {
         match change {
             Change::Stranger => self.counters.strangers += 1,
             Change::Refused => self.counters.refused_addresses += 1,
@@ -233,6 +235,10 @@ impl Endpoint {
         let (Change::NewPeer | Change::Moved, Some(address)) = (change, self.peer()) else {
             return Handled::Usual;
         };
+        // A NAT that has forgotten a port translates to another one, but leads the same way (RFC 9000, section 9.4).
+        if change == Change::Moved && before.is_some_and(|before| before.ip() == address.ip()) {
+            return Handled::Moved(address);
+        }
         // The path is another one.
         let is_ipv6 = address.ip().to_canonical().is_ipv6();
         self.path_mtu = PathMtu::new(now_ns, is_ipv6, self.seal_bytes);
@@ -387,6 +393,11 @@ impl Endpoint {
     /// The datagrams with frames for the peer, oldest first.
     pub fn datagrams(&self) -> impl Iterator<Item = &[u8]> {
         self.sender.datagrams()
+    }
+
+    /// Whether queues of the path may mark the datagrams with frames (`ECT(0)`).
+    pub fn is_markable(&self) -> bool {
+        self.congestion.as_ref().is_some_and(Congestion::is_markable)
     }
 
     /// How many datagrams with frames wait.

@@ -44,10 +44,18 @@ impl Default for Receiver {
 }
 
 impl Receiver {
-    /// Handles the body of a datagram with frames. Calls `deliver` for each frame that is next.
-    pub fn handle(&mut self, now_ns: u64, number: u64, body: &[u8], deliver: &mut impl FnMut(&[u8])) {
+    /// Handles the body of a datagram with frames, which a queue may have marked. Calls `deliver` for each frame that is next.
+    pub fn handle(
+        &mut self,
+        now_ns: u64,
+        number: u64,
+        body: &[u8],
+        is_marked: bool,
+        deliver: &mut impl FnMut(&[u8]),
+    ) {
         let Receiver { order, assembly, .. } = self;
-        order.handle(now_ns, number, body, &mut |number, body| assembly.take(number, body, deliver));
+        let mut take = |number, body: &[u8]| assembly.take(number, body, deliver);
+        order.handle(now_ns, number, body, is_marked, &mut take);
     }
 
     /// Gives up what has been waited for long enough, and delivers what waited behind it.

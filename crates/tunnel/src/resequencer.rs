@@ -105,14 +105,22 @@ impl Default for Resequencer {
 }
 
 impl Resequencer {
-    /// Handles a datagram. `deliver` is called with each number that is next, and its bytes.
-    pub fn handle(&mut self, now_ns: u64, number: u64, bytes: &[u8], deliver: &mut impl FnMut(u64, &[u8])) {
+    /// Handles a datagram, which a queue may have marked. `deliver` is called with each number that is next, and its bytes.
+    pub fn handle(
+        &mut self,
+        now_ns: u64,
+        number: u64,
+        bytes: &[u8],
+        is_marked: bool,
+        deliver: &mut impl FnMut(u64, &[u8]),
+    ) {
         self.delay.turn(now_ns);
         self.counters.datagrams += 1;
         let duplicates = self.counters.duplicates;
         let is_next = self.note(now_ns, number);
         if self.counters.duplicates == duplicates {
             self.counters.bytes += (HEADER_BYTES + bytes.len()) as u64;
+            self.counters.marked += u64::from(is_marked);
         }
         if !is_next {
             return;
@@ -165,7 +173,7 @@ impl Resequencer {
             bytes: self.counters.bytes,
             decided: decided.below,
             lost: decided.given_up,
-            marked: 0,
+            marked: self.counters.marked,
         })
     }
 
@@ -181,8 +189,8 @@ impl Resequencer {
     }
 
     pub(crate) fn count(&self, counters: &mut Counters) {
-        let Counters { datagrams, bytes, lost, reordered, late, duplicates, .. } = self.counters;
-        *counters = Counters { datagrams, bytes, lost, reordered, late, duplicates, ..*counters };
+        let Counters { datagrams, bytes, lost, reordered, late, duplicates, marked, .. } = self.counters;
+        *counters = Counters { datagrams, bytes, lost, reordered, late, duplicates, marked, ..*counters };
     }
 
     fn seen_at(&self, number: u64) -> &Seen {

@@ -91,7 +91,7 @@ fn what_waits_is_bounded_in_number_bytes_and_time() {
     let mut delivered = Vec::new();
     let body = vec![0; 4096];
     let mut arrive = |order: &mut Resequencer, now, number| {
-        order.handle(now, number, &body, &mut |number, _| delivered.push(number));
+        order.handle(now, number, &body, false, &mut |number, _| delivered.push(number));
         delivered.len()
     };
     arrive(&mut order, 0, 0);
@@ -119,7 +119,7 @@ fn what_waits_is_bounded_in_number_bytes_and_time() {
 fn a_path_that_reorders_no_longer_is_waited_for_no_longer() {
     let mut order = Resequencer::default();
     for (now, number) in [(0, 0), (0, 2), (5 * MS, 1)] {
-        order.handle(now, number, &[], &mut |_, _| {});
+        order.handle(now, number, &[], false, &mut |_, _| {});
     }
     assert!(order.wait_ns() > 5 * MS);
     for now in [31_000 * MS, 59_000 * MS] {

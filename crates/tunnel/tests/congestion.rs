@@ -4,7 +4,7 @@
 #[allow(dead_code, reason = "each test binary uses a part of it")]
 mod bottleneck;
 
-use bottleneck::{MS, Observed, PATH, Path, SECOND, World};
+use bottleneck::{Ecn, MS, Observed, PATH, Path, SECOND, World};
 use linkmend_transport::tcp::Algorithm;
 
 /// Runs for so long after ten seconds.
@@ -82,5 +82,32 @@ fn a_buffer_too_short_to_be_noticed_is_not_overrun() {
         println!("{algorithms:?}: used {:.2}, dropped {dropped:.4}", seen.utilisation(&path, 20 * SECOND));
         assert!(dropped < 0.01);
         assert!(seen.connection_bytes.iter().all(|bytes| *bytes > seen.frames_bytes / 3));
+    }
+}
+
+#[test]
+fn marks_replace_losses_on_a_path_that_marks() {
+    // Below the queue of 5 ms that it keeps alone, there are marks all the time.
+    for threshold in [3, 8] {
+        let path = Path { buffer: 2.0, ecn: Ecn::Above(threshold), ..PATH };
+        let seen = run(path, 1, &[], 20);
+        let used = seen.utilisation(&path, 20 * SECOND);
+        println!(
+            "marked above {threshold} ms: used {used:.2}, {} marked, {} dropped",
+            seen.marked, seen.dropped
+        );
+        assert!(used > 0.75 && seen.dropped == 0);
+        assert!(threshold > 5 || seen.marked > 0);
+    }
+}
+
+#[test]
+fn a_path_that_drops_or_marks_all_that_may_be_marked_is_used_as_before() {
+    for ecn in [Ecn::Dropped, Ecn::AllMarked] {
+        let path = Path { ecn, ..PATH };
+        let seen = run(path, 1, &[], 20);
+        let used = seen.utilisation(&path, 20 * SECOND);
+        println!("{ecn:?}: used {used:.2}, {} marked", seen.marked);
+        assert!(used > 0.9 && seen.marked == 0);
     }
 }

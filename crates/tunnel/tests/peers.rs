@@ -93,7 +93,7 @@ fn nobody_takes_the_place_of_a_peer_that_is_heard() {
     for _ in 0..10 {
         thief.handle_timeout(world.now, &mut |_| {});
         while let Some((_, bytes)) = thief.poll_control() {
-            world.right.handle_datagram(world.now, at, bytes, &mut |_| {});
+            world.right.handle_datagram(world.now, at, bytes, false, &mut |_| {});
         }
         while let Some((to, bytes)) = world.right.poll_control() {
             assert_ne!(to, at, "not even an answer: {bytes:?}");

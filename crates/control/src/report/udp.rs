@@ -36,6 +36,9 @@ pub struct UdpReport {
     pub late_datagrams: u64,
     /// Datagrams that had arrived before.
     pub duplicate_datagrams: u64,
+    /// Datagrams that a queue of the path has marked for congestion (ECN), duplicates not counted.
+    #[serde(default)]
+    pub marked_datagrams: u64,
     /// Datagrams that do not follow the format.
     pub malformed_datagrams: u64,
     /// Datagrams of others than the peer.
@@ -68,4 +71,7 @@ pub struct CongestionReport {
     pub path_loss_ppm: u64,
     /// Whether others fill the queue of the path.
     pub has_others: bool,
+    /// Whether queues of the path may mark datagrams instead of dropping them (ECN).
+    #[serde(default)]
+    pub is_markable: bool,
 }

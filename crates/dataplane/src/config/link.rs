@@ -245,9 +245,9 @@ impl From<PortKind> for PortChoice {
 #[serde(rename_all = "kebab-case")]
 pub enum CongestionControl {
     /// Never
-    #[default]
     None,
     /// Unless the rate is given
+    #[default]
     Auto,
     /// Also below the given rate
     Always,

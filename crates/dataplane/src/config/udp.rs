@@ -128,9 +128,8 @@ pub(super) fn validate(config: &LinkConfig) -> Result<(), (&'static str, Problem
         }
         return match (config.insecure, config.congestion) {
             (true, _) => of_paths("insecure", "true"),
-            (_, CongestionControl::Auto) => of_paths("congestion", "auto"),
             (_, CongestionControl::Always) => of_paths("congestion", "always"),
-            (false, CongestionControl::None) => Ok(()),
+            (false, CongestionControl::Auto | CongestionControl::None) => Ok(()),
         };
     }
     let format = Format::from(config.format);
@@ -181,8 +180,8 @@ mod tests {
                 "--insecure true: concerns links over UDP",
             ),
             (
-                |link| (link.link, link.congestion) = ("eth2".to_owned(), CongestionControl::Auto),
-                "--congestion auto: concerns links over UDP",
+                |link| (link.link, link.congestion) = ("eth2".to_owned(), CongestionControl::Always),
+                "--congestion always: concerns links over UDP",
             ),
             (
                 |link| {
@@ -243,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_shared_if_that_is_asked_for_and_it_has_no_rate() {
+    fn a_path_is_shared_unless_it_has_a_rate_or_that_is_refused() {
         let shares = |congestion, rate: Option<u64>| {
             let config = LinkConfig::new("eth1".to_owned().into(), "udp:listen");
             let settings = LinkConfig { congestion, rate: rate.map(BitRate), ..config }.settings();
@@ -254,7 +253,8 @@ mod tests {
         assert_eq!(shares(CongestionControl::Auto, Some(20_000_000)), (false, Some(50_000)));
         assert!(shares(CongestionControl::Always, Some(20_000_000)).0);
         assert_eq!(shares(CongestionControl::None, None), (false, Some(100_000)));
-        assert!(!LinkConfig::new("eth1".to_owned().into(), "udp:listen").settings().is_controlled);
+        assert!(LinkConfig::new("eth1".to_owned().into(), "udp:listen").settings().is_controlled);
+        assert!(!LinkConfig::new("eth1".to_owned().into(), "eth2").settings().is_controlled);
     }
 
     #[test]

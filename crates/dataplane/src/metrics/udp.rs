@@ -20,6 +20,9 @@ const COUNTERS: &[Counter] = &[
     }),
     ("udp_late_datagrams", "Datagrams that arrived after they were given up", |udp| udp.late_datagrams),
     ("udp_duplicate_datagrams", "Datagrams that had arrived before", |udp| udp.duplicate_datagrams),
+    ("udp_marked_datagrams", "Datagrams that a queue of the path has marked for congestion (ECN)", |udp| {
+        udp.marked_datagrams
+    }),
     ("udp_malformed_datagrams", "Datagrams that do not follow the format", |udp| udp.malformed_datagrams),
     ("udp_strange_datagrams", "Datagrams that are not the peer's", |udp| udp.strange_datagrams),
     ("udp_refused_datagrams", "Datagrams from public addresses, refused without --insecure", |udp| {
@@ -65,6 +68,9 @@ const GAUGES: &[Gauge] = &[
     ),
     ("udp_path_shared", "Whether others are believed to fill the queue of the path", |udp| {
         udp.congestion.map(|state| f64::from(u8::from(state.has_others)))
+    }),
+    ("udp_path_markable", "Whether queues of the path may mark datagrams instead of dropping them", |udp| {
+        udp.congestion.map(|state| f64::from(u8::from(state.is_markable)))
     }),
     ("udp_reordering_wait_seconds", "How long a missing datagram is waited for", |udp| {
         Some(udp.reordering_wait_ns as f64 / NS_PER_S)

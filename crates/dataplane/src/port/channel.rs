@@ -59,15 +59,16 @@ impl Channel {
         self.socket.drops().unwrap_or(0)
     }
 
-    /// Reads a batch, and calls `handle` with each datagram that is the peer's. Returns whether there may be more.
-    pub(super) fn receive(&mut self, now_ns: u64, mut handle: impl FnMut(SocketAddr, &[u8])) -> bool {
+    /// Reads a batch, and calls `handle` with each datagram that is the peer's, and whether a queue has marked it. Returns
+    /// whether there may be more.
+    pub(super) fn receive(&mut self, now_ns: u64, mut handle: impl FnMut(SocketAddr, &[u8], bool)) -> bool {
         let Channel { socket, seal, .. } = self;
         let read = match seal {
             None => socket.receive(handle),
             Some(seal) => {
                 let Seal { secure, opened, answers, has_begun, refused, .. } = &mut **seal;
-                socket.receive(|from, datagram| match secure.open(now_ns, datagram, opened) {
-                    Opened::Contents => handle(from, opened),
+                socket.receive(|from, datagram, is_marked| match secure.open(now_ns, datagram, opened) {
+                    Opened::Contents => handle(from, opened, is_marked),
                     // Their number is limited by the rate at which they are given.
                     Opened::Answer => answers.push((from, opened.clone())),
                     Opened::Nothing => *has_begun = true,
@@ -84,12 +85,12 @@ impl Channel {
         let Some(seal) = &mut self.seal else { return false };
         for (to, answer) in seal.answers.drain(..) {
             // The other end calls again if this fails.
-            self.sent += self.socket.send(to, [&*answer]).unwrap_or(0) as u64;
+            self.sent += self.socket.send(to, false, [&*answer]).unwrap_or(0) as u64;
         }
         std::mem::take(&mut seal.has_begun)
     }
 
-    /// Sends the first datagrams of a batch. Returns how many the kernel took.
+    /// Sends the first datagrams of a batch, which queues may mark if they are `markable`. Returns how many the kernel took.
     ///
     /// # Errors
     /// The kernel's reason for not taking the first; [`io::ErrorKind::NotConnected`] without a session of the seal.
@@ -97,19 +98,20 @@ impl Channel {
         &mut self,
         now_ns: u64,
         to: SocketAddr,
+        markable: bool,
         datagrams: impl IntoIterator<Item = &'a [u8]>,
     ) -> io::Result<usize> {
         let sent = match &mut self.seal {
-            None => self.socket.send(to, datagrams)?,
+            None => self.socket.send(to, markable, datagrams)?,
             Some(seal) => {
                 if seal.secure.poll_initiation(now_ns, &mut seal.initiation) {
                     seal.initiated_ns = Some(now_ns);
                 }
                 if seal.initiated_ns == Some(now_ns) {
-                    self.sent += self.socket.send(to, [&*seal.initiation]).unwrap_or(0) as u64;
+                    self.sent += self.socket.send(to, false, [&*seal.initiation]).unwrap_or(0) as u64;
                 }
                 let count = seal.seal(now_ns, datagrams)?;
-                self.socket.send(to, seal.sealed[..count].iter().map(Vec::as_slice))?
+                self.socket.send(to, markable, seal.sealed[..count].iter().map(Vec::as_slice))?
             }
         };
         self.sent += sent as u64;

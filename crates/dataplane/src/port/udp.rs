@@ -177,9 +177,9 @@ impl UdpPort {
     fn read(&mut self, now: u64, pool: &mut FramePool) -> bool {
         let UdpPort { channel, endpoint, pending, counters, log_moved_at_ns, interface, .. } = self;
         let link = &interface.name;
-        channel.receive(now, |from, datagram| {
+        channel.receive(now, |from, datagram, is_marked| {
             let mut deliver = |bytes: &[u8]| take(pool, pending, counters, bytes);
-            match endpoint.handle_datagram(now, from, datagram, &mut deliver) {
+            match endpoint.handle_datagram(now, from, datagram, is_marked, &mut deliver) {
                 Handled::Usual => {}
                 Handled::NewPeer(address) => tracing::info!(link, %address, "the peer has answered over UDP"),
                 Handled::Moved(address) if now >= *log_moved_at_ns => {
@@ -231,7 +231,7 @@ impl UdpPort {
     /// The round trip, where what waits in front of this port tells how much the path carries: with a congestion control that
     /// knows it.
     pub(crate) fn settled_round_trip_ns(&self) -> Option<u64> {
-        self.endpoint.congestion().filter(|congestion| !congestion.is_starting())?.round_trip_ns()
+        self.endpoint.congestion().filter(|congestion| congestion.is_settled())?.round_trip_ns()
     }
 
     /// When the port is to be served although nothing has arrived.
@@ -286,7 +286,7 @@ impl UdpPort {
         }
         let mut too_long = None;
         while let Some((to, datagram)) = self.endpoint.poll_control() {
-            match self.channel.send(now, to, [datagram]) {
+            match self.channel.send(now, to, false, [datagram]) {
                 Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => too_long = Some(datagram.len()),
                 Ok(_) | Err(_) => {}
             }
@@ -300,7 +300,8 @@ impl UdpPort {
         self.endpoint.close();
         while self.endpoint.waiting() > 0 {
             let Some(to) = self.endpoint.peer() else { return };
-            match self.channel.send(clock::now_ns(), to, self.endpoint.datagrams()) {
+            let markable = self.endpoint.is_markable();
+            match self.channel.send(clock::now_ns(), to, markable, self.endpoint.datagrams()) {
                 Ok(0) => return,
                 Ok(sent) => self.endpoint.handle_sent(clock::now_ns(), sent),
                 Err(error) => match error.raw_os_error() {
@@ -360,6 +361,7 @@ impl UdpPort {
             reordered_datagrams: counters.reordered,
             late_datagrams: counters.late,
             duplicate_datagrams: counters.duplicates,
+            marked_datagrams: counters.marked,
             malformed_datagrams: counters.malformed,
             strange_datagrams: counters.strangers,
             refused_datagrams: counters.refused_addresses,
@@ -389,6 +391,7 @@ fn congestion_report(state: &CongestionState) -> CongestionReport {
         queue_ns: state.queue_ns,
         path_loss_ppm: (state.path_loss * 1e6) as u64,
         has_others: state.has_others,
+        is_markable: state.is_markable,
     }
 }
 

@@ -12,15 +12,18 @@
 
 mod company;
 mod delay;
+mod ecn;
 mod history;
 mod loss;
 mod pacer;
+mod round;
 mod start;
 mod state;
 
 use crate::wire::Report;
 use company::{Company, TARGET_NS};
 use delay::PathDelay;
+use ecn::Ecn;
 use history::{Bandwidth, History, IN_FLIGHT_MAX, Sent};
 use linkmend_transport::tcp::congestion::{
     AckSample, Algorithm, Congestion as Cause, CongestionControl as _, Context, Controller, Phase, Window,
@@ -28,6 +31,8 @@ use linkmend_transport::tcp::congestion::{
 use linkmend_transport::{Instant, Nanos};
 use loss::PathLoss;
 use pacer::{BURST_NS, Pacer};
+use round::Round;
+use start::FEW;
 pub use state::{Allowance, CongestionState};
 
 /// The first window in datagrams (RFC 6928), and the smallest.
@@ -43,41 +48,13 @@ const FORGET: u64 = 100;
 /// Up to so many percent of what has passed before, losses are not caused by what is sent, if there is no queue.
 const PROVEN_PERCENT: u64 = 85;
 const QUEUE_NONE_NS: u64 = 1_000_000;
+/// On a long path, a queue of this part of the round trip is none either: the longer a path, the more it varies.
+const QUEUE_NONE_PART: u64 = 16;
 /// A loss of the path above this is looked at again and again: it may be a limit of the rate that drops without a queue.
 const LOSS_DOUBTED: f64 = 0.01;
 /// Percent of the window in a round trip: while it doubles, and later, so that the pace does not limit it.
 const PACE_SLOW_START: u64 = 200;
 const PACE: u64 = 125;
-
-/// What has been observed since a round trip began.
-#[derive(Clone, Copy, Debug)]
-struct Round {
-    /// It ends when the fate of all datagrams below this number is known.
-    end: u64,
-    /// How many datagrams are in flight when it begins, whose fate it decides.
-    size: u64,
-    shortest_queue_ns: u64,
-    longest_queue_ns: u64,
-    decided: u64,
-    lost: u64,
-    marked: u64,
-    in_flight_bytes_max: u64,
-}
-
-impl Round {
-    fn new(begin: u64, end: u64) -> Round {
-        Round {
-            end,
-            size: end.saturating_sub(begin),
-            shortest_queue_ns: u64::MAX,
-            longest_queue_ns: 0,
-            decided: 0,
-            lost: 0,
-            marked: 0,
-            in_flight_bytes_max: 0,
-        }
-    }
-}
 
 /// Decides how fast datagrams leave.
 ///
@@ -91,6 +68,7 @@ pub struct Congestion {
     bandwidth: Bandwidth,
     loss: PathLoss,
     company: Company,
+    ecn: Ecn,
     pacer: Pacer,
     cubic: Controller,
     window: Window,
@@ -114,8 +92,8 @@ pub struct Congestion {
     /// The most that was in flight in a round without congestion, and the longest queue. Both are forgotten slowly.
     proven_bytes: u64,
     longest_queue_ns: u64,
-    /// The longest queue of the round before this one.
-    queue_before_ns: u64,
+    /// The longest and the mean queue of the round before this one.
+    queues_before_ns: [u64; 2],
     /// The queue up to which the window goes alone: longer as long as the path carries all that is tried.
     headroom_ns: u64,
 }
@@ -129,6 +107,7 @@ impl Congestion {
             bandwidth: Bandwidth::default(),
             loss: PathLoss::default(),
             company: Company::new(now_ns),
+            ecn: Ecn::new(next),
             pacer: Pacer::default(),
             cubic: Controller::new(Algorithm::Cubic, 0),
             window: Window { cwnd: WINDOW_INITIAL, ssthresh: u32::MAX },
@@ -144,7 +123,7 @@ impl Congestion {
             is_starting: true,
             proven_bytes: 0,
             longest_queue_ns: 0,
-            queue_before_ns: 0,
+            queues_before_ns: [0; 2],
             flat_rounds: 0,
             flat_bandwidth: 0,
             headroom_ns: TARGET_NS,
@@ -178,9 +157,9 @@ impl Congestion {
         self.delay.round_trip_ns()
     }
 
-    /// Whether it is still looking for what the path carries.
-    pub fn is_starting(&self) -> bool {
-        self.is_starting
+    /// Whether it knows what the path carries, and does not try more and more.
+    pub fn is_settled(&self) -> bool {
+        !self.is_starting && (self.company.has_others() || self.headroom_ns == TARGET_NS)
     }
 
     /// What it believes now.
@@ -193,6 +172,7 @@ impl Congestion {
             queue_ns: self.delay.queue_ns(),
             path_loss: self.loss.share(),
             has_others: self.company.has_others(),
+            is_markable: self.is_markable(),
         }
     }
 
@@ -287,7 +267,10 @@ impl Congestion {
         self.silences = 0;
         self.round.decided += news.decided;
         self.round.lost += news.lost;
-        self.round.marked += news.marked;
+        self.ecn.handle_report(report.highest, self.history.next());
+        if self.believes_marks() {
+            self.round.marked += news.marked;
+        }
         if report.highest > before.highest || sent.bytes > self.settled_bytes {
             self.handle_progress(now_ns, report, sent, news.bytes);
         }
@@ -304,9 +287,7 @@ impl Congestion {
         self.reported_at_ns = now_ns;
         let round_trip_ns = now_ns.saturating_sub(sent.at_ns).saturating_sub(report.held_ns);
         self.delay.learn(now_ns, sent.at_ns, report.arrived_ns, round_trip_ns);
-        let queue_ns = self.delay.queue_ns();
-        self.round.shortest_queue_ns = self.round.shortest_queue_ns.min(queue_ns);
-        self.round.longest_queue_ns = self.round.longest_queue_ns.max(queue_ns);
+        self.round.add_queue(self.delay.queue_ns());
         if let Some(sample) = self.history.deliver(sent, bytes, report.arrived_ns) {
             self.bandwidth.learn(sample);
         }
@@ -317,8 +298,9 @@ impl Congestion {
 
     fn begin_round(&mut self) {
         let decided = self.latest.map_or(0, |(_, latest)| latest.decided);
-        self.queue_before_ns = self.round.longest_queue_ns;
+        self.queues_before_ns = self.round.queues_ns();
         self.round = Round::new(decided, self.history.next());
+        self.round.in_flight_bytes_max = self.in_flight_bytes();
     }
 
     fn context(&self, now_ns: u64) -> Context {
@@ -358,10 +340,19 @@ impl Congestion {
         self.window = window;
     }
 
-    /// Whether so much waits that what is lost may have been dropped by a full queue.
+    /// Whether datagrams have waited so long that what is lost may have been dropped by a full queue: some as long as ever, and
+    /// not only some, because paths and machines delay single ones. Of a path that is not known, nothing says that its queue
+    /// was ever empty.
     fn has_queue(&self) -> bool {
-        let longest_ns = self.round.longest_queue_ns.max(self.queue_before_ns);
-        longest_ns > QUEUE_NONE_NS.max(self.longest_queue_ns / 2)
+        let none_ns = QUEUE_NONE_NS.max(self.delay.base_ns().unwrap_or(0) / QUEUE_NONE_PART);
+        let [longest_ns, mean_ns] = self.round.queues_ns();
+        let [longest_before_ns, mean_before_ns] = self.queues_before_ns;
+        let longest_ns = longest_ns.max(longest_before_ns);
+        if self.loss.is_unknown() && self.was_full() {
+            return longest_ns > QUEUE_NONE_NS;
+        }
+        longest_ns > none_ns.max(self.longest_queue_ns / 2)
+            && mean_ns.max(mean_before_ns) > QUEUE_NONE_NS.max(self.longest_queue_ns / 4)
     }
 
     /// Whether the losses of this round are those that have made the window smaller.
@@ -372,7 +363,9 @@ impl Congestion {
     /// Reduces the window at most once in a round trip.
     fn check_congestion(&mut self, now_ns: u64) {
         let Round { lost, decided, marked, size, .. } = self.round;
-        if self.is_recovering() || !(marked > 0 || self.loss.is_exceeded(lost, decided.max(size))) {
+        if self.is_recovering()
+            || !(marked > 0 || self.loss.is_exceeded(lost, decided.max(size), self.has_queue()))
+        {
             return;
         }
         if self.is_starting && marked == 0 {
@@ -381,8 +374,11 @@ impl Congestion {
         }
         // Losses without a queue, of less than has passed before, are not caused by what is sent.
         let was_proven = self.round.in_flight_bytes_max <= self.proven_bytes / 100 * PROVEN_PERCENT;
-        if marked == 0 && was_proven && !self.has_queue() {
+        if marked == 0 && (was_proven || !self.was_full()) && !self.has_queue() {
             self.loss.learn(lost, decided.max(size));
+            if lost <= decided.max(size) / FEW {
+                return self.begin_round();
+            }
         }
         self.company.handle_congestion();
         self.reduce(now_ns, if marked > 0 { Cause::Mark } else { Cause::Loss });
@@ -393,12 +389,14 @@ impl Congestion {
         self.window.ssthresh = self.cubic.ssthresh(&self.context(now_ns), cause);
         self.window.cwnd = self.window.ssthresh.max(WINDOW_MIN);
         self.is_starting = cause == Cause::Timeout;
+        (self.flat_bandwidth, self.flat_rounds) = (0, 0);
         self.reduced_until = self.history.next();
         self.begin_round();
     }
 
     fn end_round(&mut self, now_ns: u64) {
-        let Round { shortest_queue_ns, longest_queue_ns, lost, decided, .. } = self.round;
+        let Round { shortest_queue_ns, longest_queue_ns, lost, decided, marked, .. } = self.round;
+        self.ecn.handle_round(decided.saturating_sub(lost), marked);
         let shortest_queue_ns = shortest_queue_ns.min(longest_queue_ns);
         let (has_queue, is_trial) = (self.has_queue(), self.company.is_trial());
         let was_alone = !self.company.has_others();
@@ -450,9 +448,10 @@ impl Congestion {
         }
         if self.in_flight_bytes() >= self.window_bytes() / 2 {
             self.reduce(now_ns, Cause::Timeout);
-            self.window.cwnd = WINDOW_MIN;
+            self.window = Window { cwnd: WINDOW_MIN, ssthresh: u32::MAX };
         }
         self.silences += 1;
+        self.ecn.handle_silence(self.history.next());
         self.settled_bytes = self.history.bytes();
         self.reported_at_ns = now_ns;
         self.begin_round();

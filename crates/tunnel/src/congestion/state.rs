@@ -26,4 +26,6 @@ pub struct CongestionState {
     pub path_loss: f64,
     /// Whether others fill the queue.
     pub has_others: bool,
+    /// Whether queues of the path may mark datagrams (ECN).
+    pub is_markable: bool,
 }

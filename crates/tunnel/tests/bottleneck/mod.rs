@@ -5,9 +5,9 @@ pub mod source;
 use linkmend_transport::Instant;
 use linkmend_transport::tcp::{Algorithm, Config, Connection, Event, Segment};
 use linkmend_tunnel::wire::{HEADER_BYTES, RECORD_BYTES};
-use linkmend_tunnel::{Allowance, Endpoint, EndpointConfig, Identity, Reach, Role};
+use linkmend_tunnel::{Allowance, Congestion, Endpoint, EndpointConfig, Identity, Reach, Role};
 use source::Source;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
 pub const MS: u64 = 1_000_000;
@@ -32,6 +32,20 @@ pub struct Path {
     /// Up to so much longer takes each packet.
     pub jitter_ns: u64,
     pub has_tunnel: bool,
+    pub ecn: Ecn,
+    /// How many copies of each datagram that is lost the protocol sends, a round trip later and before all else.
+    pub copies: usize,
+}
+
+/// What the bottleneck does with datagrams that it may mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ecn {
+    /// It drops what does not fit, as it does with all others.
+    Unknown,
+    /// Marks those that find a longer queue than this, in milliseconds.
+    Above(u64),
+    Dropped,
+    AllMarked,
 }
 
 pub const PATH: Path = Path {
@@ -41,10 +55,13 @@ pub const PATH: Path = Path {
     loss: 0.0,
     jitter_ns: 50_000,
     has_tunnel: true,
+    ecn: Ecn::Unknown,
+    copies: 0,
 };
 
 enum Packet {
-    Datagram(Vec<u8>),
+    /// With whether a queue has marked it.
+    Datagram(Vec<u8>, bool),
     Segment(usize, Segment),
 }
 
@@ -59,6 +76,8 @@ pub struct Observed {
     /// Packets that the bottleneck took and dropped.
     pub passed: u64,
     pub dropped: u64,
+    /// Datagrams that it has marked.
+    pub marked: u64,
 }
 
 impl Observed {
@@ -96,6 +115,8 @@ pub struct World {
     shortest: u64,
     /// What the frames of the tunnel come from.
     pub source: Source,
+    /// When copies are due.
+    copies: VecDeque<u64>,
 }
 
 fn end(session: u64, role: Role) -> Endpoint {
@@ -141,6 +162,7 @@ impl World {
             interval_ends: 0,
             shortest: u64::MAX,
             source: Source::Greedy,
+            copies: VecDeque::new(),
         }
     }
 
@@ -155,22 +177,24 @@ impl World {
         self.free_at.saturating_sub(self.now)
     }
 
-    fn forward(&mut self, packet: Packet, bytes: usize) {
+    /// Returns whether it arrives.
+    fn forward(&mut self, packet: Packet, bytes: usize) -> bool {
         let time_of = |bytes: f64| (bytes * 8e9 / self.path.rate_bps as f64) as u64;
         let buffer_ns = (self.path.buffer * self.path.round_trip_ns as f64) as u64;
         let took = time_of(bytes as f64);
         if self.queue_ns() + took > buffer_ns || bytes > PATH_MTU {
             self.observed.dropped += 1;
-            return;
+            return false;
         }
         self.observed.passed += 1;
         self.free_at = self.free_at.max(self.now) + took;
         if self.draw() < self.path.loss {
-            return;
+            return false;
         }
         let jitter = (self.draw() * self.path.jitter_ns as f64) as u64;
         let at = self.free_at + self.path.round_trip_ns / 2 + jitter;
         self.put(at, true, packet);
+        true
     }
 
     fn backward(&mut self, packet: Packet) {
@@ -199,7 +223,8 @@ impl World {
                 next = next.min(self.left.next_timeout()).min(self.right.next_timeout());
                 next = next
                     .min(self.left.opens_at().unwrap_or(u64::MAX))
-                    .min(self.source.next_arrival(self.now));
+                    .min(self.source.next_arrival(self.now))
+                    .min(self.copies.front().copied().filter(|due| *due > self.now).unwrap_or(u64::MAX));
             }
             let ends = self.connections.iter().flatten();
             let timer = ends.filter_map(Connection::next_timeout).map(|at| at.0).min();
@@ -223,12 +248,12 @@ impl World {
             let (is_forward, packet) = entry.remove();
             let World { now, left, right, addresses, observed, connections, .. } = self;
             match packet {
-                Packet::Datagram(bytes) if is_forward => {
+                Packet::Datagram(bytes, is_marked) if is_forward => {
                     let mut deliver = |frame: &[u8]| observed.frames_bytes += frame.len() as u64;
-                    right.handle_datagram(*now, addresses[0], &bytes, &mut deliver);
+                    right.handle_datagram(*now, addresses[0], &bytes, is_marked, &mut deliver);
                 }
-                Packet::Datagram(bytes) => {
-                    left.handle_datagram(*now, addresses[1], &bytes, &mut |_| {});
+                Packet::Datagram(bytes, _) => {
+                    left.handle_datagram(*now, addresses[1], &bytes, false, &mut |_| {});
                 }
                 Packet::Segment(nth, segment) => {
                     connections[nth][usize::from(is_forward)].handle_segment(Instant(*now), &segment);
@@ -254,7 +279,7 @@ impl World {
                     for piece in segment.split(SEGMENT_BYTES) {
                         let bytes = piece.length as usize + TCP_BYTES;
                         match from {
-                            0 => self.forward(Packet::Segment(nth, piece), bytes),
+                            0 => drop(self.forward(Packet::Segment(nth, piece), bytes)),
                             _ => self.backward(Packet::Segment(nth, piece)),
                         }
                     }
@@ -268,30 +293,69 @@ impl World {
         }
     }
 
-    fn send_datagrams(&mut self) {
+    /// Lets the protocol send so many frames again.
+    pub fn resend(&mut self, frames: usize) {
+        self.copies.extend(std::iter::repeat_n(self.now, frames));
+    }
+
+    /// Adds copies and then frames to the datagrams, each of which carries one. Returns how many are copies.
+    fn fill_datagrams(&mut self) -> usize {
         self.source.arrive(self.now);
-        while self.left.peer().is_some()
-            && self.left.room(FRAME_BYTES) > 0
-            && self.left.allowance() == Allowance::Everything
-            && let Some(frame) = self.source.next(self.now)
-        {
-            self.left.push(frame.len(), [&*frame]).expect("there is room");
+        let mut copies = 0;
+        let is_known = self.left.congestion().is_some_and(Congestion::is_settled);
+        while self.left.peer().is_some() && self.left.room(FRAME_BYTES) > 0 {
+            let allowance = self.left.allowance();
+            let has_copy = self.copies.front().is_some_and(|due| *due <= self.now);
+            let bytes = if has_copy && allowance >= Allowance::Urgent {
+                self.copies.pop_front();
+                copies += 1;
+                Some(self.source.bytes())
+            } else if !has_copy && allowance == Allowance::Everything {
+                self.source.next(self.now, is_known)
+            } else {
+                None
+            };
+            let Some(bytes) = bytes else { break };
+            self.left.push(bytes, [&*vec![1; bytes]]).expect("there is room");
             self.left.close();
         }
+        copies
+    }
+
+    fn send_datagrams(&mut self) {
+        let copies = self.fill_datagrams();
         let datagrams: Vec<Vec<u8>> = self.left.datagrams().map(<[u8]>::to_vec).collect();
+        let is_markable = self.left.is_markable();
         self.left.handle_sent(self.now, datagrams.len());
         let mut control = Vec::new();
         while let Some((_, bytes)) = self.left.poll_control() {
             control.push(bytes.to_vec());
         }
-        for datagram in datagrams.into_iter().chain(control) {
+        for (place, datagram) in datagrams.into_iter().enumerate() {
             let bytes = datagram.len() + PACKET_BYTES;
-            self.forward(Packet::Datagram(datagram), bytes);
+            let is_marked = match self.path.ecn {
+                _ if !is_markable => false,
+                Ecn::Unknown => false,
+                Ecn::Above(ms) => self.queue_ns() > ms * MS,
+                Ecn::AllMarked => true,
+                Ecn::Dropped => continue,
+            };
+            self.observed.marked += u64::from(is_marked);
+            let arrives = self.forward(Packet::Datagram(datagram, is_marked), bytes);
+            // Dummies are not sent again.
+            if !arrives && place >= copies && bytes > self.source.bytes() {
+                let due = self.now + self.path.round_trip_ns + self.queue_ns();
+                self.copies.extend(std::iter::repeat_n(due, self.path.copies));
+            }
+        }
+        for datagram in control {
+            let bytes = datagram.len() + PACKET_BYTES;
+            self.forward(Packet::Datagram(datagram, false), bytes);
         }
         let mut back = Vec::new();
         while let Some((_, bytes)) = self.right.poll_control() {
             back.push(bytes.to_vec());
         }
-        back.into_iter().for_each(|datagram| self.backward(Packet::Datagram(datagram)));
+        back.into_iter().for_each(|datagram| self.backward(Packet::Datagram(datagram, false)));
     }
 }

@@ -7,6 +7,10 @@ use std::collections::VecDeque;
 const DUMMY_BYTES: usize = 60;
 const DUMMY_NS: u64 = 40 * MS;
 
+/// The daemon's CoDel at a round trip of 100 ms, and when it begins.
+const CODEL_TARGET_NS: u64 = 10 * MS;
+const SETTLING_NS: u64 = 1_000 * MS;
+
 /// What waits at most.
 const QUEUE_BYTES: usize = 1 << 20;
 
@@ -26,6 +30,11 @@ pub struct Fixed {
     pub offered: u64,
     pub dropped: u64,
     pub longest_wait_ns: u64,
+    /// For how long at most frames had waited longer than CoDel lets them on a path of 100 ms, after the path was known for a
+    /// second. Above 200 ms, it would drop some.
+    pub longest_stand_ns: u64,
+    standing_since: Option<u64>,
+    known_at: u64,
     next_at: u64,
     dummy_at: u64,
 }
@@ -41,6 +50,9 @@ impl Fixed {
             offered: 0,
             dropped: 0,
             longest_wait_ns: 0,
+            longest_stand_ns: 0,
+            standing_since: None,
+            known_at: 0,
             next_at: begin_ns,
             dummy_at: 0,
         }
@@ -58,9 +70,16 @@ impl Fixed {
         }
     }
 
-    fn next(&mut self, now: u64) -> Option<usize> {
+    fn next(&mut self, now: u64, is_known: bool) -> Option<usize> {
+        if !is_known {
+            self.known_at = now + SETTLING_NS;
+        }
         if let Some(arrived) = self.queue.pop_front() {
             self.longest_wait_ns = self.longest_wait_ns.max(now - arrived);
+            let stands = now - arrived >= CODEL_TARGET_NS && now >= self.known_at;
+            let since = stands.then(|| self.standing_since.unwrap_or(now));
+            self.standing_since = since;
+            self.longest_stand_ns = self.longest_stand_ns.max(since.map_or(0, |since| now - since));
             self.dummy_at = now + DUMMY_NS;
             return Some(self.bytes);
         }
@@ -79,13 +98,20 @@ impl Source {
         }
     }
 
-    /// The next frame.
-    pub fn next(&mut self, now: u64) -> Option<Vec<u8>> {
-        let bytes = match self {
+    /// The length of the next frame. `is_known`: what the path carries.
+    pub fn next(&mut self, now: u64, is_known: bool) -> Option<usize> {
+        match self {
+            Source::Greedy => Some(FRAME_BYTES),
+            Source::Fixed(fixed) => fixed.next(now, is_known),
+        }
+    }
+
+    /// The length of a frame with a host's data.
+    pub fn bytes(&self) -> usize {
+        match self {
             Source::Greedy => FRAME_BYTES,
-            Source::Fixed(fixed) => fixed.next(now)?,
-        };
-        Some(vec![1; bytes])
+            Source::Fixed(fixed) => fixed.bytes,
+        }
     }
 
     /// When the next one comes.

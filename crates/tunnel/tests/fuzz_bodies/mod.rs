@@ -33,7 +33,7 @@ fn one_datagram(datagram: &[u8]) {
         assert!((FRAME_BYTES_MIN..=FRAME_BYTES_MAX).contains(&frame.len()));
         frames += 1;
     };
-    end.handle_datagram(1, from, datagram, &mut deliver);
+    end.handle_datagram(1, from, datagram, false, &mut deliver);
     end.handle_timeout(2, &mut deliver);
     assert_eq!(frames, 0, "nobody has been introduced");
     while let Some((_, answer)) = end.poll_control() {
@@ -69,7 +69,7 @@ fn arrivals(steps: &[u8]) {
             last = Some(number);
             count += 1;
         };
-        order.handle(now, number, &number.to_be_bytes(), &mut deliver);
+        order.handle(now, number, &number.to_be_bytes(), step[1] % 2 == 1, &mut deliver);
         if order.next_timeout().is_some_and(|at| at <= now) {
             order.handle_timeout(now, &mut deliver);
         }

@@ -212,10 +212,10 @@ impl World {
         };
         match arrived {
             Some(InFlight { to_right: true, from, bytes, .. }) => {
-                events.push(right.handle_datagram(*now, from, &bytes, &mut deliver));
+                events.push(right.handle_datagram(*now, from, &bytes, false, &mut deliver));
             }
             Some(InFlight { from, bytes, .. }) => {
-                left.handle_datagram(*now, from, &bytes, &mut |_| {});
+                left.handle_datagram(*now, from, &bytes, false, &mut |_| {});
             }
             None => {
                 left.handle_timeout(*now, &mut |_| {});

@@ -18,6 +18,7 @@ pub(super) fn lines(udp: &UdpReport) -> Vec<String> {
         (udp.reordered_datagrams, "reordered"),
         (udp.late_datagrams, "late"),
         (udp.duplicate_datagrams, "twice"),
+        (udp.marked_datagrams, "marked"),
         (udp.refused_datagrams, "refused (public address)"),
         (udp.malformed_datagrams + udp.strange_datagrams, "not the peer's"),
         (udp.forged_datagrams, "forged or replayed"),
