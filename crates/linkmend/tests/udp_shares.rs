@@ -1,5 +1,5 @@
 //! A link over UDP beside a connection of the kernel's CUBIC on one bottleneck, and what its hosts see of its queue. Needs root,
-//! iproute2 and the kernel's token bucket (tc tbf).
+//! iproute2, the kernel's token bucket (tc tbf), and nft for marks.
 //!
 //! A busy machine slows the bottleneck down. A turn in which the two did not fill it together says nothing and is repeated;
 //! if too many do, the test says so and ends.
