@@ -31,7 +31,7 @@
 //! # Modules
 //!
 //! [`daemon_profile`] derives a link end's parameters as the Linux daemon does. [`paths`] decides which of two links
-//! between the same ends is in use. [`schedule`] is the policy around the state machines: queues by class, dropping and
+//! between the same ends is in use; [`share`] spreads frames over both, and [`merge`] makes one queue of both. [`schedule`] is the policy around the state machines: queues by class, dropping and
 //! marking, and the order of sending. [`wire`] (headers) and [`classify`] (the mode of a frame) are the only modules
 //! that read bytes. [`trace`] records what a driver does with a link end, to replay it or to describe it in protocol
 //! terms.
@@ -88,6 +88,7 @@ pub mod schedule;
 mod sender;
 mod sequence;
 mod session;
+pub mod share;
 mod stats;
 mod time;
 pub mod trace;

@@ -13,6 +13,7 @@ mod beyond;
 mod leading;
 mod path_change;
 mod report;
+mod two_paths;
 mod withdrawal;
 
 use crate::config::Config;
@@ -24,6 +25,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
+use two_paths::NotFollowed;
 
 /// What had been sent on the link at some moment: the next new sequence number, and the number of dummies.
 #[derive(Debug, Clone, Copy, Default)]
@@ -120,6 +122,7 @@ pub(crate) struct Sender {
     /// Frames below `covered` that were reported missing and are not yet released, ascending.
     missing: VecDeque<u64>,
     retransmit_queue: VecDeque<Waiting>,
+    not_followed: NotFollowed,
     /// Whether the peer's receiver asked to hold the normal queue.
     pub(crate) paused: bool,
 }
@@ -154,6 +157,7 @@ impl Sender {
             buffer: BufferStats::default(),
             missing: VecDeque::with_capacity(capacity),
             retransmit_queue: VecDeque::with_capacity(capacity),
+            not_followed: NotFollowed::default(),
             paused: false,
         }
     }
@@ -175,6 +179,7 @@ impl Sender {
         (self.held_from, self.announced, self.exhausted) = (first, first, first);
         self.announced_at = first;
         (self.paused, self.by_clock) = (false, false);
+        self.forget_rounds();
     }
 
     #[inline]

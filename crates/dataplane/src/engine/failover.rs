@@ -54,7 +54,7 @@ impl Failover {
     pub(super) fn set_carrier(&mut self, now: u64, path: Path, has_carrier: bool) {
         self.paths.handle_carrier(Instant(now), path, has_carrier);
         if let Some(duplicate) = self.duplicate.as_mut().filter(|_| !has_carrier) {
-            duplicate.merge.handle_carrier_lost(path);
+            duplicate.merge.handle_failure(path);
         }
     }
 

@@ -116,7 +116,7 @@ pub(super) fn failover(
     let own = (seed ^ name.wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 16;
     let paths = backup.paths();
     // What waits for the other link counts as part of the Rx buffer, which hardly fills while nothing is lost.
-    let merge = MergeConfig { wait_max: paths.detection, held_bytes_max: config.rx_buffer_bytes / 2 };
+    let merge = MergeConfig::duplicating(&paths, config.rx_buffer_bytes / 2);
     let duplicate = backup.duplicate.then(|| Duplicate::new(merge));
     Paths::new(paths, own as u32)
         .map(|paths| Some(Box::new(Failover::new(paths, duplicate))))

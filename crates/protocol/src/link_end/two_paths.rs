@@ -1,8 +1,10 @@
-//! What a driver needs of a link end to send every frame on two paths, and to make one queue of what arrives
+//! What a driver needs of a link end to send on two paths, every frame on both or on either, and to make one queue of what arrives
 //! ([`crate::merge`]).
 
 use super::{Control, LinkEnd};
+use crate::frame::DataHeader;
 use crate::mode::{Mode, PerMode};
+use crate::paths::Path;
 use crate::sequence::LongSequenceNumber;
 use crate::session::{SessionNumber, TransmitState};
 
@@ -47,5 +49,16 @@ impl LinkEnd {
         };
         let is_open = matches!(sending.transmit.state, TransmitState::Active | TransmitState::Draining);
         is_open && Mode::ALL.into_iter().any(has_progressed)
+    }
+
+    /// Records on which of two paths the frame or copy that this end handed out last has left. What proves a copy lost has
+    /// followed it on the same path. A driver that uses one path at a time need not call this.
+    pub fn left_on(&mut self, path: Path, header: &DataHeader) {
+        let sender = &mut self.sending.senders[header.mode];
+        if header.retransmitted {
+            sender.copy_left_on(path, header.sequence);
+        } else {
+            sender.left_on(path);
+        }
     }
 }

@@ -63,7 +63,7 @@ impl Merge {
         side.seen[mode] = seen;
         match self.sample {
             Some(sample) if sample.path != path && sample.mode == mode && seen >= sample.seen => {
-                side.note_lag(now, now.since(sample.at), self.config.wait_max);
+                side.note_lag(now, now.since(sample.at), &self.config);
                 self.sample = None;
             }
             Some(sample) if now.since(sample.at) < self.config.wait_max * SAMPLE_WAITS => {}
@@ -77,9 +77,9 @@ impl Merge {
 
     /// How long to wait for those of the paths that are waited for and of which `lacks` holds.
     pub(super) fn awaited(&self, lacks: impl Fn(&Side) -> bool) -> impl Iterator<Item = Ticks> {
-        let wait_max = self.config.wait_max;
+        let config = self.config;
         let awaited = self.sides.iter().filter(move |side| side.is_awaited() && lacks(side));
-        awaited.map(move |side| side.patience(wait_max))
+        awaited.map(move |side| side.patience(&config))
     }
 
     /// Stops waiting for paths that have not passed the first hole of a lane and of which `is_late` holds.
@@ -128,6 +128,24 @@ impl Merge {
     pub(super) fn flush(&mut self, mode: Mode) {
         while self.lanes[mode].first().is_some() {
             self.hand_on(mode);
+        }
+    }
+
+    /// Stops waiting for the other path with a dummy. If frames come on either path, this path alone may carry dummies at
+    /// the beginning of a session, which does not mean that the other one is late.
+    pub(super) fn stop_holding_dummy(&mut self, now: Instant, path: Path) {
+        let config = self.config;
+        let Some((at, control)) = self.sides[path as usize].dummy else { return };
+        let other = &mut self.sides[path.other() as usize];
+        if !other.is_awaited() || now < at + other.patience_of_dummies(&config) {
+            return;
+        }
+        self.stats.waits_given_up[path.other() as usize] += 1;
+        if config.is_shared {
+            self.sides[path as usize].dummy = None;
+            self.out.push_back(Arrival::Control { path, control });
+        } else {
+            other.is_behind = true;
         }
     }
 

@@ -1,14 +1,17 @@
-//! Every frame on both paths: how the end that receives makes one queue out of two.
+//! Frames on both paths: how the end that receives makes one queue out of two.
 //!
-//! The peer sends each numbered frame, dummy and report on both paths, with the same numbers. The first copy of a frame
-//! counts. Each path is a queue, but the two together are not: a number that is missing on one path is not lost as long
+//! The peer sends each numbered frame, dummy and report on both paths, with the same numbers, and the first copy of a frame
+//! counts. Or it sends each numbered frame on either path ([`crate::share`]), and dummies and reports on both. Each path is a queue, but the two together are not: a number that is missing on one path is not lost as long
 //! as the other path may still deliver it. A [`Merge`] stands between the paths and a [`LinkEnd`](crate::LinkEnd), and
 //! hands on what the link end would see on a single path that loses only what both paths lose:
 //!
 //! - A frame whose turn it is passes without delay. A frame behind a hole is held until the other path fills the hole or
 //!   has passed it; in the latter case it is lost, and the link end finds the hole and reports it.
-//! - Nothing waits for a path that takes longer than it recently did, or longer than [`MergeConfig::wait_max`]. Such a path is
-//!   *behind*, until a frame arrives on it in time. A wait that ends too soon costs a needless retransmission.
+//! - If everything comes on both paths, nothing waits for a path that takes longer than it recently did, or longer than
+//!   [`MergeConfig::wait_max`]. Such a path is *behind*, until a frame arrives on it in time. A wait that ends too soon costs a
+//!   needless retransmission.
+//! - If it comes on either ([`MergeConfig::sharing`]), waiting for the slower path is the rule, and ends when the path fails
+//!   ([`Merge::handle_failure`]) or has passed the hole. A path that works passes all numbers, because its probes name them.
 //! - A dummy passes when both paths have passed it.
 //!
 //! **Numbers.** A frame carries 17 bits of its number. Since a path is a queue, and the sender repeats nothing that is a
@@ -31,7 +34,7 @@ mod tests;
 use crate::frame::{DataHeader, FrameHandle};
 use crate::link_end::Control;
 use crate::mode::{Mode, PerMode};
-use crate::paths::Path;
+use crate::paths::{Path, PathsConfig};
 use crate::sequence::{LongSequenceNumber, WINDOW_MAX};
 use crate::session::SessionNumber;
 use crate::time::{Instant, Ticks};
@@ -46,13 +49,35 @@ const CONFIRMATION_FRAMES: u64 = 16;
 /// A frame that leads is not waited for longer than this many of the longest waits, to measure how late the other path is.
 const SAMPLE_WAITS: u64 = 4;
 
+/// How long anything waits for a path that has not failed if frames come on either.
+const SHARED_WAIT_MAX_MS: u64 = 1_000;
+
 /// The limits of a [`Merge`].
 #[derive(Debug, Clone, Copy)]
 pub struct MergeConfig {
-    /// The longest time that anything waits for the other path: the detection time of a failure.
+    /// Whether frames come on either path, and not on both.
+    pub is_shared: bool,
+    /// The detection time of a failure.
+    pub detection: Ticks,
+    /// The longest time that anything waits for the other path.
     pub wait_max: Ticks,
     /// The bytes that may wait. With more, nothing waits for the path that is late.
     pub held_bytes_max: u64,
+}
+
+impl MergeConfig {
+    /// For every frame on both paths: waits end with the detection time of a failure.
+    pub const fn duplicating(paths: &PathsConfig, held_bytes_max: u64) -> MergeConfig {
+        let detection = paths.detection;
+        MergeConfig { is_shared: false, detection, wait_max: detection, held_bytes_max }
+    }
+
+    /// For frames on either path.
+    pub const fn sharing(paths: &PathsConfig, held_bytes_max: u64) -> MergeConfig {
+        let detection = paths.detection;
+        let wait_max = paths.tick.millis(SHARED_WAIT_MAX_MS);
+        MergeConfig { is_shared: true, detection, wait_max, held_bytes_max }
+    }
 }
 
 /// What to do with a numbered frame that has arrived.
@@ -199,7 +224,7 @@ impl Merge {
     fn join(&mut self, path: Path) {
         let (side, Some(session)) = (&mut self.sides[path as usize], self.session) else { return };
         if !side.has_joined {
-            side.has_joined = true;
+            (side.has_joined, side.carries) = (true, !self.config.is_shared);
             side.seen = PerMode(Mode::ALL.map(|mode| session.first_sequence(mode)));
         }
     }
@@ -228,6 +253,7 @@ impl Merge {
             self.stats.refused[path as usize] += 1;
             return Merged::Drop;
         };
+        self.sides[path as usize].carries = true;
         self.note_seen(now, path, mode, number + 1);
         let lane = &mut self.lanes[mode];
         if number < cumulative || lane.has(number) {
@@ -295,6 +321,7 @@ impl Merge {
     ) {
         self.join(path);
         let side = &mut self.sides[path as usize];
+        side.carries = true;
         let is_news = stamp.wrapping_sub(side.stamp) as i16 > 0;
         if is_news {
             side.stamp = stamp;
@@ -332,33 +359,31 @@ impl Merge {
         let dummies = Path::ALL.into_iter().filter_map(|path| {
             let (at, _) = self.sides[path as usize].dummy?;
             let other = &self.sides[path.other() as usize];
-            other.is_awaited().then(|| at + other.patience(self.config.wait_max))
+            other.is_awaited().then(|| at + other.patience_of_dummies(&self.config))
         });
         holes.chain(dummies).min()
     }
 
     /// Stops waiting for a path that takes too long.
     pub fn handle_timeout(&mut self, now: Instant) {
-        let wait_max = self.config.wait_max;
+        let config = self.config;
         for mode in Mode::ALL {
             let Some((_, at)) = self.lanes[mode].first() else { continue };
-            self.stop_waiting(mode, |side, _| now >= at + side.patience(wait_max));
+            self.stop_waiting(mode, |side, _| now >= at + side.patience(&config));
             self.settle(mode);
         }
         for path in Path::ALL {
-            let Some((at, _)) = self.sides[path as usize].dummy else { continue };
-            let other = &mut self.sides[path.other() as usize];
-            if other.is_awaited() && now >= at + other.patience(wait_max) {
-                other.is_behind = true;
-                self.stats.waits_given_up[path.other() as usize] += 1;
-            }
+            self.stop_holding_dummy(now, path);
         }
         Mode::ALL.into_iter().for_each(|mode| self.settle(mode));
         self.release_dummies();
     }
 
-    /// Stops waiting for a path without a carrier.
-    pub fn handle_carrier_lost(&mut self, path: Path) {
+    /// Stops waiting for a path that has failed: it has no carrier, or is silent.
+    pub fn handle_failure(&mut self, path: Path) {
+        if !self.sides[path as usize].is_awaited() {
+            return;
+        }
         self.sides[path as usize].is_behind = true;
         Mode::ALL.into_iter().for_each(|mode| self.settle(mode));
         self.release_dummies();

@@ -1,5 +1,6 @@
-//! What an end knows about one path as one of two that carry the same frames.
+//! What an end knows about one path as one of two that carry frames of the same session.
 
+use super::MergeConfig;
 use crate::link_end::Control;
 use crate::mode::PerMode;
 use crate::time::{Instant, Ticks};
@@ -9,6 +10,8 @@ use crate::time::{Instant, Ticks};
 pub(super) struct Side {
     /// Whether everything that arrives from now on belongs to the session in use.
     pub(super) has_joined: bool,
+    /// Whether it is to be waited for: any of its frames may come here, or one has.
+    pub(super) carries: bool,
     /// One past the highest number that has arrived, by lane; everything sent here earlier has arrived or is lost.
     pub(super) seen: PerMode<u64>,
     /// The next number that a frame claimed that was not believed, by lane.
@@ -29,24 +32,31 @@ impl Side {
 
     /// Whether a hole is not one before this path has passed it.
     pub(super) fn is_awaited(&self) -> bool {
-        self.has_joined && !self.is_behind
+        self.has_joined && self.carries && !self.is_behind
     }
 
     /// Records how much later than on the other path a frame arrived.
-    pub(super) fn note_lag(&mut self, now: Instant, lag: Ticks, wait_max: Ticks) {
-        self.is_behind = lag > wait_max;
+    pub(super) fn note_lag(&mut self, now: Instant, lag: Ticks, config: &MergeConfig) {
+        self.is_behind = lag > config.wait_max;
         if !self.is_behind {
-            self.lag.note(now, lag, wait_max);
+            self.lag.note(now, lag, config.detection);
         }
     }
 
-    /// How long to wait for it: what it has recently taken, and some more; the longest wait as long as nothing is known.
-    pub(super) fn patience(&self, wait_max: Ticks) -> Ticks {
+    /// How long a hole waits for it. If frames come on either path, a path that works passes the hole.
+    pub(super) fn patience(&self, config: &MergeConfig) -> Ticks {
+        if config.is_shared { config.wait_max } else { self.patience_of_dummies(config) }
+    }
+
+    /// How long a dummy waits for it: what it has recently taken, and some more; the detection time as long as nothing is
+    /// known.
+    pub(super) fn patience_of_dummies(&self, config: &MergeConfig) -> Ticks {
+        let MergeConfig { detection, wait_max, .. } = *config;
         if !self.lag.is_known {
-            return wait_max;
+            return detection;
         }
         let longest = self.lag.longest();
-        Ticks(longest.0 + longest.0 / SPREAD_SHARE + wait_max.0 / SLACK_SHARE).min(wait_max)
+        Ticks(longest.0 + longest.0 / SPREAD_SHARE + detection.0 / SLACK_SHARE).min(wait_max)
     }
 
     /// How much longer frames have recently taken here than on the other path, at most.
@@ -57,9 +67,9 @@ impl Side {
 
 /// A wait is longer than the longest recent lag by this share of it ...
 const SPREAD_SHARE: u64 = 4;
-/// ... and by this share of the longest wait.
+/// ... and by this share of the detection time.
 const SLACK_SHARE: u64 = 16;
-/// A lag is remembered for one to two times this many of the longest waits: 10 to 20 s if that is 10 ms.
+/// A lag is remembered for one to two times this many detection times: 10 to 20 s if that is 10 ms.
 const MEMORY_WAITS: u64 = 1_000;
 
 /// The longest lag of the current period and the one before.
@@ -72,10 +82,10 @@ struct Lag {
 }
 
 impl Lag {
-    fn note(&mut self, now: Instant, lag: Ticks, wait_max: Ticks) {
+    fn note(&mut self, now: Instant, lag: Ticks, detection: Ticks) {
         if now >= self.until {
             (self.before, self.now) = (self.now, Ticks::ZERO);
-            self.until = now + wait_max * MEMORY_WAITS;
+            self.until = now + detection * MEMORY_WAITS;
         }
         (self.is_known, self.now) = (true, self.now.max(lag));
     }

@@ -50,7 +50,14 @@ struct World {
 
 impl World {
     fn new(joined: &[Path]) -> World {
-        let merge = Merge::new(MergeConfig { wait_max: WAIT, held_bytes_max: 10_000 });
+        World::with(
+            MergeConfig { is_shared: false, detection: WAIT, wait_max: WAIT, held_bytes_max: 10_000 },
+            joined,
+        )
+    }
+
+    fn with(config: MergeConfig, joined: &[Path]) -> World {
+        let merge = Merge::new(config);
         let mut world = World { merge, given: Vec::new(), lacking: 0, released: 0 };
         world.merge.follow(Some(SESSION));
         joined.iter().for_each(|&path| world.merge.joins(path, &start()));
@@ -211,7 +218,7 @@ fn a_lost_carrier_ends_every_wait() {
     world.frame(0, Path::Primary, 1);
     world.control(1, Path::Primary, dummy(1, 3));
     assert!(world.given.is_empty());
-    world.merge.handle_carrier_lost(Path::Backup);
+    world.merge.handle_failure(Path::Backup);
     world.drain();
     assert_eq!(world.given, [Given::Frame(1), Given::Dummy(1)]);
 }
@@ -290,4 +297,41 @@ fn the_end_of_a_session_hands_on_what_waits_and_a_new_one_begins_without_it() {
     world.merge.follow(Some(SessionNumber(8)));
     world.merge.joins(Path::Primary, &start());
     assert!(!world.merge.has_joined(Path::Primary), "a start of the session before");
+}
+
+/// With frames on either path, a hole is one only when both have passed it, and a path is waited for until it fails.
+#[test]
+fn a_shared_path_is_waited_for_until_it_passes_or_fails() {
+    let config =
+        MergeConfig { is_shared: true, detection: WAIT, wait_max: WAIT * 100, held_bytes_max: 10_000 };
+    let mut world = World::with(config, &BOTH);
+    world.frame(0, Path::Primary, 1);
+    assert_eq!(world.frames(), [1], "nothing has come on the other path yet");
+    world.frame(1, Path::Backup, 2);
+    world.frame(2, Path::Primary, 4);
+    world.timeout(50 * WAIT.0);
+    assert_eq!(world.frames(), [1, 2], "3 may be under way");
+    world.control(50 * WAIT.0, Path::Backup, dummy(0, 4));
+    assert_eq!(world.frames(), [1, 2, 4], "the other path has passed it");
+    world.frame(51 * WAIT.0, Path::Primary, 6);
+    world.merge.handle_failure(Path::Backup);
+    world.merge.handle_timeout(Instant(51 * WAIT.0));
+    world.drain();
+    assert_eq!(world.frames(), [1, 2, 4, 6]);
+}
+
+/// Only the path in use carries dummies at the beginning of a session.
+#[test]
+fn a_dummy_on_one_of_two_shared_paths_waits_a_detection_time() {
+    let config =
+        MergeConfig { is_shared: true, detection: WAIT, wait_max: WAIT * 100, held_bytes_max: 10_000 };
+    let mut world = World::with(config, &BOTH);
+    world.control(0, Path::Primary, dummy(1, 0));
+    assert_eq!(world.given, [Given::Dummy(1)], "nothing has come on the other path yet");
+    world.frame(1, Path::Backup, 0);
+    world.control(2, Path::Primary, dummy(2, 1));
+    assert_eq!(world.merge.next_timeout(), Some(Instant(2 + WAIT.0)));
+    world.timeout(2 + WAIT.0);
+    assert_eq!(world.given.last(), Some(&Given::Dummy(2)));
+    assert!(!world.merge.is_behind(Path::Backup), "it may be as fast as ever");
 }

@@ -1,6 +1,7 @@
 //! Tests that every call is recorded and carried out alike, and that every step and event has its text.
 
 use super::*;
+use crate::paths::Path;
 use crate::time::Tick;
 use crate::{
     CloseReason, Config, Control, Copies, DataHeader, Event, Feedback, FrameHandle, Instant, LaneFeedback,
@@ -33,6 +34,7 @@ fn call<S: StepSink>(step: &Step, end: &mut TracedLinkEnd<S>, at: Instant) -> Op
             *reception = end.handle_data(at, header, *frame, *bytes);
         }
         Step::Send { mode, frame, bytes, header } => *header = end.send(at, *mode, *frame, *bytes),
+        Step::LeftOn { path, header } => end.left_on(at, *path, header),
         Step::PollTransmit { priority, transmit } => *transmit = end.poll_transmit(at, *priority),
         Step::PollPiggyback { ack } => *ack = end.poll_piggyback(at),
         Step::PollDeliver { frame } => *frame = end.poll_deliver(),
@@ -60,6 +62,7 @@ fn every_call(of: usize) -> Vec<Record> {
     let more = [
         Step::CleanOther { is_clean: true },
         Step::ChangePath { resent: 0 },
+        Step::LeftOn { path: Path::Backup, header },
         Step::Offered { mode, bytes: 70 },
         Step::Data { header, frame: FrameHandle(900), bytes: 70, reception: Reception::Drop },
         Step::PollPiggyback { ack: None },
@@ -284,6 +287,7 @@ fn steps_with_control_frames() -> Vec<(Step, Vec<&'static str>)> {
         (Step::Leave, vec![]),
         (Step::Stop, vec![]),
         (Step::ChangePath { resent: 3 }, vec![]),
+        (Step::LeftOn { path: Path::Backup, header: header(3, true, None) }, vec![]),
         (Step::CleanOther { is_clean: true }, vec![]),
     ]
 }

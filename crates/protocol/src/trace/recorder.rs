@@ -7,6 +7,7 @@ use crate::event::Event;
 use crate::frame::{DataHeader, FrameHandle, PiggybackAck};
 use crate::link_end::{Control, LinkEnd, Priority, Protection, Reception, Transmit};
 use crate::mode::Mode;
+use crate::paths::Path;
 use crate::time::Instant;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -165,6 +166,13 @@ impl<S: StepSink> TracedLinkEnd<S> {
         let header = self.end.send(now, mode, frame, bytes);
         self.record(now, || Step::Send { mode, frame, bytes, header });
         header
+    }
+
+    /// See [`LinkEnd::left_on`].
+    #[inline]
+    pub fn left_on(&mut self, now: Instant, path: Path, header: &DataHeader) {
+        self.end.left_on(path, header);
+        self.record(now, || Step::LeftOn { path, header: *header });
     }
 
     /// See [`LinkEnd::poll_transmit`].

@@ -5,6 +5,7 @@ use crate::event::Event;
 use crate::frame::{DataHeader, FrameHandle, PiggybackAck};
 use crate::link_end::{Control, LinkEnd, Priority, Protection, Reception, Transmit};
 use crate::mode::Mode;
+use crate::paths::Path;
 use crate::time::Instant;
 use crate::wire::LinkFrame;
 use alloc::boxed::Box;
@@ -99,6 +100,13 @@ pub enum Step {
         /// Its header; `None` if it leaves unprotected.
         header: Option<DataHeader>,
     },
+    /// [`LinkEnd::left_on`].
+    LeftOn {
+        /// The path.
+        path: Path,
+        /// The header of the frame or copy.
+        header: DataHeader,
+    },
     /// [`LinkEnd::poll_transmit`].
     PollTransmit {
         /// The requested priority.
@@ -190,6 +198,7 @@ impl Step {
                 *reception = end.handle_data(at, header, *frame, *bytes);
             }
             Step::Send { mode, frame, bytes, header } => *header = end.send(at, *mode, *frame, *bytes),
+            Step::LeftOn { path, header } => end.left_on(*path, header),
             Step::PollTransmit { priority, transmit } => *transmit = end.poll_transmit(at, *priority),
             Step::PollPiggyback { ack } => *ack = end.poll_piggyback(at),
             Step::PollDeliver { frame } => *frame = end.poll_deliver(),

@@ -213,6 +213,14 @@ impl Node {
 
     /// Runs the driver once. The caller has handled arrivals and starvation.
     pub fn service(&mut self, now: u64, link: &mut Link, ledger: &mut Ledger, random: &mut Random) {
+        self.before_sending(now, ledger);
+        let sent = self.transmit(now, link, ledger, random);
+        let idle = !sent && link.busy_until <= now + self.ring_ns;
+        self.after_sending(now, idle, ledger);
+    }
+
+    /// What the driver does before it sends.
+    pub fn before_sending(&mut self, now: u64, ledger: &mut Ledger) {
         while let Some(wire) = self.inbox.pop_front() {
             self.handle(now, wire, ledger);
         }
@@ -227,7 +235,11 @@ impl Node {
             ledger.delivered(now, self.rx.remove(handle), Path::Session);
             self.delivery_at = now + self.delivery_gap_ns;
         }
-        let sent = self.transmit(now, link, ledger, random);
+    }
+
+    /// What it does then; `idle` if it has found nothing to send and a port that takes something.
+    pub fn after_sending(&mut self, now: u64, idle: bool, ledger: &mut Ledger) {
+        let local = self.local(now);
         let mut released = Vec::new();
         while let Some(handle) = self.end.poll_release() {
             released.push(self.tx.remove(handle));
@@ -244,17 +256,21 @@ impl Node {
         for (index, frame) in released.into_iter().enumerate() {
             ledger.released(frame, index >= acknowledged);
         }
-        let idle = !sent && link.busy_until <= now + self.ring_ns;
         let asks_again = self.end.next_timeout().is_some_and(|at| at <= local);
         self.spins = if idle && asks_again { self.spins + 1 } else { 0 };
         assert!(self.spins < 3, "asks to be run at once and has nothing to do: {:?}", self.end.status());
         self.check(ledger);
     }
 
+    /// Sessions opened so far.
+    pub fn epoch(&self) -> u64 {
+        self.past.sessions_opened + self.end.stats().sessions_opened
+    }
+
     /// Fills the port's ring by strict priority. `true` if anything was sent.
     fn transmit(&mut self, now: u64, link: &mut Link, ledger: &mut Ledger, random: &mut Random) -> bool {
         let local = self.local(now);
-        let epoch = self.past.sessions_opened + self.end.stats().sessions_opened;
+        let epoch = self.epoch();
         let mut any = false;
         let mut round = Round::new(local);
         while link.busy_until <= now + self.ring_ns {
@@ -276,7 +292,7 @@ impl Node {
         any
     }
 
-    fn put(
+    pub fn put(
         &mut self,
         now: u64,
         transmit: Transmit,
@@ -309,7 +325,7 @@ impl Node {
     }
 
     #[allow(clippy::too_many_arguments, reason = "what a step of the swarm works on")]
-    fn send_normal(
+    pub fn send_normal(
         &mut self,
         now: u64,
         waiting: Waiting<FrameId>,
@@ -318,7 +334,7 @@ impl Node {
         link: &mut Link,
         ledger: &mut Ledger,
         random: &mut Random,
-    ) {
+    ) -> Option<DataHeader> {
         let Waiting { frame, bytes, mode } = waiting;
         let handle = self.tx.insert(frame);
         let header = self.end.send(self.local(now), mode, handle, bytes);
@@ -338,6 +354,7 @@ impl Node {
         };
         let corrupted = self.put_wire(now, wire, link, random);
         ledger.transmitted(frame, corrupted);
+        header
     }
 
     /// Passes the host's frames as they are, as the kernel does while the node is not run.

@@ -8,5 +8,7 @@
 mod common;
 mod duplicate;
 mod failovers;
+mod share;
+mod sharing;
 mod swarm;
 mod world;

@@ -5,8 +5,10 @@ use crate::common::{FrameId, Link, Node, Random, Source, Wire, ledger::Ledger};
 use linkmend_protocol::merge::{Arrival, Merge, MergeConfig, Merged};
 use linkmend_protocol::paths::{Path, PathChange, Paths, PathsConfig};
 use linkmend_protocol::schedule::Waiting;
+use linkmend_protocol::share::Spread;
 use linkmend_protocol::{
-    Config, Control, Copies, DataHeader, Instant, Mode, Protection, ReceiveState, Tick, TransmitState,
+    Config, Control, Copies, DataHeader, Instant, LinkEnd, Mode, Protection, ReceiveState, Tick,
+    TransmitState,
 };
 
 /// One path, both directions.
@@ -21,8 +23,12 @@ pub struct World {
     pub now: u64,
     pub nodes: [Node; 2],
     pub paths: [Paths; 2],
-    /// By end: what makes one queue of both paths, if everything goes out on both.
+    /// By end: what makes one queue of both paths, if frames go out on both.
     pub merges: Option<[Merge; 2]>,
+    /// By end: what spreads frames over both paths, if each goes out on one of them.
+    pub spreads: Option<[Spread; 2]>,
+    /// By end: since when frames have been waiting for a path.
+    pub waiting_since: [Option<u64>; 2],
     pub cables: [Cable; 2],
     pub ledger: Ledger,
     pub random: Random,
@@ -32,10 +38,11 @@ pub struct World {
 }
 
 /// How far the port of the other path may run ahead of the link.
-const RING_NS: u64 = 100_000;
+pub const RING_NS: u64 = 100_000;
 
-fn merge(config: &PathsConfig) -> Merge {
-    Merge::new(MergeConfig { wait_max: config.detection, held_bytes_max: 1 << 20 })
+fn merge(config: &PathsConfig, shares: bool) -> Merge {
+    let of = if shares { MergeConfig::sharing } else { MergeConfig::duplicating };
+    Merge::new(of(config, 4 << 20))
 }
 
 /// 200 us until a silent path has failed, and 2 ms until it is trusted again.
@@ -65,6 +72,8 @@ impl World {
             nodes,
             paths,
             merges: None,
+            spreads: None,
+            waiting_since: [None; 2],
             cables: [cable(0), cable(1)],
             ledger,
             random,
@@ -84,15 +93,48 @@ impl World {
 
     /// The same with every frame on both paths.
     pub fn duplicating(seed: u64, mbps: [u64; 2], delay_ns: [u64; 2], configs: [PathsConfig; 2]) -> World {
+        let mut world = World::merging(seed, mbps, delay_ns, configs, false);
+        world.nodes.iter_mut().for_each(|node| node.sent = Some(Vec::new()));
+        world.opened()
+    }
+
+    /// The same with every frame on one of the paths, by what each delivers.
+    pub fn sharing(seed: u64, mbps: [u64; 2], delay_ns: [u64; 2]) -> World {
+        World::sharing_with(seed, mbps, delay_ns, quick_paths(), quick_config())
+    }
+
+    pub fn sharing_with(
+        seed: u64,
+        mbps: [u64; 2],
+        delay_ns: [u64; 2],
+        paths: PathsConfig,
+        config: Config,
+    ) -> World {
+        let configs = [paths; 2];
+        let mut world = World::merging(seed, mbps, delay_ns, configs, true);
+        for node in &mut world.nodes {
+            let config = Config { explicit_acks: true, ..config };
+            node.end = LinkEnd::new(config, world.random.next()).expect("valid");
+        }
+        world.spreads = Some(configs.map(|config| Spread::new(config.detection, config.tick)));
+        world.opened()
+    }
+
+    fn merging(
+        seed: u64,
+        mbps: [u64; 2],
+        delay_ns: [u64; 2],
+        configs: [PathsConfig; 2],
+        shares: bool,
+    ) -> World {
         let mut world = World::new(seed, mbps, delay_ns, configs);
-        world.merges = Some([0, 1].map(|end| merge(&configs[end])));
+        world.merges = Some([0, 1].map(|end| merge(&configs[end], shares)));
         world.ledger.two_paths = true;
         for node in &mut world.nodes {
             let config = Config { explicit_acks: true, ..*node.end.config() };
             node.end.reconfigure(config).expect("valid");
-            node.sent = Some(Vec::new());
         }
-        world.opened()
+        world
     }
 
     fn opened(self) -> World {
@@ -150,7 +192,7 @@ impl World {
             if carrier {
                 self.paths[end].handle_carrier(Instant(self.now), path, !cut);
                 if let Some(merges) = self.merges.as_mut().filter(|_| cut) {
-                    merges[end].handle_carrier_lost(path);
+                    merges[end].handle_failure(path);
                 }
             }
         }
@@ -163,7 +205,7 @@ impl World {
         self.nodes[end].crash(self.now, seed, &mut self.ledger);
         self.paths[end] = Paths::new(*self.paths[end].config(), own).expect("was valid");
         if let Some(merges) = &mut self.merges {
-            merges[end] = merge(self.paths[end].config());
+            merges[end] = merge(self.paths[end].config(), self.spreads.is_some());
             self.nodes[end].held = 0;
         }
         self.service(end);
@@ -206,8 +248,7 @@ impl World {
     fn step(&mut self, until: u64) -> bool {
         let mut at = u64::MAX;
         for end in 0..2 {
-            let own = &self.cables[self.paths[end].active() as usize].links[end];
-            at = at.min(self.nodes[end].wake_at(self.now, own)).min(self.paths[end].next_timeout().0);
+            at = at.min(self.sends_at(end)).min(self.paths[end].next_timeout().0);
             let waits = self.merges.as_ref().and_then(|merges| merges[end].next_timeout());
             at = at.min(waits.map_or(u64::MAX, |at| at.0));
             for cable in &self.cables {
@@ -245,6 +286,11 @@ impl World {
             self.paths[end].handle_probe(now, path, probe);
             self.nodes[end].end.handle_control(now, control);
             return;
+        }
+        if let Wire::Control(control) = &wire
+            && !matches!(**control, Control::Hello { .. })
+        {
+            self.paths[end].note_control(path);
         }
         if self.merges.is_some() {
             return self.arrive_merged(end, path, wire);
@@ -291,11 +337,15 @@ impl World {
                 }
             }
         }
+        self.note_silence(end);
         if let Some(merges) = &mut self.merges
             && merges[end].next_timeout().is_some_and(|at| at <= now)
         {
             merges[end].handle_timeout(now);
             self.drain(end);
+        }
+        if self.spreads.is_some() {
+            return self.share(end);
         }
         let active = self.paths[end].active();
         let link = &mut self.cables[active as usize].links[end];
@@ -355,7 +405,7 @@ impl World {
     }
 
     /// Gives the link end what no longer waits.
-    fn drain(&mut self, end: usize) {
+    pub fn drain(&mut self, end: usize) {
         let Some(merges) = &mut self.merges else { return };
         let (merge, node) = (&mut merges[end], &mut self.nodes[end]);
         while let Some(arrival) = merge.poll() {
