@@ -1,7 +1,7 @@
 //! Frames on either path: both capacities together, and whatever happens, nothing is lost, duplicated or reordered.
 
 use crate::common::pair::quick_config;
-use crate::common::{A, B, FrameId, Loss, Random};
+use crate::common::{A, B, FrameId, Loss, LossCause, Random};
 use crate::world::{World, quick_paths};
 use linkmend_protocol::paths::{Path, PathsConfig};
 use linkmend_protocol::{Config, Mode, Tick, TransmitState};
@@ -198,4 +198,33 @@ fn whatever_is_cut_nothing_is_lost_duplicated_or_reordered() {
     }
     println!("{carried:?} frames on the two paths in {} runs", seeds());
     assert!(carried.iter().all(|&frames| frames > seeds() * 300), "{carried:?}");
+}
+
+/// Ends restart while a path holds frames of and for those before them, and sessions begin and end.
+fn run_restarts(seed: u64) {
+    let mut draw = Random::new(seed ^ 0x8642);
+    let mut world = under_traffic(seed, &mut draw);
+    // Between sessions frames travel unprotected, on either path.
+    world.ledger.strict_order = false;
+    for _ in 0..draw.between(2, 8) {
+        let (path, from) = (draw.below(2) as usize, draw.below(2) as usize);
+        world.cables[path].links[from].holds = true;
+        world.run_for(draw.between(1_000, 5_000_000));
+        for _ in 0..draw.between(0, 2) {
+            world.restart(draw.below(2) as usize);
+            world.run_for(draw.between(0, 30_000_000));
+        }
+        world.cables[path].links[from].holds = false;
+        world.run_for(draw.between(1_000, 10_000_000));
+    }
+    world.run_until_idle(400 * MILLI);
+    let explained = [LossCause::Abandoned, LossCause::Crash];
+    for record in world.ledger.frames.iter().filter(|record| record.delivered_at.is_none()) {
+        assert!(record.loss_cause.is_some_and(|cause| explained.contains(&cause)), "seed {seed}: {record:?}");
+    }
+}
+
+#[test]
+fn ends_that_restart_while_a_path_holds_frames_take_none_of_them_twice() {
+    (0..seeds() / 4).for_each(run_restarts);
 }
