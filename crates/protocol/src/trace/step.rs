@@ -102,7 +102,6 @@ pub enum Step {
     },
     /// [`LinkEnd::left_on`].
     LeftOn {
-        /// The path.
         path: Path,
         /// The header of the frame or copy.
         header: DataHeader,
