@@ -1,5 +1,6 @@
 //! The settings with which one link end starts. Configuration files and arguments are turned into them elsewhere.
 
+use crate::config::LinkUse;
 use crate::port_pair::PortChoice;
 use crate::udp_link::UdpLink;
 use linkmend_protocol::classify::Classifier;
@@ -69,8 +70,8 @@ pub struct BackupSettings {
     pub detection: Duration,
     /// How long the first link must have been up before it is used again.
     pub return_after: Duration,
-    /// Whether every frame goes out on both links.
-    pub duplicate: bool,
+    /// How the two links are used.
+    pub link_use: LinkUse,
 }
 
 impl BackupSettings {
@@ -82,7 +83,7 @@ impl BackupSettings {
             rate_bps: None,
             detection: Duration::from_nanos(detection.0),
             return_after: Duration::from_nanos(return_after.0),
-            duplicate: false,
+            link_use: LinkUse::default(),
         }
     }
 

@@ -3,184 +3,12 @@
 //!
 //! LINKMEND_DUPLICATE_RUNS repeats each case.
 
-#![allow(clippy::print_stdout, reason = "the figures are wanted with --nocapture")]
-
 mod common;
+#[path = "common/two_links.rs"]
+mod two_links;
 
-use std::time::{Duration, Instant};
-
-use linkmend_control::LinkReport;
-use linkmend_control::report::FailoverReport;
-use linkmend_dataplane::ProtectionSettings;
-use linkmend_lab::datagrams::{self, DatagramOptions, DatagramReport};
-use linkmend_lab::tcp::{TrafficPath, wait_until_reachable};
-use linkmend_lab::{
-    BackupLink, Cut, DelayLines, Direction, Impairments, Lab, LabOptions, LinkEnds, Path, RunControl,
-    StopFlag,
-};
-use linkmend_protocol::Mode;
-
-/// So long that a gap of it is none that a busy machine makes in most windows.
-const DETECTION: Duration = Duration::from_millis(100);
-/// Half a cycle a link is cut, and half a cycle both are whole.
-const CYCLE: Duration = Duration::from_millis(600);
-const CUTS: u32 = 8;
-/// Before the first cut.
-const WARM_UP: Duration = Duration::from_millis(300);
-/// How often a busy machine is asked for a run in which most windows are calm.
-const TRIES: u32 = 3;
-const PATIENCE: Duration = Duration::from_secs(10);
-
-struct Pair {
-    ends: LinkEnds,
-    _lines: Option<DelayLines>,
-    lab: Lab,
-}
-
-impl Pair {
-    /// Two links of these delays, in ms, between ends of which each duplicates or does not.
-    fn new(name: &str, delays_ms: [u64; 2], duplicates: [bool; 2]) -> Pair {
-        let [primary, backup] = delays_ms.map(Duration::from_millis);
-        let options = LabOptions {
-            impairments: Impairments { link_delay: primary, ..Impairments::default() },
-            backup: Some(BackupLink { delay: backup, ..BackupLink::default() }),
-            ..common::options(name)
-        };
-        let lab = Lab::up(options).expect("the lab comes up");
-        let lines = DelayLines::start(&lab).expect("the lines start");
-        let ends = LinkEnds::start_with(&lab, |settings| {
-            let is_second = settings.name.ends_with('2');
-            settings.seed = Some(7 ^ u64::from(is_second));
-            if let Some(backup) = &mut settings.backup {
-                backup.duplicate = duplicates[usize::from(is_second)];
-                backup.detection = DETECTION;
-            }
-        });
-        let pair = Pair { ends: ends.expect("the link ends start"), _lines: lines, lab };
-        let ordered = || Some(ProtectionSettings::new(Mode::Ordered));
-        pair.ends.protect(ordered()).expect("it gets active");
-        pair.ends.protect_reverse(ordered()).expect("it gets active");
-        // While a host's kernel asks for the other's address, it holds datagrams back, and when it knows it, a new one may overtake them.
-        wait_until_reachable(&TrafficPath::ipv4(&pair.lab), PATIENCE, &StopFlag::new()).expect("it answers");
-        pair.wait_for("both ends hear each other on both links", |two| two.heard == [true; 2]);
-        pair
-    }
-
-    fn reports(&self) -> [LinkReport; 2] {
-        self.ends.report().expect("a report").into()
-    }
-
-    fn failovers(&self) -> [FailoverReport; 2] {
-        self.reports().map(|report| report.failover.expect("two links"))
-    }
-
-    fn wait_for(&self, what: &str, reached: impl Fn(&FailoverReport) -> bool) {
-        let begun = Instant::now();
-        while !self.failovers().iter().all(&reached) {
-            assert!(begun.elapsed() < PATIENCE, "{what}: {:#?}", self.reports());
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-
-    /// Sends datagrams from left to right while links are cut in turns.
-    fn send(&self) -> Course {
-        let options = DatagramOptions {
-            duration: WARM_UP + CYCLE * CUTS + Duration::from_millis(300),
-            per_second: 5_000,
-            drain: Duration::from_secs(2),
-            ..DatagramOptions::default()
-        };
-        let path = TrafficPath::ipv4(&self.lab);
-        let before = self.reports();
-        std::thread::scope(|scope| {
-            let began = Instant::now();
-            let traffic = scope.spawn(|| datagrams::send(&path, &options, &RunControl::default()));
-            let wait_until = |at: Duration| std::thread::sleep(at.saturating_sub(began.elapsed()));
-            let mut gaps = Vec::new();
-            for index in 0..CUTS {
-                let link = if index % 2 == 0 { Path::Primary } else { Path::Backup };
-                let cut = if index % 4 < 2 { Cut::Silent(Direction::Both) } else { Cut::Carrier };
-                wait_until(WARM_UP + CYCLE * index);
-                let at = began.elapsed();
-                self.lab.cut(link, cut).expect("it is cut");
-                let done = began.elapsed();
-                wait_until(WARM_UP + CYCLE * index + CYCLE / 2);
-                self.lab.mend(link).expect("it is mended");
-                gaps.push((link, cut, at, done));
-            }
-            let datagrams = traffic.join().expect("no panic").expect("the traffic runs");
-            Course { datagrams, gaps, before, after: self.reports() }
-        })
-    }
-}
-
-/// What happened to the datagrams of a run with cuts.
-#[derive(Debug)]
-struct Course {
-    datagrams: DatagramReport,
-    /// What was cut, how, when it began to be, and when it was.
-    gaps: Vec<(Path, Cut, Duration, Duration)>,
-    before: [LinkReport; 2],
-    after: [LinkReport; 2],
-}
-
-impl Course {
-    /// What both ends have counted.
-    fn counted(&self, count: impl Fn(&LinkReport) -> u64) -> u64 {
-        let sum = |reports: &[LinkReport; 2]| reports.iter().map(&count).sum::<u64>();
-        sum(&self.after) - sum(&self.before)
-    }
-
-    /// The longest gap after each cut of a link, and before it, in as long a time.
-    fn gaps_ms(&self, of: Path) -> [Vec<f64>; 2] {
-        let span = CYCLE / 2 - Duration::from_millis(50);
-        let longest = |from: Duration, to: Duration| {
-            self.datagrams.longest_silence_ns(from.as_nanos() as u64, to.as_nanos() as u64) as f64 / 1e6
-        };
-        let cuts = || self.gaps.iter().filter(move |(link, ..)| *link == of);
-        let cut = cuts().map(|&(_, _, at, done)| longest(at, done + span)).collect();
-        let whole = cuts().map(|&(_, _, at, _)| longest(at.saturating_sub(span), at)).collect();
-        [cut, whole]
-    }
-
-    /// Whether the gaps after most cuts are hardly longer than those before them.
-    fn has_no_longer_gaps(&self) -> bool {
-        let limit = DETECTION.as_secs_f64() * 1e3 / 4.0;
-        Path::ALL.into_iter().all(|path| {
-            let [cut, whole] = self.gaps_ms(path).map(median);
-            cut < whole + limit
-        })
-    }
-
-    /// Demands that nothing was lost, duplicated or reordered. A run says nothing in which the machine kept an end from running for
-    /// so long that the kernel took over.
-    fn judge(&self, what: &str) {
-        let stalls = self.counted(|report| report.counters.stalls);
-        let DatagramReport { sent, lost, duplicated, reordered, .. } = self.datagrams;
-        let copies = self.counted(|report| report.counters.retransmitted_copies);
-        let resent = self.counted(|report| report.failover.as_ref().map_or(0, |two| two.resent_frames));
-        println!(
-            "{what}: sent {sent}, lost {lost}, duplicated {duplicated}, reordered {reordered}, retransmitted {copies}, \
-             resent {resent}, stalls {stalls}"
-        );
-        for path in Path::ALL {
-            let [cut, whole] = self.gaps_ms(path);
-            println!("  gaps of the {path}: cut {cut:.1?} ms, whole {whole:.1?} ms");
-        }
-        if stalls > 0 {
-            eprintln!(
-                "\n######## NOT JUDGED: {what}: the machine stalled a link end {stalls} times ########\n"
-            );
-        } else {
-            assert_eq!((lost, duplicated, reordered), (0, 0, 0), "{what}: {self:#?}");
-        }
-    }
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
+use linkmend_dataplane::config::LinkUse;
+use two_links::{Course, Pair, TRIES};
 
 fn runs() -> u32 {
     std::env::var("LINKMEND_DUPLICATE_RUNS").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
@@ -192,7 +20,7 @@ fn a_cut_of_either_link_costs_no_frame_and_no_time() {
         return;
     }
     for (name, delays_ms) in [("dup", [1, 1]), ("dus", [1, 5]), ("duf", [5, 1])] {
-        let pair = Pair::new(name, delays_ms, [true; 2]);
+        let pair = Pair::new(name, delays_ms, [LinkUse::Duplicate; 2]);
         pair.wait_for("both duplicate", |two| two.peer_duplicates);
         for run in 0..runs() {
             let mut tries = (1..=TRIES).map(|attempt| {
@@ -215,7 +43,8 @@ fn an_end_that_duplicates_works_with_one_that_does_not() {
         return;
     }
     for (name, duplicates) in [("dux", [true, false]), ("duy", [false, true])] {
-        let pair = Pair::new(name, [1, 5], duplicates);
+        let uses = duplicates.map(|duplicates| if duplicates { LinkUse::Duplicate } else { LinkUse::Active });
+        let pair = Pair::new(name, [1, 5], uses);
         for run in 0..runs() {
             pair.send().judge(&format!("{duplicates:?}, run {run}"));
             for (index, two) in pair.failovers().iter().enumerate() {

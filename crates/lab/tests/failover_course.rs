@@ -5,27 +5,40 @@ mod common;
 
 use std::time::Duration;
 
+use linkmend_dataplane::config::LinkUse;
 use linkmend_lab::StopFlag;
 use linkmend_lab::failover::{CutKind, FailoverOptions, Survivor, run};
 
 #[test]
 fn linkmend_survives_cuts_that_the_kernel_does_not() {
     if common::privileged("linkmend_survives_cuts_that_the_kernel_does_not") {
-        survive(false);
+        survive(LinkUse::Active);
     }
 }
 
 #[test]
 fn linkmend_survives_them_with_every_frame_on_both_links() {
     if common::privileged("linkmend_survives_them_with_every_frame_on_both_links") {
-        survive(true);
+        survive(LinkUse::Duplicate);
     }
 }
 
-fn survive(duplicate: bool) {
+#[test]
+fn linkmend_survives_them_with_links_that_share_the_frames() {
+    if common::privileged("linkmend_survives_them_with_links_that_share_the_frames") {
+        survive(LinkUse::Share);
+    }
+}
+
+fn survive(link_use: LinkUse) {
     let options = FailoverOptions {
-        prefix: common::options(if duplicate { "faib" } else { "fail" }).prefix,
-        duplicate,
+        prefix: common::options(match link_use {
+            LinkUse::Active => "fail",
+            LinkUse::Duplicate => "faib",
+            LinkUse::Share => "fais",
+        })
+        .prefix,
+        link_use,
         cuts: std::env::var("LINKMEND_FAILOVER_COURSE_CUTS")
             .map_or(1, |cuts| cuts.parse().expect("a number")),
         // Linkmend has returned before the next course cuts, which also begins with as long a time.
@@ -40,7 +53,7 @@ fn survive(duplicate: bool) {
     for column in &result.columns {
         let (what, datagrams) = ((column.survivor, column.kind), &column.datagrams);
         eprintln!(
-            "{what:?}, duplicate {duplicate}: gaps {:?} {:?}, datagrams lost {} of {}, {} timeouts, {} retransmitted, {} stalls",
+            "{what:?}, {link_use:?}: gaps {:?} {:?}, datagrams lost {} of {}, {} timeouts, {} retransmitted, {} stalls",
             column.transfer.cuts,
             datagrams.cuts,
             datagrams.lost,

@@ -54,6 +54,9 @@ pub struct FailoverReport {
     /// What an end counts that sends every frame on both links; absent if it uses one at a time.
     #[serde(default)]
     pub duplicate: Option<DuplicateReport>,
+    /// What an end counts that sends each frame on one of both links; absent if it does not.
+    #[serde(default)]
+    pub share: Option<ShareReport>,
     /// Whether the peer sends on both links.
     #[serde(default)]
     pub peer_duplicates: bool,
@@ -89,6 +92,33 @@ pub struct DuplicateReport {
     /// Whether frames of the session arrive on the link.
     pub joined: [bool; 2],
     /// Whether the link is too late to be waited for.
+    pub behind: [bool; 2],
+    /// How much later than on the other link frames have recently arrived, at most, in ns.
+    pub lag_ns: [u64; 2],
+}
+
+/// How two links share the frames. Arrays are by link.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ShareReport {
+    /// Numbered frames and retransmissions that this end sent on the link.
+    pub sent_frames: [u64; 2],
+    /// How often this end told the peer on the link how far the frames on the other one had come.
+    pub marks_sent: [u64; 2],
+    /// Frames that arrived on the link first.
+    pub received_frames: [u64; 2],
+    /// Frames dropped because they had arrived before.
+    pub repeated_frames: [u64; 2],
+    /// Frames dropped because they could not belong to the session.
+    pub refused_frames: [u64; 2],
+    /// Times that this end stopped waiting for the link, although it had not failed.
+    pub waits_given_up: [u64; 2],
+    /// Frames that had to wait for the other link, and those that wait now.
+    pub held_frames: u64,
+    pub held_now: u64,
+    /// Whether frames of the session arrive on the link.
+    pub joined: [bool; 2],
+    /// Whether the link is not waited for: it has failed, or is too late.
     pub behind: [bool; 2],
     /// How much later than on the other link frames have recently arrived, at most, in ns.
     pub lag_ns: [u64; 2],

@@ -7,7 +7,7 @@ mod rates;
 mod state;
 mod udp;
 
-pub use failover::{DuplicateReport, FailoverReport, LastChangeReport};
+pub use failover::{DuplicateReport, FailoverReport, LastChangeReport, ShareReport};
 pub use in_time::{InTimeReport, ReceivedInTime, SentInTime};
 pub use rates::Rates;
 pub use state::{

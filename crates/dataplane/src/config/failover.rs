@@ -23,6 +23,8 @@ pub enum LinkUse {
     Active,
     /// Every frame on both, so that a failure costs no time: the first copy is delivered, in order
     Duplicate,
+    /// Each frame on one of them, so that their capacities add up: by what each delivers, and in order again
+    Share,
 }
 
 /// `[link.failover]`: when the two links of a link end change places.
@@ -67,7 +69,7 @@ impl FailoverConfig {
             rate_bps: self.backup_rate.map(|rate| rate.0),
             detection: self.detection.0,
             return_after: self.return_after.0,
-            duplicate: false,
+            link_use: LinkUse::default(),
         }
     }
 

@@ -368,7 +368,7 @@ impl LinkConfig {
     pub(super) fn settings_of_a_cable(&self) -> LinkSettings {
         LinkSettings {
             backup: self.backup.as_deref().map(|interface| BackupSettings {
-                duplicate: self.link_use == LinkUse::Duplicate,
+                link_use: self.link_use,
                 ..self.failover.settings(interface)
             }),
             insecure: self.insecure,

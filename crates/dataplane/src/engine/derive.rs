@@ -3,6 +3,7 @@
 
 use super::Engine;
 use super::shortfall;
+use crate::config::LinkUse;
 use crate::settings::LinkSettings;
 use crate::udp_link::UdpLink;
 use linkmend_protocol::daemon_profile::RATE_ASSUMED_BPS;
@@ -30,7 +31,7 @@ const PATH_DUMMY_INTERVAL_MAX_MS: u64 = 40;
 /// The parameters before anything is measured. If every link is a path over UDP, whatever is a datagram of its own is sent
 /// less often than on a cable.
 pub(super) fn initial(settings: &LinkSettings) -> Config {
-    let explicit_acks = settings.backup.as_ref().is_some_and(|backup| backup.duplicate);
+    let explicit_acks = settings.backup.as_ref().is_some_and(|backup| backup.link_use != LinkUse::Active);
     let config = Config { explicit_acks, ..settings.profile().initial() };
     if settings.links().any(|(link, _)| !UdpLink::is_meant(link)) {
         return config;
@@ -56,10 +57,12 @@ impl Engine {
             return;
         }
         self.derived.round_trips = Some(measured);
-        let active = &self.sides[self.active];
-        let configured = active.shaper.rate_bps();
-        let assumed = if active.port.is_udp() { PATH_RATE_ASSUMED_BPS } else { RATE_ASSUMED_BPS };
-        let rate = configured.unwrap_or(assumed);
+        let carrying = || self.sides.paths().filter(|&path| path == self.active || self.shares());
+        let configured: Option<u64> = carrying().map(|path| self.sides[path].shaper.rate_bps()).sum();
+        let assumed =
+            |path| if self.sides[path].port.is_udp() { PATH_RATE_ASSUMED_BPS } else { RATE_ASSUMED_BPS };
+        let of = |path| self.sides[path].shaper.rate_bps().unwrap_or_else(|| assumed(path));
+        let rate = carrying().map(of).sum();
         let config = self.settings.profile().measured(*self.end.config(), measured, rate);
         let outcome = self.end.reconfigure(config);
         self.warn_of_shortfalls(measured, rate, configured.is_none());

@@ -3,7 +3,7 @@
 //! The protocol decides ([`Paths`]); the loop tells it what it hears and the carriers, sends its probes ahead of all else, and
 //! posts the retransmissions.
 
-use super::duplicate::Duplicate;
+use super::both_links::BothLinks;
 use super::link_side::LinkSide;
 use super::peers::Address;
 use super::{Engine, to_link};
@@ -23,8 +23,8 @@ const WARN_OF_SMALL_NS: u64 = 10_000_000_000;
 #[derive(Debug)]
 pub(super) struct Failover {
     pub(super) paths: Paths,
-    /// If every frame goes out on both links.
-    pub(super) duplicate: Option<Duplicate>,
+    /// If frames go out on both links.
+    pub(super) both: Option<BothLinks>,
     /// Whether the log has it that the peer sends on both links.
     both_is_logged: bool,
     /// The probe that is being sent.
@@ -38,10 +38,10 @@ pub(super) struct Failover {
 }
 
 impl Failover {
-    pub(super) fn new(paths: Paths, duplicate: Option<Duplicate>) -> Failover {
+    pub(super) fn new(paths: Paths, both: Option<BothLinks>) -> Failover {
         Failover {
             paths,
-            duplicate,
+            both,
             both_is_logged: false,
             probe: Vec::new(),
             warn_of_small_at: 0,
@@ -53,14 +53,14 @@ impl Failover {
     /// Notes whether a link has a carrier.
     pub(super) fn set_carrier(&mut self, now: u64, path: Path, has_carrier: bool) {
         self.paths.handle_carrier(Instant(now), path, has_carrier);
-        if let Some(duplicate) = self.duplicate.as_mut().filter(|_| !has_carrier) {
-            duplicate.merge.handle_failure(path);
+        if let Some(both) = self.both.as_mut().filter(|_| !has_carrier) {
+            both.merge.handle_failure(path);
         }
     }
 
     /// Whether nothing need be retransmitted when the link in use changes, because the peer takes what the other one brings.
     pub(super) fn has_sent_on_both(&self) -> bool {
-        self.duplicate.is_some() && self.paths.peer_uses_both()
+        self.both.is_some() && self.paths.peer_uses_both()
     }
 }
 
@@ -131,8 +131,8 @@ impl Engine {
         let dormant = !self.needs_every_frame();
         let Some(failover) = &mut self.failover else { return 0 };
         failover.paths.set_dormant(Instant(began), dormant);
-        // What the link end loses, both links have lost.
-        if timeouts && failover.duplicate.is_none() {
+        // What the link end loses, both links have lost, or either.
+        if timeouts && failover.both.is_none() {
             failover.paths.set_measured_loss(Instant(began), self.end.path_loss());
         }
         if failover.paths.next_timeout().0 <= began {
@@ -154,6 +154,8 @@ impl Engine {
             }
         }
         self.look_for_gone(now);
+        self.send_marks(now);
+        self.note_silence(timeouts);
         self.service_merge(began, now, timeouts);
         sent
     }
@@ -191,8 +193,12 @@ impl Engine {
         if timeouts {
             paths.handle_timeout(Instant(now));
         }
-        if failover.duplicate.is_none() {
-            self.end.set_clean_other(Instant(now), paths.has_clean_other());
+        match &failover.both {
+            None => self.end.set_clean_other(Instant(now), paths.has_clean_other()),
+            Some(both) if both.share.is_some() => {
+                self.end.set_clean_other(Instant(now), paths.has_clean());
+            }
+            Some(_) => {}
         }
         for LinkSide { path, stranger, .. } in self.sides.iter_mut() {
             *stranger = stranger.filter(|_| paths.is_foreign(*path));
@@ -204,14 +210,14 @@ impl Engine {
     /// Logs, once, that the peer sends on both links and this end does not.
     fn warn_of_both(&mut self) {
         let Some(failover) = &mut self.failover else { return };
-        if failover.duplicate.is_none()
+        if failover.both.is_none()
             && failover.paths.peer_uses_both()
             && !std::mem::replace(&mut failover.both_is_logged, true)
         {
             tracing::warn!(
                 link = %self.settings.name,
-                "the peer sends every frame on both links, but this end takes those of one link at a time, and sends on one; \
-                 hint: start both ends with --use duplicate, or neither"
+                "the peer uses both links, but this end takes the frames of one link at a time, and sends on one; \
+                 hint: start both ends with the same --use"
             );
         }
     }
@@ -348,9 +354,10 @@ impl Engine {
     /// When something is to be done about the links.
     pub(super) fn paths_timeout(&self) -> Option<u64> {
         let failover = self.failover.as_ref()?;
-        let held = failover.duplicate.as_ref().and_then(|duplicate| duplicate.merge.next_timeout());
+        let held = failover.both.as_ref().and_then(|both| both.merge.next_timeout());
         let look_at = self.sides.iter().filter_map(|side| side.look_at).chain(held.map(|at| at.0));
-        Some(look_at.fold(failover.paths.next_timeout().0, u64::min))
+        let at = look_at.chain(self.mark_due().map(|(at, _)| at));
+        Some(at.fold(failover.paths.next_timeout().0, u64::min))
     }
 
     /// `backup` is the report of the second port.
@@ -389,7 +396,8 @@ impl Engine {
             moves: stats.moves,
             resent_frames: stats.resent_frames,
             late_frames: stats.late_frames,
-            duplicate: failover.duplicate.as_ref().map(Duplicate::report),
+            duplicate: failover.both.as_ref().and_then(BothLinks::duplicate_report),
+            share: failover.both.as_ref().and_then(BothLinks::share_report),
             peer_duplicates: paths.peer_uses_both(),
             probes_sent: stats.probes_sent,
             probes_received: stats.probes_received,

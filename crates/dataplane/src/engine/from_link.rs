@@ -116,7 +116,7 @@ impl Engine {
             }
             LinkFrame::Foreign => self.handle_foreign(now, frame),
             LinkFrame::Data { .. } if !believed => self.deliver_in_turn(frame),
-            LinkFrame::Data { header, decapsulation } if self.duplicates() => {
+            LinkFrame::Data { header, decapsulation } if self.uses_both() => {
                 self.merge_data(now, path, frame, &header, decapsulation);
             }
             // The peer has left this link, and sends it again on the other.
@@ -177,7 +177,7 @@ impl Engine {
             if self.end.proofs() != proofs {
                 self.note_peer(now, path, frame);
             }
-            if self.duplicates() {
+            if self.uses_both() {
                 self.hand_on(now);
             }
         }

@@ -121,7 +121,7 @@ impl Engine {
             count += 1;
         }
         let source = self.sides[self.active].port.mac();
-        while self.link_room(now) != PortRoom::None
+        while self.link_room(now, self.active) != PortRoom::None
             && let Some(in_time) = &mut self.in_time
         {
             begin(&mut in_time.message, source);

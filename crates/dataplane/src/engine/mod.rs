@@ -9,10 +9,10 @@
 
 #[cfg(feature = "bench")]
 pub mod bench;
+mod both_links;
 mod codel;
 mod delays;
 pub(crate) mod derive;
-mod duplicate;
 mod ecn;
 mod failover;
 mod from_inner;
@@ -25,6 +25,7 @@ mod log_texts;
 mod peers;
 mod requests;
 mod shaper;
+mod share;
 mod shortfall;
 mod start;
 pub(crate) mod takeover;
@@ -394,8 +395,7 @@ impl Engine {
             self.set_kernel_mode(BypassMode::Active);
             return;
         }
-        let under_way = self.in_flight();
-        if self.kernel_mode == BypassMode::Dormant || !self.queues.is_empty() || under_way > 0 {
+        if self.kernel_mode == BypassMode::Dormant || !self.queues.is_empty() || self.in_flight() > 0 {
             return;
         }
         let wanted = *self.dormant_wanted_ns.get_or_insert(now);

@@ -1,7 +1,9 @@
 //! What a link end needs at its start besides its ports, and what may prevent it from starting.
 
-use super::duplicate::Duplicate;
+use super::both_links::BothLinks;
 use super::failover::Failover;
+use super::share::Share;
+use crate::config::LinkUse;
 use crate::key_file::{self, KeyFileError};
 use crate::port::PortError;
 use crate::port_pair::PortPair;
@@ -82,8 +84,12 @@ pub(super) fn log_ports(settings: &LinkSettings, seed: u64, ports: &PortPair) {
     tracing::info!(%link, inner, link_port = ports.links[0].description(), seed, "ports are open");
     if let Some(second) = ports.links.get(1) {
         tracing::info!(%link, backup = second.description(), "the port of the second link is open");
-        if settings.backup.as_ref().is_some_and(|backup| backup.duplicate) {
-            tracing::info!(%link, "every frame goes out on both links, and the first copy is delivered");
+        match settings.backup.as_ref().map_or(LinkUse::Active, |backup| backup.link_use) {
+            LinkUse::Active => {}
+            LinkUse::Duplicate => {
+                tracing::info!(%link, "every frame goes out on both links, and the first copy is delivered");
+            }
+            LinkUse::Share => tracing::info!(%link, "each frame goes out on one of both links"),
         }
     }
     if ports.bypass.is_none() {
@@ -115,11 +121,20 @@ pub(super) fn failover(
     let name = settings.name.bytes().fold(0_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     let own = (seed ^ name.wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 16;
     let paths = backup.paths();
-    // What waits for the other link counts as part of the Rx buffer, which hardly fills while nothing is lost.
-    let merge = MergeConfig::duplicating(&paths, config.rx_buffer_bytes / 2);
-    let duplicate = backup.duplicate.then(|| Duplicate::new(merge));
+    // What waits for the other link counts as part of the Rx buffer: neither is acknowledged, so both together hold no more than
+    // the peer's Tx buffer.
+    let both = match backup.link_use {
+        LinkUse::Active => None,
+        LinkUse::Duplicate => {
+            Some(BothLinks::new(MergeConfig::duplicating(&paths, config.rx_buffer_bytes / 2), None))
+        }
+        LinkUse::Share => {
+            let merge = MergeConfig::sharing(&paths, config.rx_buffer_bytes);
+            Some(BothLinks::new(merge, Some(Share::new(&paths))))
+        }
+    };
     Paths::new(paths, own as u32)
-        .map(|paths| Some(Box::new(Failover::new(paths, duplicate))))
+        .map(|paths| Some(Box::new(Failover::new(paths, both))))
         .map_err(|error| StartError::Parameter { link: settings.name.clone(), error })
 }
 

@@ -25,7 +25,7 @@ impl Engine {
         let mut round = Round::new(Instant(now));
         let mut sent = 0;
         loop {
-            let room = self.link_room(now);
+            let room = if self.shares() { self.route(now) } else { self.link_room(now, self.active) };
             let Some(next) = round.next(&mut self.end, &mut self.queues, room) else {
                 if room == PortRoom::All {
                     self.delays.forgive();
@@ -33,11 +33,10 @@ impl Engine {
                 return sent;
             };
             match next {
-                Next::Urgent(Transmit::Retransmission { frame, .. })
-                | Next::Idle(Transmit::Retransmission { frame, .. }) => {
+                Next::Urgent(Transmit::Retransmission { frame, header })
+                | Next::Idle(Transmit::Retransmission { frame, header }) => {
                     wire::mark_retransmitted(self.pool.head_mut(frame));
-                    self.post(now, frame);
-                    self.post_copy(now, frame);
+                    self.post_numbered(now, frame, &header);
                 }
                 Next::Urgent(Transmit::Control(control)) | Next::Idle(Transmit::Control(control)) => {
                     self.send_control(now, &control);
@@ -52,10 +51,10 @@ impl Engine {
         }
     }
 
-    /// What the link port can take. A closed shaper or window makes the link count as busy; urgent frames wait for it only if
+    /// What the port of a link can take. A closed shaper or window makes the link count as busy; urgent frames wait for it only if
     /// they are many.
-    pub(super) fn link_room(&self, now: u64) -> PortRoom {
-        let LinkSide { port, shaper, .. } = &self.sides[self.active];
+    pub(super) fn link_room(&self, now: u64, path: Path) -> PortRoom {
+        let LinkSide { port, shaper, .. } = &self.sides[path];
         let allowance = port.allowance();
         match port.transmit_room() {
             0 => PortRoom::None,
@@ -84,8 +83,7 @@ impl Engine {
                 self.seal_data(frame, &header, &mut encapsulation);
                 self.wrap(frame, &encapsulation);
             }
-            self.post(now, frame);
-            self.post_copy(now, frame);
+            self.post_numbered(now, frame, &header);
         } else {
             self.send_unprotected(now, frame, bytes, fits_with_header);
         }
@@ -203,7 +201,7 @@ impl Engine {
     }
 
     /// Puts a frame on the link port, which the caller has checked for room.
-    fn post(&mut self, now: u64, frame: FrameHandle) {
+    pub(super) fn post(&mut self, now: u64, frame: FrameHandle) {
         self.post_on(now, self.active, frame);
     }
 

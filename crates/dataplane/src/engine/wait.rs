@@ -12,6 +12,9 @@ use nix::sys::time::TimeSpec;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+/// How soon to look again for a link that takes the first frame, if there are two to choose from.
+const LOOK_AGAIN_NS: u64 = 500_000;
+
 impl Engine {
     pub(super) fn flush(&mut self) {
         if let Err(error) = self.inner.flush(&mut self.pool) {
@@ -22,6 +25,20 @@ impl Engine {
                 self.handle_flush_error(Some(path), &error);
             }
         }
+    }
+
+    /// When a link is to carry more, as far as that is known.
+    fn opens_at(&self, now: u64) -> u64 {
+        let of = |path: Path| {
+            let LinkSide { shaper, port, .. } = &self.sides[path];
+            [shaper.opens_at(now), port.opens_at()].into_iter().flatten().fold(now, u64::max)
+        };
+        if !self.shares() {
+            return of(self.active);
+        }
+        // The first frame may be waiting for the better one of two links, or for that one not to be worth it.
+        let at = self.sides.paths().map(of).filter(|&at| at > now).fold(u64::MAX, u64::min);
+        at.min(now + LOOK_AGAIN_NS)
     }
 
     fn handle_flush_error(&mut self, path: Option<Path>, error: &PortError) {
@@ -41,8 +58,7 @@ impl Engine {
             BypassMode::Active => ACTIVE_WAIT_MAX_NS,
         };
         let mut until = now + limit;
-        let LinkSide { shaper, port, .. } = &self.sides[self.active];
-        let opens_at = [shaper.opens_at(now), port.opens_at()].into_iter().flatten().fold(now, u64::max);
+        let opens_at = self.opens_at(now);
         // Work for an idle link also waits for the shaper.
         let idle = self.end.next_timeout().map(|at| at.0.max(opens_at));
         let urgent = self.end.next_urgent_timeout().map(|at| at.0);

@@ -2,7 +2,7 @@
 
 use super::labels::{Label, count, label};
 use linkmend_control::LinkReport;
-use linkmend_control::report::{FailoverReport, Path};
+use linkmend_control::report::{DuplicateReport, FailoverReport, Path, ShareReport};
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::MetricType;
 use std::fmt;
@@ -53,8 +53,8 @@ const COUNTERS: &[Counter] = &[
     },
     Counter {
         name: "path_held_frames",
-        help: "Frames that waited for the other of two links that carry the same frames",
-        value: |failover| failover.duplicate.as_ref().map_or(0, |duplicate| duplicate.held_frames),
+        help: "Frames that waited for the other of two links that are both in use",
+        value: |failover| both(failover, |duplicate| duplicate.held_frames, |share| share.held_frames),
     },
     Counter {
         name: "probes_sent",
@@ -86,10 +86,20 @@ const GAUGES: &[Gauge] = &[
     ),
     (
         "path_behind",
-        "Whether this one of two links that carry the same frames is too late to be waited for",
-        |failover, path| failover.duplicate.as_ref().is_some_and(|duplicate| duplicate.behind[path.index()]),
+        "Whether this one of two links that are both in use is too late to be waited for",
+        |failover, path| both(failover, |duplicate| duplicate.behind, |share| share.behind)[path.index()],
     ),
 ];
+
+/// What an end counts that uses both links, in either way; nothing if it does not.
+fn both<T: Default>(
+    failover: &FailoverReport,
+    duplicate: fn(&DuplicateReport) -> T,
+    share: fn(&ShareReport) -> T,
+) -> T {
+    let duplicate = failover.duplicate.as_ref().map(duplicate);
+    duplicate.or_else(|| failover.share.as_ref().map(share)).unwrap_or_default()
+}
 
 type GaugeOfBoth = (&'static str, &'static str, fn(&FailoverReport) -> bool);
 
@@ -98,9 +108,8 @@ const USE: &[GaugeOfBoth] = &[
     ("duplicates", "Whether this end sends every frame on both links", |failover| {
         failover.duplicate.is_some()
     }),
-    ("peer_duplicates", "Whether the peer sends every frame on both links", |failover| {
-        failover.peer_duplicates
-    }),
+    ("peer_duplicates", "Whether the peer uses both links", |failover| failover.peer_duplicates),
+    ("shares", "Whether this end spreads frames over both links", |failover| failover.share.is_some()),
 ];
 
 /// Writes them, if any link end has two links.
@@ -125,7 +134,7 @@ type LinkEnds<'a> = [(&'a str, &'a FailoverReport)];
 
 fn counters_by_path(with_two: &LinkEnds<'_>, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     type ByPath = fn(&FailoverReport) -> [u64; 2];
-    let by_path: [(&str, &str, ByPath); 5] = [
+    let by_path: [(&str, &str, ByPath); 7] = [
         ("probes_received", "Probes of the peer that arrived on this one of two links", |failover| {
             failover.probes_received
         }),
@@ -135,7 +144,7 @@ fn counters_by_path(with_two: &LinkEnds<'_>, encoder: &mut DescriptorEncoder<'_>
         (
             "path_first_copies",
             "Frames of which the first copy arrived on this one of two links",
-            |failover| failover.duplicate.as_ref().map_or([0; 2], |duplicate| duplicate.first_copies),
+            |failover| both(failover, |duplicate| duplicate.first_copies, |share| share.received_frames),
         ),
         (
             "path_later_copies",
@@ -145,7 +154,17 @@ fn counters_by_path(with_two: &LinkEnds<'_>, encoder: &mut DescriptorEncoder<'_>
         (
             "path_waits_given_up",
             "Times that this one of two links took too long to be waited for",
-            |failover| failover.duplicate.as_ref().map_or([0; 2], |duplicate| duplicate.waits_given_up),
+            |failover| both(failover, |duplicate| duplicate.waits_given_up, |share| share.waits_given_up),
+        ),
+        (
+            "path_shared_frames",
+            "Numbered frames and retransmissions that this end sent on this one of two links that share them",
+            |failover| failover.share.as_ref().map_or([0; 2], |share| share.sent_frames),
+        ),
+        (
+            "path_marks_sent",
+            "Times that the peer was told on this one of two links how far the frames on the other had come",
+            |failover| failover.share.as_ref().map_or([0; 2], |share| share.marks_sent),
         ),
     ];
     for (name, help, values) in by_path {
@@ -211,7 +230,7 @@ fn labels(link: &str, path: Path) -> [Label; 2] {
 #[cfg(test)]
 mod tests {
     use linkmend_control::LinkReport;
-    use linkmend_control::report::{DuplicateReport, FailoverReport, LastChangeReport, Path};
+    use linkmend_control::report::{DuplicateReport, FailoverReport, LastChangeReport, Path, ShareReport};
 
     #[test]
     fn the_page_of_two_links_has_what_one_has_not() {
@@ -262,6 +281,33 @@ mod tests {
             "linkmend_last_change_gap_seconds{link=\"uplink\"} 0.0125",
             "linkmend_last_change_resent_frames{link=\"uplink\"} 17",
             "linkmend_port_mtu_bytes{link=\"uplink\",port=\"backup\",interface=\"eth3\"} 0",
+        ] {
+            assert!(page.contains(&format!("{line}\n")), "{line}\n{page}");
+        }
+    }
+
+    #[test]
+    fn links_that_share_have_the_same_families() {
+        let share = ShareReport {
+            sent_frames: [30, 10],
+            marks_sent: [0, 7],
+            received_frames: [5, 6],
+            behind: [true, false],
+            held_frames: 4,
+            ..ShareReport::default()
+        };
+        let failover = FailoverReport { share: Some(share), ..FailoverReport::default() };
+        let report =
+            LinkReport { name: "uplink".to_owned(), failover: Some(failover), ..LinkReport::default() };
+        let page = super::super::encode::encode(vec![report], Vec::new());
+        for line in [
+            "linkmend_shares{link=\"uplink\"} 1",
+            "linkmend_duplicates{link=\"uplink\"} 0",
+            "linkmend_path_shared_frames_total{link=\"uplink\",path=\"primary\"} 30",
+            "linkmend_path_marks_sent_total{link=\"uplink\",path=\"backup\"} 7",
+            "linkmend_path_first_copies_total{link=\"uplink\",path=\"backup\"} 6",
+            "linkmend_path_behind{link=\"uplink\",path=\"primary\"} 1",
+            "linkmend_path_held_frames_total{link=\"uplink\"} 4",
         ] {
             assert!(page.contains(&format!("{line}\n")), "{line}\n{page}");
         }

@@ -13,6 +13,7 @@ mod usual;
 
 use std::time::Duration;
 
+use linkmend_dataplane::config::LinkUse;
 use linkmend_diagnose::Diagnose;
 use serde::{Deserialize, Serialize};
 
@@ -36,9 +37,9 @@ pub struct FailoverOptions {
     pub seed: u64,
     /// Uses AF_PACKET ports even if AF_XDP is available.
     pub packet_ports: bool,
-    /// Whether Linkmend sends every frame on both links.
+    /// How Linkmend uses the two links.
     #[serde(default)]
-    pub duplicate: bool,
+    pub link_use: LinkUse,
     /// Rate and delays of the path and of the first link.
     pub impairments: Impairments,
     /// Rate and delay of the second link.
@@ -61,7 +62,7 @@ impl Default for FailoverOptions {
             prefix: "lmfail".to_owned(),
             seed: 1,
             packet_ports: false,
-            duplicate: false,
+            link_use: LinkUse::Active,
             impairments: Impairments {
                 rate_bps,
                 delay: Duration::from_millis(2),

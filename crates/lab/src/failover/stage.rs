@@ -51,7 +51,7 @@ impl Stage {
                 let ends = LinkEnds::start_with(&lab, |settings| {
                     settings.ports = ports;
                     settings.seed = Some(options.seed ^ u64::from(settings.name.ends_with('2')));
-                    settings.backup.iter_mut().for_each(|backup| backup.duplicate = options.duplicate);
+                    settings.backup.iter_mut().for_each(|backup| backup.link_use = options.link_use);
                 })?;
                 (Some(ends), None)
             }

@@ -67,6 +67,15 @@ impl Paths {
             && other.later_us < LATE_US
     }
 
+    /// Whether either path carries full-size frames without much loss, if both are used.
+    pub fn has_clean(&self) -> bool {
+        let is_clean = |path: Path| {
+            let PathReport { fails, loses_full, lost, later_us, .. } = self.sees(path);
+            !fails && !loses_full && lost <= CLEAN && later_us < LATE_US
+        };
+        self.peer_watches() && Path::ALL.into_iter().any(is_clean)
+    }
+
     /// Uses a path from now on while both are up, at both ends, and immediately if it can be used. `false` if it
     /// cannot.
     pub fn prefer(&mut self, now: Instant, path: Path) -> bool {

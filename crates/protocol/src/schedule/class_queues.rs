@@ -145,6 +145,12 @@ impl<F> ClassQueues<F> {
         self.both.frames == 0
     }
 
+    /// The first frame of a class.
+    #[inline]
+    pub fn front(&self, mode: Mode) -> Option<&F> {
+        self.classes[mode].frames.front().map(|waiting| &waiting.frame)
+    }
+
     /// Number of frames of a class.
     pub fn frames(&self, mode: Mode) -> usize {
         self.classes[mode].frames.len()

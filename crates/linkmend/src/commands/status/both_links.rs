@@ -1,14 +1,44 @@
-//! What `status` says of two links that carry the same frames.
+//! What `status` says of two links that are both in use.
 
-use linkmend_control::report::{DuplicateReport, FailoverReport, Path};
+use linkmend_control::report::{DuplicateReport, FailoverReport, Path, ShareReport};
 use linkmend_report::quantity::{count, percent};
 
-/// Whether either end sends every frame on both links, and what comes of it; nothing if neither does.
+/// Whether either end uses both links, and what comes of it; nothing if neither does.
 pub(super) fn lines(failover: &FailoverReport) -> Vec<String> {
-    let Some(duplicate) = &failover.duplicate else {
-        let text = "the peer DUPLICATES on both links, this end does NOT (--use)";
-        return failover.peer_duplicates.then(|| text.to_owned()).into_iter().collect();
+    if let Some(duplicate) = &failover.duplicate {
+        return duplicating(failover, duplicate);
+    }
+    if let Some(share) = &failover.share {
+        return sharing(failover, share);
+    }
+    let text = "the peer uses BOTH links, this end does NOT (--use)";
+    failover.peer_duplicates.then(|| text.to_owned()).into_iter().collect()
+}
+
+fn sharing(failover: &FailoverReport, share: &ShareReport) -> Vec<String> {
+    let peer = match failover.peer_duplicates {
+        true => "the peer takes frames from both",
+        false if failover.peer_watches => "the peer does NOT (--use), so one carries all",
+        false => "the peer has not answered",
     };
+    let mut lines = vec![format!("the links share the frames; {peer}")];
+    for (what, frames) in [("sent", share.sent_frames), ("received", share.received_frames)] {
+        let all = frames.iter().sum::<u64>();
+        if all > 0 {
+            let [primary, backup] = frames.map(|frames| percent(frames as f64 / all as f64));
+            lines.push(format!("{what}: {primary} on the primary, {backup} on the backup"));
+        }
+    }
+    let late = |path: &&Path| share.joined[path.index()] && share.behind[path.index()];
+    lines.extend(Path::ALL.iter().filter(late).map(behind));
+    lines
+}
+
+fn behind(path: &Path) -> String {
+    format!("the {path} is BEHIND: this end does not wait for its frames")
+}
+
+fn duplicating(failover: &FailoverReport, duplicate: &DuplicateReport) -> Vec<String> {
     let peer = match failover.peer_duplicates {
         true => "so does the peer",
         false if failover.peer_watches => "the peer does NOT (--use)",
@@ -32,8 +62,7 @@ pub(super) fn lines(failover: &FailoverReport) -> Vec<String> {
 /// Whether a link is too late to make up for the other one.
 fn late(duplicate: &DuplicateReport, path: Path) -> Option<String> {
     let index = path.index();
-    (duplicate.joined[index] && duplicate.behind[index])
-        .then(|| format!("the {path} is BEHIND: this end does not wait for its frames"))
+    (duplicate.joined[index] && duplicate.behind[index]).then(|| behind(&path))
 }
 
 #[cfg(test)]
@@ -45,7 +74,7 @@ mod tests {
         let mut failover = FailoverReport { peer_watches: true, ..FailoverReport::default() };
         assert!(lines(&failover).is_empty());
         failover.peer_duplicates = true;
-        assert!(lines(&failover)[0].contains("the peer DUPLICATES"), "{failover:?}");
+        assert!(lines(&failover)[0].contains("the peer uses BOTH links"), "{failover:?}");
         failover.duplicate = Some(DuplicateReport::default());
         assert_eq!(lines(&failover), ["every frame is sent on both links; so does the peer"]);
         failover.peer_duplicates = false;
@@ -72,5 +101,31 @@ mod tests {
         ];
         assert_eq!(lines, expected);
         assert!(lines.iter().all(|line| line.len() + 15 <= 80), "{lines:?}");
+    }
+
+    #[test]
+    fn links_that_share_say_how_they_do() {
+        let share = ShareReport {
+            sent_frames: [3_000_000, 1_000_000],
+            received_frames: [0, 500],
+            joined: [true; 2],
+            behind: [true, false],
+            ..ShareReport::default()
+        };
+        let mut failover =
+            FailoverReport { peer_watches: true, share: Some(share), ..FailoverReport::default() };
+        assert!(
+            lines(&failover)[0].ends_with("the peer does NOT (--use), so one carries all"),
+            "{failover:?}"
+        );
+        failover.peer_duplicates = true;
+        let expected = [
+            "the links share the frames; the peer takes frames from both",
+            "sent: 75.00 % on the primary, 25.00 % on the backup",
+            "received: 0.00 % on the primary, 100.00 % on the backup",
+            "the primary is BEHIND: this end does not wait for its frames",
+        ];
+        assert_eq!(lines(&failover), expected);
+        assert!(expected.iter().all(|line| line.len() + 15 <= 80), "{expected:?}");
     }
 }

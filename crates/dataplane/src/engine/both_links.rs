@@ -1,13 +1,13 @@
-//! Every frame on both links ([decision 0067](../../../../docs/decisions/0067-both-links.md)): what the loop does for a
-//! [`Merge`].
+//! Frames on both links ([decision 0067](../../../../docs/decisions/0067-both-links.md)): what the loop does for a [`Merge`].
 //!
-//! What is numbered goes out on the link in use and, marked as a copy, on the other one. What arrives on either link passes
-//! through the merge before the protocol sees it.
+//! What is numbered goes out on the link in use and, marked as a copy, on the other one; or on either of them
+//! ([`super::share`]). What arrives on either link passes through the merge before the protocol sees it.
 
 use super::Engine;
 use super::link_side::LinkSide;
+use super::share::Share;
 use super::to_link::URGENT_ROOM;
-use linkmend_control::report::DuplicateReport;
+use linkmend_control::report::{DuplicateReport, ShareReport};
 use linkmend_protocol::merge::{Arrival, Merge, MergeConfig, Merged};
 use linkmend_protocol::paths::Path;
 use linkmend_protocol::wire::{self, Decapsulation};
@@ -16,24 +16,27 @@ use linkmend_protocol::{Control, DataHeader, FrameHandle, Instant, SessionNumber
 /// The other link gets no copy while its port holds this many chunks: behind a long queue, copies would be of no use.
 const QUEUED_COPIES_MAX: usize = 512;
 
-/// What an end that sends every frame on both links has besides.
+/// What an end that sends on both links has besides.
 #[derive(Debug)]
-pub(super) struct Duplicate {
+pub(super) struct BothLinks {
     pub(super) merge: Merge,
+    /// If each frame goes out on one of them.
+    pub(super) share: Option<Share>,
     /// The frame that is being copied.
     copy: Vec<u8>,
     copies_sent: u64,
     copies_skipped: u64,
 }
 
-impl Duplicate {
-    pub(super) fn new(config: MergeConfig) -> Duplicate {
-        Duplicate { merge: Merge::new(config), copy: Vec::new(), copies_sent: 0, copies_skipped: 0 }
+impl BothLinks {
+    pub(super) fn new(config: MergeConfig, share: Option<Share>) -> BothLinks {
+        BothLinks { merge: Merge::new(config), share, copy: Vec::new(), copies_sent: 0, copies_skipped: 0 }
     }
 
-    pub(super) fn report(&self) -> DuplicateReport {
+    /// If every frame goes out on both.
+    pub(super) fn duplicate_report(&self) -> Option<DuplicateReport> {
         let (merge, stats) = (&self.merge, self.merge.stats());
-        DuplicateReport {
+        self.share.is_none().then(|| DuplicateReport {
             copies_sent: self.copies_sent,
             copies_skipped: self.copies_skipped,
             first_copies: stats.first_copies,
@@ -45,23 +48,48 @@ impl Duplicate {
             joined: Path::ALL.map(|path| merge.has_joined(path)),
             behind: Path::ALL.map(|path| merge.is_behind(path)),
             lag_ns: Path::ALL.map(|path| merge.longest_lag(path).0),
-        }
+        })
+    }
+
+    /// If each frame goes out on one of them.
+    pub(super) fn share_report(&self) -> Option<ShareReport> {
+        let (merge, stats) = (&self.merge, self.merge.stats());
+        self.share.as_ref().map(|share| ShareReport {
+            sent_frames: share.sent_frames,
+            marks_sent: share.marks_sent,
+            received_frames: stats.first_copies,
+            repeated_frames: stats.duplicates,
+            refused_frames: stats.refused,
+            waits_given_up: stats.waits_given_up,
+            held_frames: stats.held,
+            held_now: merge.held_frames(),
+            joined: Path::ALL.map(|path| merge.has_joined(path)),
+            behind: Path::ALL.map(|path| merge.is_behind(path)),
+            lag_ns: Path::ALL.map(|path| merge.longest_lag(path).0),
+        })
     }
 }
 
 /// Sending.
 impl Engine {
     #[inline]
-    pub(super) fn duplicates(&self) -> bool {
-        self.failover.as_ref().is_some_and(|failover| failover.duplicate.is_some())
+    pub(super) fn uses_both(&self) -> bool {
+        self.failover.as_ref().is_some_and(|failover| failover.both.is_some())
     }
 
-    /// Sends on the other link, as a copy, the numbered frame that has just been sent on the one in use.
+    /// Sends a numbered frame or a retransmission on the link in use and, as a copy, on the other one, or on either of them.
     #[inline]
-    pub(super) fn post_copy(&mut self, now: u64, frame: FrameHandle) {
-        // Before the first acknowledgement, it could overtake frames that were sent unprotected.
-        if self.duplicates() && self.end.is_confirmed() {
-            self.send_copy(now, frame);
+    pub(super) fn post_numbered(&mut self, now: u64, frame: FrameHandle, header: &DataHeader) {
+        if !self.uses_both() {
+            self.post(now, frame);
+        } else if self.shares() {
+            self.post_shared(now, frame, header);
+        } else {
+            self.post(now, frame);
+            // Before the first acknowledgement, it could overtake frames that were sent unprotected.
+            if self.end.is_confirmed() {
+                self.send_copy(now, frame);
+            }
         }
     }
 
@@ -72,22 +100,22 @@ impl Engine {
             let has_room = port.transmit_room() >= URGENT_ROOM + self.chunks_per_frame;
             has_room && port.in_flight() < QUEUED_COPIES_MAX && shaper.is_open(now)
         };
-        let Some(duplicate) = self.failover.as_mut().and_then(|failover| failover.duplicate.as_mut()) else {
+        let Some(both) = self.failover.as_mut().and_then(|failover| failover.both.as_mut()) else {
             return;
         };
         let copy = if is_open {
             // The frame itself must not be changed while the port of the link in use has it.
-            self.pool.copy_out(frame, &mut duplicate.copy);
-            wire::mark_retransmitted(&mut duplicate.copy);
-            self.pool.copy_in(&duplicate.copy)
+            self.pool.copy_out(frame, &mut both.copy);
+            wire::mark_retransmitted(&mut both.copy);
+            self.pool.copy_in(&both.copy)
         } else {
             None
         };
         let Some(copy) = copy else {
-            duplicate.copies_skipped += 1;
+            both.copies_skipped += 1;
             return;
         };
-        duplicate.copies_sent += 1;
+        both.copies_sent += 1;
         self.post_on(now, path, copy);
         self.pool.release(copy);
     }
@@ -101,21 +129,24 @@ impl Engine {
             let LinkSide { port, shaper, .. } = &self.sides[other];
             port.transmit_room() > 0 && !shaper.is_overdrawn(now)
         };
-        self.duplicates() && !may_overtake && self.leads_to_peer(other) && has_room()
+        self.uses_both() && !may_overtake && self.leads_to_peer(other) && has_room()
     }
 
     /// Names the session and the whole numbers on a link, so that the peer can read those of the frames behind.
     pub(super) fn send_position(&mut self, now: u64, path: Path) {
-        if self.duplicates()
+        if self.uses_both()
             && self.end.is_confirmed()
             && self.leads_to_peer(path)
             && let Some(position) = self.end.position()
         {
             self.send_control_on(now, path, &position);
+            if let Some(share) = self.share() {
+                share.spread.marked(path);
+            }
         }
     }
 
-    fn leads_to_peer(&self, path: Path) -> bool {
+    pub(super) fn leads_to_peer(&self, path: Path) -> bool {
         let failover = self.failover.as_ref();
         failover.is_some_and(|failover| failover.paths.has_carrier(path) && !failover.paths.is_foreign(path))
     }
@@ -125,8 +156,8 @@ impl Engine {
 impl Engine {
     /// Session and whole number of a frame that has arrived on a link.
     pub(super) fn number_received(&self, path: Path, header: &DataHeader) -> Option<(SessionNumber, u64)> {
-        match self.failover.as_ref().and_then(|failover| failover.duplicate.as_ref()) {
-            Some(duplicate) => duplicate.merge.number(path, header),
+        match self.failover.as_ref().and_then(|failover| failover.both.as_ref()) {
+            Some(both) => both.merge.number(path, header),
             None => self.end.number_received(header),
         }
     }
@@ -158,7 +189,7 @@ impl Engine {
         if let Some(failover) = &mut self.failover {
             failover.paths.note_control(path);
         }
-        if !self.duplicates() {
+        if !self.uses_both() {
             if self.takes(path) {
                 self.end.handle_control(Instant(now), control);
             }
@@ -184,7 +215,7 @@ impl Engine {
     }
 
     fn merge(&mut self) -> Option<&mut Merge> {
-        Some(&mut self.failover.as_mut()?.duplicate.as_mut()?.merge)
+        Some(&mut self.failover.as_mut()?.both.as_mut()?.merge)
     }
 
     fn follow_session(&mut self) {
