@@ -35,6 +35,9 @@ pub struct Pair {
     pub lab: Lab,
 }
 
+/// What waits for the links at most: the bandwidth-delay product of both links, several times.
+const QUEUE_BYTES: u64 = 1 << 20;
+
 impl Pair {
     /// Two links of these delays, in ms, between ends that use them in these ways.
     pub fn new(name: &str, delays_ms: [u64; 2], uses: [LinkUse; 2]) -> Pair {
@@ -51,7 +54,12 @@ impl Pair {
         let [primary, backup] = delays_ms.map(Duration::from_millis);
         let [rate_bps, backup_bps] = rates_bps;
         let options = LabOptions {
-            impairments: Impairments { rate_bps, link_delay: primary, ..Impairments::default() },
+            impairments: Impairments {
+                rate_bps,
+                link_delay: primary,
+                queue_bytes: rate_bps.map(|_| QUEUE_BYTES),
+                ..Impairments::default()
+            },
             backup: Some(BackupLink { rate_bps: backup_bps, delay: backup }),
             ..crate::common::options(name)
         };
