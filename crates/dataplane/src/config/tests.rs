@@ -287,8 +287,8 @@ fn every_bad_value_of_a_second_link_is_named_with_its_line() {
             "link eth2: use: requires `backup`, the interface of a second link; add it, or remove this".to_owned(),
         ),
         (
-            "backup = \"eth3\"\nuse = \"share\"",
-            "unknown variant `share`, expected `active` or `duplicate`".to_owned(),
+            "backup = \"eth3\"\nuse = \"both\"",
+            "unknown variant `both`, expected one of `active`, `duplicate`, `share`".to_owned(),
         ),
         (
             "failover.return-after = \"2s\"",

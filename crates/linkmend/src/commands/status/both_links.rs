@@ -122,7 +122,7 @@ mod tests {
         let expected = [
             "the links share the frames; the peer takes frames from both",
             "sent: 75.00 % on the primary, 25.00 % on the backup",
-            "received: 0.00 % on the primary, 100.00 % on the backup",
+            "received: 0 % on the primary, 100.00 % on the backup",
             "the primary is BEHIND: this end does not wait for its frames",
         ];
         assert_eq!(lines(&failover), expected);
