@@ -66,6 +66,7 @@ pub mod handle;
 mod interface_watch;
 pub mod kernel_support;
 mod key_file;
+mod link_use;
 mod loss_script;
 pub mod metrics;
 mod offload;

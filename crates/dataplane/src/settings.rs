@@ -1,6 +1,6 @@
 //! The settings with which one link end starts. Configuration files and arguments are turned into them elsewhere.
 
-use crate::config::LinkUse;
+use crate::link_use::LinkUse;
 use crate::port_pair::PortChoice;
 use crate::udp_link::UdpLink;
 use linkmend_protocol::classify::Classifier;

@@ -1,5 +1,7 @@
 //! Each frame on one of two links: the capacity of both together, and nothing lost, duplicated or reordered when either is cut.
 
+#![allow(clippy::print_stdout, reason = "the figures are wanted with --nocapture")]
+
 mod common;
 #[path = "common/two_links.rs"]
 mod two_links;
@@ -37,7 +39,6 @@ fn goodputs(name: &str, delays_ms: [u64; 2], mbps: [u64; 2]) -> [f64; 3] {
     let both = Pair::with_rates(&format!("{name}b"), delays_ms, rates, [LinkUse::Share; 2]);
     both.wait_for("both take frames from both links", |two| two.peer_duplicates);
     let sum = goodput(&both);
-    println!("{:?}", both.failovers().map(|two| two.share));
     [primary, backup, sum]
 }
 

@@ -2,6 +2,7 @@
 
 use super::bounds::RATE_BPS;
 use super::error::Problem;
+use crate::link_use::LinkUse;
 use crate::settings::BackupSettings;
 use linkmend_quantity::{BitRate, Span};
 use serde::{Deserialize, Serialize};
@@ -12,20 +13,6 @@ use std::time::Duration;
 const DETECTION: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_millis(150);
 /// The longest wait before a link is used again.
 const RETURN_AFTER_MAX: Duration = Duration::from_secs(24 * 3600);
-
-/// How two links are used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-#[serde(rename_all = "kebab-case")]
-pub enum LinkUse {
-    /// One of them at a time: the other one takes over when it fails
-    #[default]
-    Active,
-    /// Every frame on both, so that a failure costs no time: the first copy is delivered, in order
-    Duplicate,
-    /// Each frame on one of them, so that their capacities add up: by what each delivers, and in order again
-    Share,
-}
 
 /// `[link.failover]`: when the two links of a link end change places.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

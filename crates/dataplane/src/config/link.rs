@@ -1,11 +1,12 @@
 //! One link, as people write it: the same struct is a `[[link]]` of the file and the arguments of `linkmend run`.
 
-use super::failover::{FailoverConfig, LinkUse};
+use super::failover::FailoverConfig;
 use super::fallback::FallbackLimits;
 use super::header_format::HeaderFormat;
 use super::interface_name::PEER_PREFIX;
 use super::parameters::ParametersConfig;
 use super::protect::protection;
+use crate::link_use::LinkUse;
 use crate::port_pair::PortChoice;
 use crate::settings::{BackupSettings, LinkSettings};
 use crate::udp_link::UdpLink;

@@ -25,11 +25,12 @@ mod tests;
 mod udp;
 mod validate;
 
+pub use crate::link_use::LinkUse;
 pub use daemon::DaemonConfig;
 pub use devices::{DeviceError, DeviceErrors, check_all_devices, check_devices, device_problems};
 pub(crate) use devices::{uses_behind_bypass, uses_that_end};
 pub use error::{ConfigError, Place, Problem};
-pub use failover::{FailoverConfig, LinkUse};
+pub use failover::FailoverConfig;
 pub use fallback::FallbackLimits;
 pub use header_format::HeaderFormat;
 pub use host_port::{HostPort, HostPortError};

@@ -3,11 +3,11 @@
 use super::bounds::RATE_BPS;
 use super::daemon::DaemonConfig;
 use super::error::{Place, Problem};
-use super::failover::LinkUse;
 use super::interface_name::{HOST_PORT_NAME_BYTES_MAX, INTERFACE_NAME_BYTES_MAX};
 use super::link::{EcnThreshold, InnerPort, LinkConfig, PortKind};
 use super::protect::validate_protection;
 use super::udp;
+use crate::link_use::LinkUse;
 use crate::udp_link::UdpLink;
 use linkmend_diagnose::is_printable;
 use linkmend_protocol::Format;

@@ -3,7 +3,7 @@
 
 use super::Engine;
 use super::shortfall;
-use crate::config::LinkUse;
+use crate::link_use::LinkUse;
 use crate::settings::LinkSettings;
 use crate::udp_link::UdpLink;
 use linkmend_protocol::daemon_profile::RATE_ASSUMED_BPS;

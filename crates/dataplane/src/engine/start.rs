@@ -3,8 +3,8 @@
 use super::both_links::BothLinks;
 use super::failover::Failover;
 use super::share::Share;
-use crate::config::LinkUse;
 use crate::key_file::{self, KeyFileError};
+use crate::link_use::LinkUse;
 use crate::port::PortError;
 use crate::port_pair::PortPair;
 use crate::protocol_log::ProtocolLog;
