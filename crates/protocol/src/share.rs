@@ -8,7 +8,7 @@
 //!   not longer than taking the other path would cost, or [`PATIENCE_US`]; so a backlog fills both. A retransmission waits for
 //!   nothing.
 //! - **It marks.** A path that has carried none of the latest frames must still be seen to pass their numbers, or the
-//!   receiver could not tell a loss on the other path from a frame that is under way on this one. The driver sends
+//!   receiver could not tell a loss on the other path from a frame that is in flight on this one. The driver sends
 //!   [`LinkEnd::position`](crate::LinkEnd::position) there when [`Spread::mark_due`] says so.
 //!
 //! The driver calls [`Spread::choose`] before it asks for something to send, [`Spread::left`] for each new frame and

@@ -32,7 +32,7 @@ pub struct GnmiConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gnmi_server_name: Option<String>,
-    /// Accept any certificate: whoever is in the path can pretend to be the device
+    /// Accept any certificate: anyone on the path can pretend to be the device
     #[cfg_attr(feature = "clap", arg(long))]
     pub gnmi_skip_verification: bool,
     /// Connect without TLS

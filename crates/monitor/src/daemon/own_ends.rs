@@ -13,7 +13,7 @@ const RETRY_LONGEST: Duration = Duration::from_mins(1);
 #[derive(Debug)]
 struct OwnEnd {
     request: Request,
-    /// When to switch this end; `None` while that is under way, and afterwards.
+    /// When to switch this end; `None` while it is switched, and afterwards.
     due: Option<Duration>,
     failures: u32,
     trouble: Option<String>,

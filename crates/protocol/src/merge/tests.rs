@@ -310,7 +310,7 @@ fn a_shared_path_is_waited_for_until_it_passes_or_fails() {
     world.frame(1, Path::Backup, 2);
     world.frame(2, Path::Primary, 4);
     world.timeout(50 * WAIT.0);
-    assert_eq!(world.frames(), [1, 2], "3 may be under way");
+    assert_eq!(world.frames(), [1, 2], "3 may be in flight");
     world.control(50 * WAIT.0, Path::Backup, dummy(0, 4));
     assert_eq!(world.frames(), [1, 2, 4], "the other path has passed it");
     world.frame(51 * WAIT.0, Path::Primary, 6);

@@ -1,4 +1,4 @@
-//! The source with a device over a real connection: what is asked, what fails, and what becomes of it.
+//! The source and a device over a real connection: requests, failures and their consequences.
 
 use super::super::message::{Response, SubscribeResponse, SubscriptionMode};
 use super::server::{Act, Asked, INVALID_ARGUMENT, Server, UNAUTHENTICATED, UNIMPLEMENTED};
