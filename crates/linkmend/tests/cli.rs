@@ -42,6 +42,7 @@ fn help_is_the_golden_one() {
         "corruptd",
         "corruptd status",
         "corruptd report",
+        "corruptd verify",
         "detach",
     ] {
         let arguments: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();

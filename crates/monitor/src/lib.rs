@@ -11,6 +11,7 @@
 //! - [`agent`]: what one machine decides, and requests from others;
 //! - [`evaluation`]: how well detection works, on links whose true state is known;
 //! - [`planning`]: which links of a topology corrupt, for the fleet's planner;
+//! - [`audit_chain`]: lines of the audit log that vouch for the ones before them;
 //! - [`audit_report`]: what audit files say of weeks;
 //! - [`recording`]: counters from a file, and what would have been decided.
 //!
@@ -18,8 +19,9 @@
 //!
 //! - [`source`]: where counters come from;
 //! - [`bus`]: where agents put requests and results;
-//! - [`server`]: the addresses of Redis servers, for the bus or for counters;
+//! - [`server`]: the addresses of servers;
 //! - [`actuator`]: what carries requests out;
+//! - [`webhook`]: what tells another program of decisions;
 //! - [`config`]: the configuration file and options;
 //! - [`daemon`]: the loop that drives all of it.
 //!
@@ -47,6 +49,7 @@
 
 pub mod actuator;
 pub mod agent;
+pub mod audit_chain;
 pub mod audit_report;
 pub mod bus;
 mod cabling;
@@ -63,9 +66,12 @@ pub mod optics;
 pub mod planning;
 mod port_name;
 pub mod recording;
+mod secret_key;
 pub mod server;
 mod sonic;
 pub mod source;
+pub mod webhook;
 
 pub use cabling::{Cabling, CablingError, HeardCable};
 pub use port_name::{PortName, PortNameError};
+pub use secret_key::read_key;

@@ -7,6 +7,7 @@ use crate::detection::{Of, State};
 use crate::exchange::{Acknowledgement, Request};
 use crate::forecast::{BitErrors, Forecast};
 use crate::optics::{Advice, OpticsStatus};
+use crate::webhook::WebhookStatus;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -28,6 +29,9 @@ pub struct AgentStatus {
     /// What the plan has disabled; `None` if nothing is planned for here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanStatus>,
+    /// How it stands with the webhook; `None` if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub webhook: Option<WebhookStatus>,
     /// Whether links are recognised that only pass on what others corrupt.
     #[serde(default)]
     pub knows_topology: bool,
@@ -149,6 +153,7 @@ impl Agent {
             dry_run: self.dry_run,
             troubles: Vec::new(),
             plan: None,
+            webhook: None,
             knows_topology: false,
             ports: names.into_iter().map(|name| self.port_status(now, name)).collect(),
         }

@@ -1,20 +1,24 @@
 //! What people write: the configuration file, or the arguments of `linkmend corruptd`.
 
 mod actuator;
+mod audit;
 mod bus;
 mod error;
 mod gnmi;
 mod plan;
 mod resolved;
 mod source;
+mod webhook;
 
 pub use actuator::ActuatorChoice;
+pub use audit::AuditChoice;
 pub use bus::{BusChoice, BusConfig};
 pub use error::ConfigError;
 pub use gnmi::GnmiConfig;
 pub use plan::{PlanChoice, PlanConfig, network};
 pub use resolved::Resolved;
 pub use source::{CountersConfig, SourceChoice, SourceKind};
+pub use webhook::WebhookConfig;
 
 use crate::PortName;
 use linkmend_control::ProtectMode;
@@ -86,6 +90,9 @@ pub struct MonitorConfig {
     /// Where agents find each other.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub bus: BusConfig,
+    /// Whom decisions are sent.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    pub webhook: WebhookConfig,
     /// Socket for `linkmend corruptd status` [default: /run/linkmend/corruptd.socket]
     #[cfg_attr(feature = "clap", arg(long, value_name = "PATH", help_heading = "Files and addresses"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,6 +109,11 @@ pub struct MonitorConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", help_heading = "Files and addresses"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<PathBuf>,
+    /// File with a key for the seals of the lines in --audit, as in --webhook-key; without one, whoever can write the
+    /// file can write a sealed one [default: none]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE", help_heading = "Files and addresses"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit_key: Option<PathBuf>,
 }
 
 /// When a link counts as corrupting: `[detection]`.

@@ -2,11 +2,12 @@
 
 use super::plan::network;
 use super::{
-    ActuatorChoice, BusChoice, CONTROL_DEFAULT, ConfigError, DetectionConfig, MonitorConfig, PlanChoice,
-    SourceChoice, read_bounded,
+    ActuatorChoice, AuditChoice, BusChoice, CONTROL_DEFAULT, ConfigError, DetectionConfig, MonitorConfig,
+    PlanChoice, SourceChoice, read_bounded,
 };
 use crate::agent::Policy;
 use crate::detection::Settings;
+use crate::webhook::WebhookSettings;
 use crate::{Cabling, HeardCable, PortName};
 use linkmend_control::ProtectMode;
 use linkmend_diagnose::ParameterError;
@@ -37,7 +38,8 @@ pub struct Resolved {
     pub plan: Option<PlanChoice>,
     /// The network in which links that only pass on what others corrupt are recognised: that of the plan, or of the cables.
     pub topology: Option<String>,
-    pub audit: Option<PathBuf>,
+    pub audit: Option<AuditChoice>,
+    pub webhook: Option<WebhookSettings>,
     pub metrics: Option<SocketAddr>,
 }
 
@@ -52,6 +54,7 @@ impl Resolved {
             ("bus", self.bus != other.bus),
             ("plan", self.plan != other.plan),
             ("audit", self.audit != other.audit),
+            ("webhook", self.webhook != other.webhook),
             ("metrics", self.metrics != other.metrics),
         ];
         changes.into_iter().filter(|(_, changed)| *changed).map(|(what, _)| what).collect()
@@ -115,7 +118,8 @@ impl MonitorConfig {
             plan,
             topology: self.plan.plan_topology.clone().or_else(|| self.network_of_cables()),
             bus,
-            audit: self.audit.clone(),
+            audit: AuditChoice::of(self.audit.as_ref(), self.audit_key.as_ref())?,
+            webhook: self.webhook.choose()?,
             metrics: self.metrics,
             agent,
         })

@@ -2,6 +2,7 @@
 
 use crate::bus::BusError;
 use crate::config::ConfigError;
+use crate::webhook::WebhookError;
 use linkmend_control::SocketError;
 use linkmend_control::metrics::MetricsError;
 use linkmend_diagnose::{Diagnose, ParameterError};
@@ -26,6 +27,9 @@ pub enum StartError {
     /// The audit log cannot be written.
     #[error("cannot write the audit log")]
     Audit(#[source] io::Error),
+    /// See [`WebhookError`].
+    #[error(transparent)]
+    Webhook(#[from] WebhookError),
     /// See [`MetricsError`].
     #[error(transparent)]
     Metrics(#[from] MetricsError),
@@ -47,6 +51,7 @@ impl Diagnose for StartError {
             StartError::Bus(error) => error.hint(),
             StartError::Parameter(error) => error.hint(),
             StartError::Config(error) => error.hint(),
+            StartError::Webhook(error) => error.hint(),
             StartError::PlanState { .. } => {
                 Some("move the file away; disabled links then count as in operation".to_owned())
             }

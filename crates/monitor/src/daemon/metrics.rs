@@ -8,7 +8,7 @@ use linkmend_control::DaemonHealth;
 use linkmend_control::metrics::{MetricsError, MetricsServer};
 use linkmend_protocol::effective_loss;
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, text};
+use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use std::fmt;
@@ -92,6 +92,7 @@ impl Collector for Page {
             }
         }
         self.encode_optics(&mut encoder)?;
+        self.encode_webhook(&mut encoder)?;
         let help = "Ports in each state";
         let mut family = encoder.encode_descriptor("corruptd_ports", help, None, MetricType::Gauge)?;
         for state in [State::Unknown, State::Healthy, State::Suspect, State::Corrupting, State::Severe] {
@@ -136,6 +137,27 @@ impl Collector for Page {
 }
 
 impl Page {
+    fn encode_webhook(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let Some(webhook) = &self.0.webhook else { return Ok(()) };
+        let counters = [
+            ("corruptd_webhook_delivered", "Decisions that the webhook has taken", webhook.delivered),
+            (
+                "corruptd_webhook_dropped",
+                "Decisions that the webhook was not told, because too many waited or it refused them",
+                webhook.dropped,
+            ),
+        ];
+        for (name, help, value) in counters {
+            encoder
+                .encode_descriptor(name, help, None, MetricType::Counter)?
+                .encode_counter::<NoLabelSet, _, u64>(&value, None)?;
+        }
+        let help = "Decisions that wait for the webhook";
+        encoder
+            .encode_descriptor("corruptd_webhook_waiting", help, None, MetricType::Gauge)?
+            .encode_gauge(&(webhook.waiting as i64))
+    }
+
     /// What transceivers measure, and what to repair.
     fn encode_optics(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         for (name, help, value) in OF_OPTICS {
@@ -179,6 +201,7 @@ mod tests {
     use super::*;
     use crate::agent::{DisabledStatus, HeldStatus, PlanStatus};
     use crate::exchange::{Acknowledgement, Protection, Request};
+    use crate::webhook::WebhookStatus;
     use linkmend_control::ProtectMode;
     use std::path::Path;
 
@@ -217,7 +240,15 @@ mod tests {
             ..port("leaf1/eth0", State::Corrupting)
         };
         let ports = vec![protected, port("leaf1/eth1", State::Suspect)];
-        AgentStatus { agent: "leaf1".to_owned(), synchronised: true, ports, ..AgentStatus::default() }
+        let webhook = WebhookStatus { delivered: 7, dropped: 2, waiting: 1, ..WebhookStatus::default() };
+        let webhook = Some(webhook);
+        AgentStatus {
+            agent: "leaf1".to_owned(),
+            synchronised: true,
+            ports,
+            webhook,
+            ..AgentStatus::default()
+        }
     }
 
     #[test]
@@ -231,6 +262,9 @@ mod tests {
             "linkmend_corruptd_ports{state=\"corrupting\"} 1",
             "linkmend_corruptd_bus_up 1",
             "linkmend_corruptd_links_disabled 0",
+            "linkmend_corruptd_webhook_delivered_total 7",
+            "linkmend_corruptd_webhook_dropped_total 2",
+            "linkmend_corruptd_webhook_waiting 1",
         ] {
             assert!(page.lines().any(|known| known == line), "{line}: {page}");
         }

@@ -9,10 +9,11 @@ mod opening;
 mod own_ends;
 mod plan_memory;
 mod planner;
+mod record;
 mod run;
 mod status;
+mod telling;
 
-pub use audit::Audit;
 pub use error::StartError;
 pub use run::Corruptd;
 pub use status::{StatusError, ask, ask_directions, ask_findings};

@@ -28,7 +28,7 @@ pub(super) fn agent(config: &Resolved) -> Agent {
 }
 
 /// A name that the kernel gives: `boot_id` to this start of the machine, `uuid` to each reader. Empty if it cannot be read.
-fn named(what: &str) -> String {
+pub(super) fn named(what: &str) -> String {
     let name = std::fs::read_to_string(format!("/proc/sys/kernel/random/{what}"));
     name.unwrap_or_default().trim().to_owned()
 }

@@ -1,15 +1,15 @@
 //! The loop.
 
-use super::audit::Audit;
 use super::error::StartError;
 use super::keeper::{Hands, Setup};
 use super::knowledge::Knowledge;
 use super::metrics;
-use super::opening::{actuators, agent, bus};
+use super::opening::{actuators, agent, bus, named};
 use super::own_ends::OwnEnds;
 use super::plan_memory::disabled_before;
 use super::planner::PlanThread;
 use super::status::{Question, StatusSocket};
+use super::telling::Telling;
 use crate::PortName;
 use crate::actuator::{End, Outcome, Stop, Worker, fault};
 use crate::agent::{Action, Agent, AgentStatus, Decision, PlanStatus};
@@ -40,7 +40,7 @@ pub struct Corruptd {
     /// What its own ports do about requests of this agent, if protection needs both ends of a link.
     own_ends: Option<OwnEnds>,
     outcomes: Receiver<Outcome>,
-    audit: Audit,
+    telling: Telling,
     knowledge: Knowledge,
     planner: Option<PlanThread>,
     /// In which links are recognised that only pass on what others corrupt.
@@ -121,7 +121,7 @@ impl Corruptd {
         let started_with = config.clone();
         let socket = StatusSocket::open(&config.control)?;
         let bus = bus(&config)?;
-        let audit = Audit::open(config.audit.clone()).map_err(StartError::Audit)?;
+        let telling = Telling::open(&config, &named("uuid"))?;
         let source: Box<dyn Source> = match config.source {
             SourceChoice::Linkmend(paths) => Box::new(LinkmendSource::new(paths)),
             SourceChoice::Linux { patterns, drivers } => {
@@ -150,7 +150,7 @@ impl Corruptd {
             worker,
             own_ends,
             outcomes,
-            audit,
+            telling,
             knowledge: Knowledge::default(),
             planner,
             topology: config.topology.as_deref().map(network).transpose()?,
@@ -207,7 +207,7 @@ impl Corruptd {
                 config.agent
             );
         }
-        self.audit.reopen();
+        self.telling.reopen();
     }
 
     /// The agent's status.
@@ -215,7 +215,8 @@ impl Corruptd {
         let plan = self.planner.as_ref().map(PlanThread::status);
         let troubles = self.all_troubles(plan.as_ref());
         let knows_topology = self.topology.is_some();
-        AgentStatus { troubles, plan, knows_topology, ..self.agent.status(self.now()) }
+        let webhook = self.telling.webhook();
+        AgentStatus { troubles, plan, knows_topology, webhook, ..self.agent.status(self.now()) }
     }
 
     /// What does not work, for people.
@@ -236,6 +237,7 @@ impl Corruptd {
             memory.as_ref().map(|text| format!("cannot save state: {text}")),
             failed.map(|text| format!("a command of the plan failed: {text}")),
             plan.and_then(|plan| plan.stalled.clone()),
+            self.telling.trouble(),
             self.bus.trouble(),
         ];
         let own_ends = self.own_ends.iter().flat_map(OwnEnds::troubles);
@@ -378,7 +380,7 @@ impl Corruptd {
         }
         for decision in planner.decisions() {
             let advice = self.knowledge.advice(&decision);
-            self.audit.write(&Decision { advice, ..decision });
+            self.telling.tell(&Decision { advice, ..decision });
         }
     }
 
@@ -440,7 +442,7 @@ impl Corruptd {
     /// Does and writes down what the agent has decided.
     fn act(&mut self) {
         while let Some(decision) = self.agent.poll_decision() {
-            self.audit.write(&decision);
+            self.telling.tell(&decision);
         }
         let mut jobs = Vec::new();
         while let Some(action) = self.agent.poll_action() {

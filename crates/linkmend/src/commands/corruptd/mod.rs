@@ -4,6 +4,7 @@ mod replay;
 mod report;
 mod run;
 mod status;
+mod verify;
 
 use crate::commands::arguments::written_beside;
 use crate::failure::{Context, Result, UsageError};
@@ -21,6 +22,7 @@ Examples:
   linkmend corruptd --dry-run -v           # only log what it would do
   linkmend corruptd status                 # which links corrupt frames, and what was done
   linkmend corruptd report audit.jsonl     # what was done in weeks, or would have been
+  linkmend corruptd verify audit.jsonl     # whether anybody has changed it since
   linkmend corruptd --replay counters.csv  # what it would have done with recorded counters
   linkmend corruptd evaluate               # detection times by loss rate, and false alarms
 
@@ -72,6 +74,23 @@ Examples:
   linkmend corruptd report audit.jsonl             # how often, which links, for how long
   linkmend corruptd report audit.jsonl.1 audit.jsonl --json")]
     Report(ReportArgs),
+    /// Verify that audit files are as corruptd has written them, or name the first line that is not
+    #[command(after_help = "\
+Examples:
+  linkmend corruptd verify audit.jsonl
+  linkmend corruptd verify audit.jsonl.1 audit.jsonl --key audit.key")]
+    Verify(VerifyArgs),
+}
+
+/// Arguments of `linkmend corruptd verify`.
+#[derive(Debug, Args)]
+struct VerifyArgs {
+    /// Files that --audit has written, the oldest first
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// The key in --audit-key; every line must be sealed with it
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
 }
 
 /// Arguments of `linkmend corruptd report`.
@@ -111,6 +130,7 @@ pub fn execute(arguments: &CorruptdArgs, matches: &ArgMatches, command: &Command
     match &arguments.command {
         Some(CorruptdCommand::Status(arguments)) => status::execute(arguments),
         Some(CorruptdCommand::Report(arguments)) => report::execute(arguments),
+        Some(CorruptdCommand::Verify(arguments)) => verify::execute(arguments),
         None => match &arguments.replay {
             Some(file) => replay::execute(arguments, file),
             None => run::execute(arguments),

@@ -9,6 +9,7 @@ use linkmend_report::quantity::{count, duration};
 use linkmend_report::{Alignment, Cell, Column, Table};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 
 /// Width of the table where there is no terminal.
 const WIDTH: usize = 120;
@@ -18,20 +19,12 @@ const LINE_BYTES_MOST: u64 = 1 << 20;
 pub(super) fn execute(arguments: &ReportArgs) -> Result<()> {
     let mut report = AuditReport::default();
     for path in &arguments.files {
-        let name = path.display().to_string();
-        let mut file = BufReader::new(File::open(path).context(format!("cannot read {name}"))?);
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            let read = std::io::Read::take(&mut file, LINE_BYTES_MOST).read_until(b'\n', &mut line);
-            if read.context(format!("cannot read {name}"))? == 0 {
-                break;
-            }
-            let text = String::from_utf8_lossy(&line);
+        for_each_line(path, |line| {
+            let text = String::from_utf8_lossy(line);
             if !text.trim().is_empty() {
                 report.handle_line(&text);
             }
-        }
+        })?;
     }
     report.finish();
     if report.decisions == 0 {
@@ -44,6 +37,21 @@ pub(super) fn execute(arguments: &ReportArgs) -> Result<()> {
         false => table(&report),
     };
     Ok(print(&text)?)
+}
+
+/// Hands over each line of a file, with its line break. A line that is too long comes in several parts.
+pub(super) fn for_each_line(path: &Path, mut handle: impl FnMut(&[u8])) -> Result<()> {
+    let unreadable = || format!("cannot read {}", path.display());
+    let mut file = BufReader::new(File::open(path).context(unreadable())?);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = std::io::Read::take(&mut file, LINE_BYTES_MOST).read_until(b'\n', &mut line);
+        if read.context(unreadable())? == 0 {
+            return Ok(());
+        }
+        handle(&line);
+    }
 }
 
 fn table(report: &AuditReport) -> String {

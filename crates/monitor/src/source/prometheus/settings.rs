@@ -1,7 +1,7 @@
 //! Which Prometheus is asked, for which ports.
 
 use super::queries::QuerySet;
-use crate::server::ServerUrl;
+use crate::server::{ServerUrl, http};
 use linkmend_diagnose::{ParameterError, is_printable, printable};
 use std::path::PathBuf;
 
@@ -28,17 +28,12 @@ impl PrometheusSettings {
     /// # Errors
     /// The first value that cannot be used.
     pub fn validate(&self) -> Result<(), ParameterError> {
-        let scheme = |scheme: &str| self.url.exposed().starts_with(scheme);
-        let uri = self.url.exposed().parse::<ureq::http::Uri>().ok();
-        let host = uri.as_ref().and_then(|uri| uri.host()).filter(|host| !host.is_empty());
-        // A password with a slash would be taken for the path.
-        let plain = uri.as_ref().is_some_and(|uri| uri.query().is_none() && !uri.path().contains('@'));
-        if !(scheme("http://") || scheme("https://")) || host.is_none() || !plain {
+        if !http::is_address(&self.url) || self.url.exposed().contains('?') {
             let rule = "must be http://USER:PASSWORD@HOST:PORT/PREFIX, or https:// for TLS; in a password write %40 for @ and \
                         %2F for /";
             return Err(ParameterError::new("prometheus", &self.url, rule));
         }
-        if let Some(ca) = self.ca.as_ref().filter(|_| !scheme("https://")) {
+        if let Some(ca) = self.ca.as_ref().filter(|_| !http::is_tls(&self.url)) {
             let rule = "requires TLS; write https:// in prometheus";
             return Err(ParameterError::new("prometheus-ca", ca.display(), rule));
         }
