@@ -4,7 +4,9 @@ mod better_link;
 mod control_socket;
 mod dry_run;
 mod hook;
+mod sonic_database;
 mod sonic_llr;
+mod sonic_ports;
 mod stop;
 mod worker;
 
@@ -14,6 +16,7 @@ pub use hook::Hook;
 pub(crate) use hook::{fault, run};
 pub(crate) use sonic_llr::PORTS_DEFAULT as LLR_PORTS_DEFAULT;
 pub use sonic_llr::{LlrProfile, SonicLlr, SonicLlrSettings};
+pub use sonic_ports::{PortsDone, SonicPorts, SonicPortsSettings};
 pub use stop::Stop;
 pub use worker::{Outcome, Worker};
 

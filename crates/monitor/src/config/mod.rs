@@ -8,6 +8,7 @@ mod gnmi;
 mod plan;
 mod resolved;
 mod source;
+mod switch_database;
 mod webhook;
 
 pub use actuator::ActuatorChoice;
@@ -15,9 +16,10 @@ pub use audit::AuditChoice;
 pub use bus::{BusChoice, BusConfig};
 pub use error::ConfigError;
 pub use gnmi::GnmiConfig;
-pub use plan::{PlanChoice, PlanConfig, network};
+pub use plan::{DisabledBy, PlanChoice, PlanConfig, network};
 pub use resolved::Resolved;
 pub use source::{CountersConfig, SourceChoice, SourceKind};
+pub use switch_database::SwitchDatabase;
 pub use webhook::WebhookConfig;
 
 use crate::PortName;

@@ -1,7 +1,8 @@
 //! What the planner needs.
 
 use super::ConfigError;
-use crate::actuator::fault;
+use super::switch_database::SwitchDatabase;
+use crate::actuator::{SonicPorts, SonicPortsSettings, fault};
 use crate::planning::{GuardSettings, Network};
 use linkmend_diagnose::ParameterError;
 use linkmend_fleet::Constraint;
@@ -9,6 +10,7 @@ use linkmend_quantity::{BitRate, Span};
 use linkmend_topology::file::{TopologyFileOptions, read_topology};
 use linkmend_topology::spec;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -44,6 +46,16 @@ pub struct PlanConfig {
     #[cfg_attr(feature = "clap", arg(long, value_name = "PROGRAM"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disable_hook: Option<PathBuf>,
+    /// Disable a link of SONiC switches as planned by setting its ports to admin_status down in CONFIG_DB, and bring up
+    /// later what was taken down; the Redis of a switch, like leaf1=unix:/run/linkmend/leaf1.sock; may be repeated
+    /// [default: none]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SWITCH=URL"))]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disable_sonic: Vec<SwitchDatabase>,
+    /// Certificate authorities for TLS to the Redis of those switches, in PEM format [default: the system's]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disable_sonic_ca: Option<PathBuf>,
     /// Disable a link only after the plan has called for it continuously for this long, up to 24h [default: 5min]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,6 +87,17 @@ pub struct PlanConfig {
     pub plan_state: Option<PathBuf>,
 }
 
+/// What disables links.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DisabledBy {
+    /// Nothing: they are only named.
+    Nobody,
+    /// A program.
+    Hook(PathBuf),
+    /// The configuration of their switches.
+    SonicPorts(SonicPortsSettings),
+}
+
 /// What is planned for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanChoice {
@@ -82,8 +105,8 @@ pub struct PlanChoice {
     pub topology: String,
     /// What every ToR must keep.
     pub constraint: Constraint,
-    /// What disables links; without it, they are only named.
-    pub hook: Option<PathBuf>,
+    /// What disables links.
+    pub by: DisabledBy,
     /// How careful it is.
     pub guard: GuardSettings,
     /// Which links were disabled.
@@ -92,7 +115,7 @@ pub struct PlanChoice {
 
 impl PlanConfig {
     /// Fills in what was left out; `None` if nothing is to be planned.
-    pub(super) fn choose(&self) -> Result<Option<PlanChoice>, ConfigError> {
+    pub(super) fn choose(&self, dry_run: bool) -> Result<Option<PlanChoice>, ConfigError> {
         let Some(topology) = self.plan_topology.clone() else {
             let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
             let time = |time: Option<Span>| time.map(|time| format!("{:?}", time.0));
@@ -105,6 +128,8 @@ impl PlanConfig {
                 ("trial-time", time(self.trial_time)),
                 ("plan-constraint", self.plan_constraint.map(|constraint| constraint.to_string())),
                 ("disable-hook", path(&self.disable_hook)),
+                ("disable-sonic", self.disable_sonic.first().map(ToString::to_string)),
+                ("disable-sonic-ca", path(&self.disable_sonic_ca)),
                 ("plan-state", path(&self.plan_state)),
             ];
             return match written.into_iter().find_map(|(name, value)| value.map(|value| (name, value))) {
@@ -115,16 +140,12 @@ impl PlanConfig {
                 None => Ok(None),
             };
         };
-        if let Some((hook, why)) = self.disable_hook.as_ref().and_then(|hook| Some((hook, fault(hook)?))) {
-            return Err(
-                ParameterError::new("disable-hook", hook.display(), format!("cannot be run: {why}")).into()
-            );
-        }
+        let guard = self.guard()?;
         let choice = PlanChoice {
-            guard: self.guard()?,
+            by: self.disabled_by(&guard, dry_run)?,
+            guard,
             topology,
             constraint: self.plan_constraint.unwrap_or(Constraint::connected(CONSTRAINT_DEFAULT)),
-            hook: self.disable_hook.clone(),
             memory: self.plan_state.clone().unwrap_or_else(|| PLAN_STATE_DEFAULT.into()),
         };
         choice.network()?;
@@ -133,6 +154,47 @@ impl PlanConfig {
 }
 
 impl PlanConfig {
+    fn disabled_by(&self, guard: &GuardSettings, dry_run: bool) -> Result<DisabledBy, ParameterError> {
+        if let Some(hook) = &self.disable_hook {
+            if let Some(switch) = self.disable_sonic.first() {
+                return Err(ParameterError::new(
+                    "disable-sonic",
+                    switch,
+                    "cannot be combined with disable-hook",
+                ));
+            }
+            return match fault(hook) {
+                Some(why) => {
+                    let rule = format!("cannot be run: {why}");
+                    Err(ParameterError::new("disable-hook", hook.display(), rule))
+                }
+                None => Ok(DisabledBy::Hook(hook.clone())),
+            };
+        }
+        if self.disable_sonic.is_empty() {
+            return match &self.disable_sonic_ca {
+                Some(ca) => {
+                    Err(ParameterError::new("disable-sonic-ca", ca.display(), "requires disable-sonic"))
+                }
+                None => Ok(DisabledBy::Nobody),
+            };
+        }
+        let mut databases = BTreeMap::new();
+        for database in &self.disable_sonic {
+            if databases.insert(database.switch.clone(), database.url.clone()).is_some() {
+                return Err(ParameterError::new("disable-sonic", database, "names this switch twice"));
+            }
+        }
+        let settings = SonicPortsSettings {
+            databases,
+            ca: self.disable_sonic_ca.clone(),
+            ports_most: guard.per_switch as usize,
+            dry_run,
+        };
+        SonicPorts::new(&settings)?;
+        Ok(DisabledBy::SonicPorts(settings))
+    }
+
     fn guard(&self) -> Result<GuardSettings, ParameterError> {
         let usual = GuardSettings::default();
         let or = |time: Option<Span>, usual: Duration| time.map_or(usual, |time| time.0);
@@ -169,7 +231,9 @@ impl PlanConfig {
             [("disables-per-hour", guard.per_hour), ("disables-per-switch", guard.per_switch)]
         {
             if !(1..=DISABLES_MOST).contains(&count) {
-                let rule = format!("must be 1 to {DISABLES_MOST}; leave out disable-hook to disable nothing");
+                let rule = format!(
+                    "must be 1 to {DISABLES_MOST}; leave out disable-hook and disable-sonic to disable nothing"
+                );
                 return Err(ParameterError::new(name, count, rule));
             }
         }
@@ -198,5 +262,44 @@ impl PlanChoice {
     /// If there is no such file or kind, or it is no network.
     pub fn network(&self) -> Result<Network, ConfigError> {
         network(&self.topology)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::MonitorConfig;
+
+    fn choose(plan: &str) -> Result<DisabledBy, String> {
+        let text = format!("{plan}\n[protection]\ndry-run = true\n");
+        let config: MonitorConfig = toml::from_str(&text).map_err(|error| error.to_string())?;
+        let resolved = config.resolve("leaf1").map_err(|error| error.to_string())?;
+        Ok(resolved.plan.map_or(DisabledBy::Nobody, |plan| plan.by))
+    }
+
+    #[test]
+    fn links_are_disabled_by_a_program_or_by_their_switches() {
+        let plan = "[plan]\ntopology = \"leaf-spine:leaves=2,spines=2\"\n";
+        assert_eq!(choose(plan), Ok(DisabledBy::Nobody));
+        let sonic = format!("{plan}disables-per-switch = 3\n");
+        let switches = "disable-sonic = [\"leaf1=unix:/a\", \"leaf2=redis://me:secret@b/0\"]\n";
+        let Ok(DisabledBy::SonicPorts(settings)) = choose(&format!("{sonic}{switches}")) else {
+            panic!("switches");
+        };
+        assert_eq!((settings.databases.len(), settings.ports_most, settings.dry_run), (2, 3, true));
+        for (text, part) in [
+            (format!("{plan}{switches}disable-hook = \"/bin/sh\"\n"), "cannot be combined with disable-hook"),
+            (
+                format!("{plan}disable-sonic = [\"leaf1=unix:/a\", \"leaf1=unix:/b\"]\n"),
+                "names this switch twice",
+            ),
+            (format!("{plan}disable-sonic = [\"unix:/a\"]\n"), "SWITCH=URL"),
+            (format!("{plan}disable-sonic = [\"leaf1=http://me:secret@b\"]\n"), "must be redis://"),
+            (format!("{plan}disable-sonic-ca = \"/a\"\n"), "requires disable-sonic"),
+            (format!("[plan]\n{switches}"), "requires plan-topology"),
+        ] {
+            let error = choose(&text).expect_err("refused");
+            assert!(error.contains(part) && !error.contains("secret"), "{text}: {error}");
+        }
     }
 }

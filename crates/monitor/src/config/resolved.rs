@@ -94,7 +94,7 @@ impl MonitorConfig {
         }
         let source = self.choose_source()?;
         let actuator = self.choose_actuator(&source)?;
-        let (plan, detection) = (self.plan.choose()?, self.detection.settings()?);
+        let (plan, detection) = (self.plan.choose(self.protection.dry_run)?, self.detection.settings()?);
         if let Some(plan) = plan.as_ref().filter(|plan| plan.guard.trial_time <= detection.hold_down) {
             let rule = "must be longer than hold-down; otherwise no link could be found healthy in a trial";
             return Err(

@@ -11,10 +11,10 @@ use super::planner::PlanThread;
 use super::status::{Question, StatusSocket};
 use super::telling::Telling;
 use crate::PortName;
-use crate::actuator::{End, Outcome, Stop, Worker, fault};
+use crate::actuator::{End, Outcome, SonicPorts, Stop, Worker, fault};
 use crate::agent::{Action, Agent, AgentStatus, Decision, PlanStatus};
 use crate::bus::{Bus, BusError, BusEvent};
-use crate::config::{ActuatorChoice, PlanChoice, Resolved, SourceChoice, network};
+use crate::config::{ActuatorChoice, DisabledBy, PlanChoice, Resolved, SourceChoice, network};
 use crate::exchange::{DirectionState, Request};
 use crate::planning::{Network, Planner, PlannerSettings, downstream_ports};
 use crate::source::{GnmiSource, LinkmendSource, LinuxSource, PrometheusSource, SonicSources, Source};
@@ -89,14 +89,22 @@ fn plan_thread(
     let network = plan.network()?;
     let before = disabled_before(&plan.memory)
         .map_err(|problem| StartError::PlanState { path: plan.memory.clone(), problem })?;
-    let hands = match plan.hook {
-        Some(_) if config.dry_run => Hands::Rehearsal,
-        Some(hook) => Hands::Hook(hook),
-        None => Hands::None,
+    let hands = match plan.by {
+        DisabledBy::Hook(_) if config.dry_run => Hands::Rehearsal,
+        DisabledBy::Hook(hook) => Hands::Hook(hook),
+        DisabledBy::SonicPorts(settings) => Hands::Ports(Box::new(SonicPorts::new(&settings)?)),
+        DisabledBy::Nobody => Hands::None,
     };
+    if !before.down.is_empty() && !matches!(hands, Hands::Ports(_)) {
+        let ports: Vec<String> = before.down.iter().map(ToString::to_string).collect();
+        tracing::warn!("without disable-sonic, nobody brings up what was taken down: {}", ports.join(", "));
+    }
     match &hands {
         Hands::Hook(hook) => tracing::info!("planning for {network}; {} disables links", hook.display()),
-        Hands::Rehearsal | Hands::None => tracing::info!("planning for {network}, without disabling links"),
+        Hands::Ports(ports) if !ports.is_dry_run() => {
+            tracing::warn!("planning for {network}; links are disabled by {}", ports.describe());
+        }
+        _ => tracing::info!("planning for {network}, without disabling links"),
     }
     let settings = PlannerSettings { constraint: plan.constraint, target: config.policy.target };
     let planner = Planner::new(network, settings, before.disabled.clone());
@@ -225,7 +233,10 @@ impl Corruptd {
             ActuatorChoice::Hook(hook) => Some(hook),
             _ => None,
         };
-        let disable_hook = self.config.plan.as_ref().and_then(|plan| plan.hook.as_ref());
+        let disable_hook = self.config.plan.as_ref().and_then(|plan| match &plan.by {
+            DisabledBy::Hook(hook) => Some(hook),
+            DisabledBy::Nobody | DisabledBy::SonicPorts(_) => None,
+        });
         let broken = hook.into_iter().chain(disable_hook).filter_map(|hook| {
             fault(hook).map(|why| format!("the hook {} cannot be run: {why}", hook.display()))
         });

@@ -5,6 +5,7 @@
 mod access;
 mod bus;
 mod hostile;
+mod isolation;
 mod llr;
 mod optics;
 mod pod;
@@ -13,6 +14,7 @@ mod replays;
 mod reports;
 mod server;
 mod sonic;
+mod switch;
 mod trouble;
 mod trust;
 mod world;

@@ -3,10 +3,8 @@
 use linkmend_llr::Config;
 use linkmend_llr::config::FrameAction;
 use linkmend_llr::plan::{PlanInput, plan};
-use std::collections::BTreeMap;
 
-/// Fields of a hash with their values.
-pub(super) type Fields = BTreeMap<String, String>;
+pub(super) use crate::actuator::sonic_database::Fields;
 
 /// The name that profiles begin with which are planned here.
 const PLANNED: &str = "linkmend";

@@ -2,8 +2,9 @@
 
 use super::profile::Fields;
 use super::rules::{Found, Kept, is_on};
+use crate::actuator::sonic_database::Database;
 use crate::sonic::{APPL_DB, CAPABILITY, CONFIG_DB, COUNTERS_DB, LLR_CAPABLE, STATE_DB, llr_port_in_force};
-use ::redis::{Connection, RedisError, Value, cmd};
+use ::redis::{Connection, RedisError};
 use std::collections::BTreeMap;
 
 /// In STATE_DB, which is empty after the switch has been started, as the configuration is what was saved: what was done at ports.
@@ -12,9 +13,6 @@ const SUPPORTED: &str = "LLR_SUPPORTED_PROFILE_ATTRIBUTES";
 const NAME_MAP: &str = "COUNTERS_PORT_NAME_MAP";
 /// What a port hears only from a peer that has LLR.
 const ANSWERS: [&str; 2] = ["SAI_PORT_STAT_LLR_RX_ACK_CTL_OS", "SAI_PORT_STAT_LLR_RX_INIT_ECHO_CTL_OS"];
-/// Keys that are looked at with one call, and calls.
-const SCAN_STEP: usize = 1_000;
-const SCANS_MOST: usize = 10_000;
 
 fn llr_port(port: &str) -> String {
     format!("LLR_PORT|{port}")
@@ -78,54 +76,45 @@ impl Change {
 
 /// See the module's documentation.
 pub(super) struct Switch {
-    connection: Connection,
+    database: Database,
 }
 
 impl Switch {
     pub fn new(connection: Connection) -> Switch {
-        Switch { connection }
-    }
-
-    fn hash(&mut self, database: u8, key: &str) -> Result<Fields, RedisError> {
-        cmd("SELECT").arg(database).exec(&mut self.connection)?;
-        cmd("HGETALL").arg(key).query(&mut self.connection)
+        Switch { database: Database::new(connection) }
     }
 
     /// The fields of profiles that the switch supports; `None` if it has no LLR.
     pub fn supported(&mut self) -> Result<Option<String>, RedisError> {
-        let capability = self.hash(STATE_DB, CAPABILITY)?;
+        let capability = self.database.hash(STATE_DB, CAPABILITY)?;
         let is_capable = capability.get(LLR_CAPABLE).is_some_and(|capable| capable == "true");
         Ok(is_capable.then(|| capability.get(SUPPORTED).cloned().unwrap_or_default()))
     }
 
     /// A port, and what was done at all ports. What is written next is refused if any of it has changed until then.
     pub fn find(&mut self, port: &str) -> Result<Found, RedisError> {
-        cmd("SELECT").arg(STATE_DB).exec(&mut self.connection)?;
-        cmd("WATCH").arg(KEPT).exec(&mut self.connection)?;
-        let kept = self.hash(STATE_DB, KEPT)?;
+        let kept = self.database.watched_hash(STATE_DB, KEPT)?;
         // What is not ours to read was not done by us.
         let kept =
             kept.into_iter().filter_map(|(port, text)| Some((port, serde_json::from_str(&text).ok()?)));
         let mut others: BTreeMap<String, Kept> = kept.collect();
-        cmd("SELECT").arg(CONFIG_DB).exec(&mut self.connection)?;
-        cmd("WATCH").arg(llr_port(port)).exec(&mut self.connection)?;
-        let entry = self.hash(CONFIG_DB, &llr_port(port))?;
+        let entry = self.database.watched_hash(CONFIG_DB, &llr_port(port))?;
         Ok(Found { entry, kept: others.remove(port), others })
     }
 
     /// The port's configuration; empty if there is no such port.
     pub fn port(&mut self, port: &str) -> Result<Fields, RedisError> {
-        self.hash(CONFIG_DB, &format!("PORT|{port}"))
+        self.database.hash(CONFIG_DB, &format!("PORT|{port}"))
     }
 
     pub fn profile(&mut self, name: &str) -> Result<Fields, RedisError> {
-        self.hash(CONFIG_DB, &llr_profile(name))
+        self.database.hash(CONFIG_DB, &llr_profile(name))
     }
 
     /// The length of a port's cable, as it is configured.
     pub fn cable(&mut self, port: &str) -> Result<Option<String>, RedisError> {
-        for key in self.keys("CABLE_LENGTH|*")? {
-            let length: Option<String> = cmd("HGET").arg(key).arg(port).query(&mut self.connection)?;
+        for key in self.database.configured("CABLE_LENGTH|*")? {
+            let [length] = self.database.fields(CONFIG_DB, &key, [port])?;
             if length.is_some() {
                 return Ok(length);
             }
@@ -135,9 +124,8 @@ impl Switch {
 
     /// Whether a port other than this one is configured with a profile.
     pub fn uses(&mut self, profile: &str, other_than: &str) -> Result<bool, RedisError> {
-        for key in self.keys("LLR_PORT|*")? {
-            let used: Option<String> =
-                cmd("HGET").arg(&key).arg("llr_profile").query(&mut self.connection)?;
+        for key in self.database.configured("LLR_PORT|*")? {
+            let [used] = self.database.fields(CONFIG_DB, &key, ["llr_profile"])?;
             if key != llr_port(other_than) && used.as_deref() == Some(profile) {
                 return Ok(true);
             }
@@ -145,50 +133,22 @@ impl Switch {
         Ok(false)
     }
 
-    /// Keys of CONFIG_DB.
-    fn keys(&mut self, pattern: &str) -> Result<Vec<String>, RedisError> {
-        cmd("SELECT").arg(CONFIG_DB).exec(&mut self.connection)?;
-        let (mut keys, mut cursor) = (Vec::new(), "0".to_owned());
-        for _ in 0..SCANS_MOST {
-            let mut scan = cmd("SCAN");
-            scan.arg(&cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(SCAN_STEP);
-            let (next, found): (String, Vec<String>) = scan.query(&mut self.connection)?;
-            keys.extend(found);
-            if next == "0" {
-                break;
-            }
-            cursor = next;
-        }
-        Ok(keys)
-    }
-
     /// Whether the switch has taken over that LLR is on at a port: `llrmgrd` has found a profile and told `orchagent`.
     pub fn is_in_force(&mut self, port: &str) -> Result<bool, RedisError> {
-        Ok(is_on(&self.hash(APPL_DB, &llr_port_in_force(port))?))
+        Ok(is_on(&self.database.hash(APPL_DB, &llr_port_in_force(port))?))
     }
 
     /// How often the peer has answered; `None` if that is not counted.
     pub fn answers(&mut self, port: &str) -> Result<Option<u64>, RedisError> {
-        cmd("SELECT").arg(COUNTERS_DB).exec(&mut self.connection)?;
-        let object: Option<String> = cmd("HGET").arg(NAME_MAP).arg(port).query(&mut self.connection)?;
+        let [object] = self.database.fields(COUNTERS_DB, NAME_MAP, [port])?;
         let Some(object) = object else { return Ok(None) };
-        let mut read = cmd("HMGET");
-        read.arg(format!("COUNTERS:{object}")).arg(&ANSWERS);
-        let counts: Vec<Option<String>> = read.query(&mut self.connection)?;
+        let counts = self.database.fields(COUNTERS_DB, &format!("COUNTERS:{object}"), ANSWERS)?;
         let counts: Vec<u64> = counts.into_iter().flatten().filter_map(|count| count.parse().ok()).collect();
         Ok((!counts.is_empty()).then(|| counts.iter().fold(0, |sum, count| count.saturating_add(sum))))
     }
 
     /// Makes all changes at once, unless what [`find`](Self::find) has found has changed; whether they were made.
     pub fn write(&mut self, changes: &[Change]) -> Result<bool, RedisError> {
-        // One by one: a command that is refused ends the transaction before any of it is done.
-        cmd("MULTI").exec(&mut self.connection)?;
-        for command in changes.iter().flat_map(Change::commands) {
-            if let Some((name, arguments)) = command.split_first() {
-                cmd(name).arg(arguments).exec(&mut self.connection)?;
-            }
-        }
-        let done: Option<Vec<Value>> = cmd("EXEC").query(&mut self.connection)?;
-        Ok(done.is_some())
+        self.database.write(changes.iter().flat_map(Change::commands))
     }
 }

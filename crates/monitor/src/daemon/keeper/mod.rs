@@ -1,26 +1,27 @@
 //! Keeps the plan: disables what it disables, tries that later, and enables what is healthy.
 
+mod hands;
 #[cfg(test)]
 mod tests;
 
+pub(super) use hands::Hands;
+
 use super::plan_memory::Memory;
 use crate::PortName;
-use crate::actuator::{self, Stop};
+use crate::actuator::Stop;
 use crate::agent::{Decision, DisabledStatus, HeldStatus, PlanStatus, PlanVerdict};
 use crate::exchange::Directions;
 use crate::memory;
 use crate::planning::{BREAK_S, Guard, GuardSettings, Known, Planned, Planner, Verdict};
+use hands::Action;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long after a failure a command is tried again.
 const RETRY_S: u64 = 60;
-/// Chance is ruled out that a trial has too few frames to show the former loss rate.
-const TRIAL_DOUBT: f64 = 1e-6;
 
 /// What the keeper is started with.
 pub(super) struct Setup {
@@ -33,16 +34,6 @@ pub(super) struct Setup {
     pub started: Instant,
 }
 
-/// What carries a plan out.
-pub(super) enum Hands {
-    /// Nothing: links that should be disabled are named.
-    None,
-    /// Nothing, and what would be done is said (dry run).
-    Rehearsal,
-    /// A program of the operator, which is told what to do.
-    Hook(PathBuf),
-}
-
 /// See the module's documentation.
 pub(super) struct Keeper {
     planner: Planner,
@@ -51,6 +42,12 @@ pub(super) struct Keeper {
     memory: PathBuf,
     /// Links whose command has begun and has not succeeded. They count as disabled, because it may have done so.
     disabling: Vec<Verdict>,
+    /// Links whose trial has begun, and whose command has not ended yet. It is run again after a restart.
+    trying: BTreeSet<[PortName; 2]>,
+    /// Ports that are down because of what was done here.
+    down: BTreeSet<PortName>,
+    /// Links that must not be disabled, and why.
+    refused: BTreeMap<[PortName; 2], String>,
     /// Links whose latest command has failed: when it is tried again, in seconds since 1970, and why it failed.
     failed: BTreeMap<[PortName; 2], (u64, String)>,
     stop: Stop,
@@ -72,6 +69,11 @@ fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
+/// A reason, and what was done because of it.
+fn with(reason: String, done: &str) -> String {
+    if done.is_empty() { reason } else { format!("{reason} ({done})") }
+}
+
 impl Keeper {
     pub fn new(setup: Setup, decisions: Sender<Decision>, status: Arc<Mutex<PlanStatus>>) -> Keeper {
         let Setup { planner, guard, hands, memory, mut before, stop, started } = setup;
@@ -87,6 +89,9 @@ impl Keeper {
             hands,
             memory,
             disabling: before.disabling,
+            trying: before.trying,
+            down: before.down,
+            refused: BTreeMap::new(),
             failed: BTreeMap::new(),
             stop,
             started,
@@ -141,6 +146,7 @@ impl Keeper {
         self.held.retain(|ports| named.contains(ports));
         let still = self.planner.all_disabled();
         self.disabling.retain(|verdict| still.contains(&verdict.ports));
+        self.refused.retain(|ports, _| named.contains(ports));
         self.failed.retain(|ports, _| still.contains(ports));
         // What has failed is tried again first, when it is time: meanwhile it counts as disabled.
         let (waiting, due) =
@@ -149,6 +155,7 @@ impl Keeper {
         for verdict in due {
             self.disable(verdict);
         }
+        self.resume_trials();
         for (verdict, why) in self.guard.failed_trials(now_s(), known) {
             self.end_trial(verdict, why);
         }
@@ -248,11 +255,19 @@ impl Keeper {
                     self.tell(verdict.ports, PlanVerdict::Advised, verdict.link, reason);
                 }
             }
-            None => {
-                self.planner.disabled(verdict.ports.clone());
-                self.guard.disabled(now, verdict.clone());
-                self.disable(verdict);
-            }
+            None => match self.hands.check(&verdict.ports) {
+                Ok(()) => {
+                    self.planner.disabled(verdict.ports.clone());
+                    self.guard.disabled(now, verdict.clone());
+                    self.disable(verdict);
+                }
+                Err(why) => {
+                    self.refused.insert(verdict.ports.clone(), why.clone());
+                    if self.held.insert(verdict.ports.clone()) {
+                        self.tell(verdict.ports, PlanVerdict::Held, verdict.link, why);
+                    }
+                }
+            },
         }
     }
 
@@ -261,28 +276,55 @@ impl Keeper {
     fn disable(&mut self, verdict: Verdict) {
         self.disabling.push(verdict.clone());
         self.remember();
-        match self.command("disable", &verdict) {
-            Ok(()) => {
+        match self.command(Action::Disable, &verdict) {
+            Ok(done) => {
                 self.disabling.retain(|other| other.ports != verdict.ports);
                 self.remember();
-                self.tell(verdict.ports, PlanVerdict::Disabled, verdict.link, verdict.why);
+                let reason = with(verdict.why, &done);
+                self.tell(verdict.ports, PlanVerdict::Disabled, verdict.link, reason);
             }
             Err(error) => self.fail(verdict, error),
         }
     }
 
-    /// Has a disabled link put into operation, to see whether it still corrupts frames.
+    /// Has a disabled link put into operation, to see whether it still corrupts frames. As before, that is remembered first: a
+    /// crash in between must not have a trial end for a link that was down all the time.
     fn try_again(&mut self, verdict: Verdict, directions: &Directions) {
         self.guard.begin_trial(now_s(), &verdict.ports, directions);
+        self.trying.insert(verdict.ports.clone());
         self.remember();
-        self.tell(verdict.ports.clone(), PlanVerdict::Tried, verdict.link.clone(), verdict.why.clone());
-        if let Err(error) = self.command("trial", &verdict) {
-            self.end_trial(verdict, &error);
+        self.put_on_trial(verdict);
+    }
+
+    fn put_on_trial(&mut self, verdict: Verdict) {
+        match self.command(Action::Trial, &verdict) {
+            Ok(done) => {
+                self.trying.remove(&verdict.ports);
+                self.remember();
+                let reason = with(verdict.why, &done);
+                self.tell(verdict.ports, PlanVerdict::Tried, verdict.link, reason);
+            }
+            Err(error) => self.end_trial(verdict, &error),
+        }
+    }
+
+    /// Runs the commands again of trials that were being begun before a restart.
+    fn resume_trials(&mut self) {
+        let links = &self.guard.memory().links;
+        let is_on_trial = |ports: &[PortName; 2]| {
+            let of = links.iter().find(|link| link.verdict.ports == *ports && link.trial.is_some())?;
+            Some(of.verdict.clone())
+        };
+        let begun: Vec<Verdict> = self.trying.iter().filter_map(is_on_trial).collect();
+        self.trying.clear();
+        for verdict in begun {
+            self.put_on_trial(verdict);
         }
     }
 
     fn end_trial(&mut self, verdict: Verdict, why: &str) {
         self.guard.end_trial(now_s(), &verdict.ports);
+        self.trying.remove(&verdict.ports);
         self.tell(verdict.ports.clone(), PlanVerdict::TrialFailed, verdict.link.clone(), why.to_owned());
         self.disable(verdict);
     }
@@ -294,9 +336,9 @@ impl Keeper {
         let waits = self.waits(&ports);
         let done = match &verdict {
             Some(_) if waits => Err(None),
-            Some(verdict) => self.command("enable", verdict).map_err(Some),
+            Some(verdict) => self.command(Action::Enable, verdict).map_err(Some),
             // A file of an earlier version, or a person, says no more of it.
-            None => Ok(()),
+            None => Ok(String::new()),
         };
         match (done, verdict) {
             (Err(error), Some(verdict)) => {
@@ -306,11 +348,12 @@ impl Keeper {
                     self.fail(verdict, error);
                 }
             }
-            (_, verdict) => {
+            (done, verdict) => {
                 self.guard.returned(&ports);
                 self.remember();
                 let link = verdict.map(|verdict| verdict.link).unwrap_or_default();
                 let reason = "neither direction corrupts frames any more".to_owned();
+                let reason = with(reason, &done.unwrap_or_default());
                 self.tell(ports, PlanVerdict::Returned, link, reason);
             }
         }
@@ -321,35 +364,34 @@ impl Keeper {
         self.tell(verdict.ports, PlanVerdict::Failed, verdict.link, error);
     }
 
-    fn command(&mut self, action: &str, verdict: &Verdict) -> Result<(), String> {
-        let Hands::Hook(hook) = &self.hands else { return Ok(()) };
-        let Verdict { link, ports, loss_rate, why } = verdict;
-        let frames = -libm::log(TRIAL_DOUBT) / loss_rate;
-        let mut command = Command::new(hook);
-        command.env("LINKMEND_ACTION", action).env("LINKMEND_LINK", link).env("LINKMEND_REASON", why);
-        command.env("LINKMEND_PORTS", format!("{} {}", ports[0], ports[1]));
-        command.env("LINKMEND_LOSS_RATE", format!("{loss_rate:e}"));
-        command.env("LINKMEND_FRAMES", format!("{:.0}", frames.ceil()));
-        let done = actuator::run(command, &self.stop);
+    /// What was done, for people.
+    fn command(&mut self, action: Action, verdict: &Verdict) -> Result<String, String> {
+        let done = self.hands.command(action, verdict, &mut self.down, &self.stop);
         if done.is_ok() {
-            self.failed.remove(ports);
+            self.failed.remove(&verdict.ports);
         }
         done
     }
 
     fn tell(&self, ports: [PortName; 2], verdict: PlanVerdict, link: String, reason: String) {
         let mut decision = Decision::of_plan(self.started.elapsed(), ports, verdict, link, reason);
-        decision.dry_run = matches!(self.hands, Hands::Rehearsal);
+        decision.dry_run = self.hands.is_rehearsal();
         // Nobody listens any more when the daemon ends.
         let _ = self.decisions.send(decision);
     }
 
     fn remember(&self) {
-        if matches!(self.hands, Hands::Rehearsal) {
+        if self.hands.is_rehearsal() {
             return;
         }
-        let disabled = self.planner.all_disabled().clone();
-        let memory = Memory::new(disabled, self.disabling.clone(), self.guard.memory().clone());
+        let memory = Memory {
+            disabled: self.planner.all_disabled().clone(),
+            disabling: self.disabling.clone(),
+            trying: self.trying.clone(),
+            down: self.down.clone(),
+            guard: self.guard.memory().clone(),
+            ..Memory::default()
+        };
         if let Err(error) = memory::write(&self.memory, &memory) {
             let path = self.memory.display();
             tracing::warn!(
@@ -382,8 +424,9 @@ impl Keeper {
         let held = wanted.iter().filter(|ports| !self.planner.all_disabled().contains(*ports)).map(|ports| {
             let hold = self.guard.hold(now, ports).filter(|_| !is_advice);
             let until_s = hold.as_ref().and_then(|hold| hold.left_s()).map(|left_s| now + left_s);
-            let reason =
-                hold.map_or_else(|| "no disable-hook is configured".to_owned(), |hold| hold.to_string());
+            let refused = self.refused.get(ports).cloned();
+            let reason = hold.map(|hold| hold.to_string()).or(refused);
+            let reason = reason.unwrap_or_else(|| "no disable-hook is configured".to_owned());
             HeldStatus { ports: ports.clone(), reason, until_s, unsure: false }
         });
         let unsure = unsure.into_iter().map(|(ports, reason)| HeldStatus {

@@ -7,6 +7,7 @@ use crate::planning::{GuardMemory, PlannerSettings};
 use linkmend_control::ProtectMode;
 use linkmend_topology::file::{TopologyFileOptions, parse_topology};
 use std::path::Path;
+use std::process::Command;
 use std::sync::mpsc::channel;
 
 /// A leaf with four spines, of which three must stay.
@@ -165,7 +166,7 @@ fn what_waits_is_not_disabled_and_said() {
     assert!(held[0].reason.contains("confirmation") && held[0].until_s.is_some(), "{held:?}");
     // Others were disabled within the hour, before a restart.
     let recent_s = vec![now_s(); 2];
-    let memory = Memory::new(BTreeSet::new(), Vec::new(), GuardMemory { recent_s, ..GuardMemory::default() });
+    let memory = Memory { guard: GuardMemory { recent_s, ..GuardMemory::default() }, ..Memory::default() };
     memory::write(&folder.path().join("plan.json"), &memory).expect("written");
     let confirmed = GuardSettings { confirmation: Duration::ZERO, ..GuardSettings::default() };
     let mut limited = keeper(folder.path(), confirmed);
@@ -209,4 +210,30 @@ fn a_plan_that_takes_too_long_is_said_and_disables_nothing() {
     }
     assert_eq!(told(folder.path()).len(), 0);
     assert_eq!(status(&slow).stalled, None, "these were made in time");
+}
+
+/// It stayed disabled for as long as a trial may take, and then for twice as long as before.
+#[test]
+fn a_trial_that_a_crash_kept_from_beginning_begins_after_the_restart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let now = Duration::ZERO;
+    let guard = GuardSettings { confirmation: now, trial_after: now, ..GuardSettings::default() };
+    let mut disabling = keeper(folder, guard);
+    confirm(&mut disabling, 1);
+    assert_eq!(told(folder), ["disable", "trial"]);
+    // As it is written before the command is run.
+    let ports = disabling.guard.memory().links[0].verdict.ports.clone();
+    disabling.trying.insert(ports);
+    disabling.remember();
+    drop(disabling);
+    let mut trying = keeper(folder, GuardSettings { trial_after: Duration::from_hours(1), ..guard });
+    trying.plan(&asked(1, Some(1e-2)));
+    trying.plan(&asked(1, Some(1e-2)));
+    assert_eq!(told(folder), ["disable", "trial", "trial"], "once");
+    assert!(status(&trying).disabled[0].on_trial);
+    drop(trying);
+    let mut later = keeper(folder, guard);
+    later.plan(&asked(1, Some(1e-2)));
+    assert_eq!(told(folder).len(), 3);
 }

@@ -3,14 +3,10 @@
 use super::{OBJECT, TABLES};
 use crate::server::{Server, is_installed};
 use crate::sonic::{send, settings};
+use crate::switch::{Fields, Monitor, contents, hash};
 use linkmend_control::ProtectMode;
 use linkmend_monitor::actuator::{Actuator, End, LlrProfile, SonicLlr, SonicLlrSettings};
 use linkmend_monitor::exchange::{Effect, Protection, Request};
-use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpStream;
-
-type Fields = BTreeMap<String, String>;
 
 const CONFIG_DB: u8 = 4;
 const STATE_DB: u8 = 6;
@@ -40,22 +36,8 @@ fn apply(llr: &mut SonicLlr, port: &str, end: End, protects: bool) -> Result<Eff
     llr.apply(port, end, &request(protects), false)
 }
 
-fn hash(server: &Server, database: u8, key: &str) -> Fields {
-    let mut connection = server.connect();
-    redis::cmd("SELECT").arg(database).exec(&mut connection).expect("selected");
-    redis::cmd("HGETALL").arg(key).query(&mut connection).expect("a hash")
-}
-
 fn entry(server: &Server) -> Fields {
     hash(server, CONFIG_DB, "LLR_PORT|Ethernet0")
-}
-
-/// All keys of a database with their contents.
-fn contents(server: &Server, database: u8) -> BTreeMap<String, Fields> {
-    let mut connection = server.connect();
-    redis::cmd("SELECT").arg(database).exec(&mut connection).expect("selected");
-    let keys: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut connection).expect("keys");
-    keys.into_iter().map(|key| (key.clone(), hash(server, database, &key))).collect()
 }
 
 fn fields(of: &[(&str, &str)]) -> Fields {
@@ -199,35 +181,6 @@ fn only_ports_that_can_have_llr_are_switched_and_no_more_than_may_be() {
     assert_eq!(apply(&mut llr, "Ethernet0", End::Sends, true), Ok(Effect::Starting));
     let error = apply(&mut llr, "Ethernet8", End::Sends, true).expect_err("refused");
     assert!(error.contains("at 1 ports, and may at 1 (llr-ports)"), "{error}");
-}
-
-/// What a server is asked, from now on.
-struct Monitor(BufReader<TcpStream>);
-
-impl Monitor {
-    fn start(server: &Server) -> Monitor {
-        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("it listens");
-        stream.write_all(b"MONITOR\r\n").expect("asked");
-        let mut reader = BufReader::new(stream);
-        let mut answer = String::new();
-        reader.read_line(&mut answer).expect("an answer");
-        assert_eq!(answer, "+OK\r\n");
-        Monitor(reader)
-    }
-
-    /// The names of the commands until a key of this name is asked for.
-    fn until(mut self, server: &Server, last: &str) -> Vec<String> {
-        let _: Option<String> = redis::cmd("GET").arg(last).query(&mut server.connect()).expect("nothing");
-        let mut names = Vec::new();
-        loop {
-            let mut line = String::new();
-            self.0.read_line(&mut line).expect("a line");
-            if line.contains(last) {
-                return names;
-            }
-            names.extend(line.split('"').nth(1).map(str::to_uppercase));
-        }
-    }
 }
 
 #[test]
