@@ -92,7 +92,7 @@ pub struct PlanConfig {
 pub enum DisabledBy {
     /// Nothing: they are only named.
     Nobody,
-    /// A program.
+    /// A program of the operator's, which is told what to do.
     Hook(PathBuf),
     /// The configuration of their switches.
     SonicPorts(SonicPortsSettings),

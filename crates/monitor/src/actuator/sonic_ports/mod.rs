@@ -37,7 +37,7 @@ pub struct SonicPortsSettings {
 /// What was done at the ports of a link.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PortsDone {
-    /// For people.
+    /// What became of each port, in a few words for people.
     pub what: String,
     /// Those that are down because of it.
     pub down: BTreeSet<PortName>,
